@@ -1,0 +1,102 @@
+"""From a budget to thresholds: the number that a shape leaves open is the largest that epsilon allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from deniable.errors import InvalidParameter
+from deniable.exact import positive_epsilon, solve, whole_number
+from deniable.hashing import PRIME
+from deniable.mechanism import checked_k
+from deniable.search import minimum
+from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.words import FULL
+
+_LARGEST = FULL - 1
+_HALF = FULL >> 1
+
+
+def direct(k: int, epsilon: float) -> Direct:
+    """The largest keep."""
+    k = checked_k(k, 1 << 31, "direct")
+    return Direct(k, solve(lambda keep: Direct(k, keep).ratio, epsilon, _above(FULL // k), _LARGEST))
+
+
+def hashed(k: int, epsilon: float, g: int) -> Hashed:
+    """The largest keep for g buckets."""
+    k, g = checked_k(k, PRIME - 1, "hashed"), whole_number("g, the number of buckets,", g, 2, PRIME - 1)
+    return Hashed(k, g, direct(g, epsilon).keep)
+
+
+def subset(k: int, epsilon: float, size: int) -> Subset:
+    """The largest keep for sets of this size."""
+    k = checked_k(k, 1 << 16, "subset")
+    size = whole_number("size, the number of members of a subset,", size, 1, k - 1)
+    return Subset(k, size, solve(lambda keep: Subset(k, size, keep).ratio, epsilon, _above(FULL * size // k), _LARGEST))
+
+
+def hadamard(k: int, epsilon: float) -> Hadamard:
+    """The largest keep."""
+    k = checked_k(k, (1 << 20) - 1, "Hadamard")
+    return Hadamard(k, solve(lambda keep: Hadamard(k, keep).ratio, epsilon, _HALF + 1, _LARGEST))
+
+
+def unary(k: int, epsilon: float, one: int) -> Unary:
+    """The smallest threshold for a zero bit, given the one for a one bit."""
+    k = checked_k(k, 1 << 20, "unary")
+    if not 1 < one < FULL:
+        raise InvalidParameter(f"p must be further from 0 and 1: its threshold out of 2^64 would be {one}")
+    return Unary(k, one, FULL - solve(lambda t: Unary(k, one, FULL - t).ratio, epsilon, FULL - one + 1, _LARGEST))
+
+
+def symmetric(k: int, epsilon: float) -> Unary:
+    """The largest p with q = 1 - p."""
+    k = checked_k(k, 1 << 20, "unary")
+    one = solve(lambda t: Unary(k, t, FULL - t).ratio, epsilon, _HALF + 1, _LARGEST)
+    return Unary(k, one, FULL - one)
+
+
+def thresholded(k: int, epsilon: float, theta: float) -> Unary:
+    """Laplace noise on every cell and one bit for "above theta", with so little noise that the bits spend all of epsilon."""
+    if not 0.5 <= theta <= 1:
+        raise InvalidParameter(f"theta, the threshold, is between 0.5 and 1, got {theta!r}")
+    target = positive_epsilon(epsilon)
+    sharpness = _root(lambda x: _bits_loss(x, theta) - target, 3 * target + 3)
+    return unary(k, epsilon, FULL - max(1, round(FULL * (math.exp(-sharpness * (1 - theta)) / 2))))
+
+
+def best_theta(epsilon: float) -> float:
+    """The threshold that errs least with the noise it is used with, where that noise spends epsilon in bits."""
+    target = positive_epsilon(epsilon)
+    return _theta_for(_root(lambda x: _bits_loss(x, _theta_for(x)) - target, 3 * target + 3))
+
+
+def _above(threshold: int) -> int:
+    """A threshold that is surely above a uniform one, by less than any epsilon in use can tell."""
+    return threshold + (threshold >> 50) + 2
+
+
+def _bits_loss(sharpness: float, theta: float) -> float:
+    """The loss of one bit per cell, "value + Laplace(1 / sharpness) > theta", for a changed value."""
+    p = 1 - math.exp(-sharpness * (1 - theta)) / 2
+    q = math.exp(-sharpness * theta) / 2
+    return sharpness + math.log(4 * p) + math.log1p(-q)
+
+
+def _theta_for(sharpness: float) -> float:
+    def variance(theta: float) -> float:
+        p = 1 - math.exp(-sharpness * (1 - theta)) / 2
+        q = math.exp(-sharpness * theta) / 2
+        return q * (1 - q) / (p - q) ** 2
+
+    return minimum(variance, 0.5, 1.0)
+
+
+def _root(function: Callable[[float], float], high: float) -> float:
+    """Where an increasing function passes zero, between 0 and high."""
+    low = 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) < 0 else (low, middle)
+    return high

@@ -1,0 +1,27 @@
+"""One small exception tree. Every message says what was given, what is allowed and what to do."""
+
+from __future__ import annotations
+
+
+class DeniableError(Exception):
+    """The root: catch this to catch everything the library refuses."""
+
+
+class InvalidParameter(DeniableError, ValueError):
+    """A parameter that no mechanism can be built from (k < 2, epsilon <= 0, an unknown name...)."""
+
+
+class InvalidValue(DeniableError, ValueError):
+    """A value that is not in the domain. It is never passed on: a value sent as it is discloses itself."""
+
+
+class InvalidReport(DeniableError, ValueError):
+    """A report that the mechanism cannot have sent, or that is not in its canonical form."""
+
+
+class NotExact(DeniableError):
+    """An exact guarantee was asked of something that has none (floating-point noise, a mixture's marginal)."""
+
+
+class WordsExhausted(DeniableError):
+    """A finite list of words was too short for what was asked of it."""

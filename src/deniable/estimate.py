@@ -1,0 +1,187 @@
+"""One estimator for every mechanism: counts of support in, unbiased frequencies with honest error bars out."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable import consistency
+from deniable.errors import InvalidParameter
+from deniable.law import Floats, Law, Moments, Population
+
+Method = Literal["exact", "wilson"]
+Backend = Literal["pandas", "polars", "pyarrow"]
+_BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
+
+
+class Interval(NamedTuple):
+    """Lower and upper ends, one pair per value."""
+
+    low: Floats
+    high: Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What n reports say about how frequent each value is: (count / n - q) / (p - q), and how far off that may be.
+
+    Nothing is clipped or rescaled: an estimate may be negative, and its interval may reach below 0 or above 1. Ask
+    `project` for a distribution.
+    """
+
+    n: int
+    support_counts: npt.NDArray[Any] = field(repr=False)
+    law: Law | Moments = field(repr=False)
+    labels: Sequence[object] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+        return int(self.support_counts.size)
+
+    @cached_property
+    def frequencies(self) -> Floats:
+        """The unbiased estimate of each value's share."""
+        return self._shares(self.support_counts / self.n)
+
+    @property
+    def counts(self) -> Floats:
+        """The unbiased estimate of how many of the n people have each value."""
+        return self.frequencies * self.n
+
+    @cached_property
+    def stderr(self) -> Floats:
+        """The standard error of each frequency, the people being a sample of those the study is about."""
+        return self.standard_errors("sampled")
+
+    def standard_errors(self, population: Population = "sampled") -> Floats:
+        """Standard errors about a `sampled` population, or about just the `fixed` people who answered (smaller)."""
+        return self._errors(np.clip(self.frequencies, 0.0, 1.0), population)
+
+    def interval(self, level: float = 0.95, method: Method = "exact", simultaneous: bool = False) -> Interval:
+        """Where the true shares are, with confidence `level` each, or all at once (Bonferroni).
+
+        A count of support is binomial, so an `exact` (Clopper-Pearson) or `wilson` interval for its mean maps to one
+        for the share. Noisy sums have a normal interval, whatever the method.
+        """
+        if not 0 < level < 1:
+            raise InvalidParameter(f"a confidence level is between 0 and 1, got {level}")
+        if method not in ("exact", "wilson"):
+            raise InvalidParameter(f"method is 'exact' or 'wilson', got {method!r}")
+        alpha = (1 - level) / (self.k if simultaneous else 1)
+        if isinstance(self.law, Moments):
+            return self._normal_interval(alpha)
+        ends = _clopper_pearson if method == "exact" else _wilson
+        low, high = ends(self.support_counts.astype(np.float64), self.n, alpha)
+        return Interval(self._shares(low), self._shares(high))
+
+    def project(self, method: str) -> Floats:
+        """A consistent version by name: clip, norm-sub, norm-cut, norm-mul, simplex, base-cut, isotonic.
+
+        No error bars come with it: a projected estimate is biased.
+        """
+        return consistency.project(method, self.frequencies, self._errors(np.zeros(self.k), "sampled"))
+
+    def frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+        """A dataframe of the library you already have: pandas, polars or pyarrow."""
+        import narwhals as nw
+
+        ends = self.interval(level)
+        columns = {
+            "value": list(self._labels()),
+            "frequency": self.frequencies,
+            "stderr": self.stderr,
+            "low": ends.low,
+            "high": ends.high,
+            "count": self.counts,
+        }
+        return nw.from_dict(columns, backend=backend or _installed_backend()).to_native()
+
+    def _shares(self, supported: Floats) -> Floats:
+        return np.asarray((supported - self.law.q) / (self.law.p - self.law.q))
+
+    def _errors(self, frequencies: Floats, population: Population) -> Floats:
+        return np.sqrt(self.law.variance(self.n, frequencies, population))
+
+    def _normal_interval(self, alpha: float) -> Interval:
+        from scipy.special import ndtri
+
+        reach = ndtri(1 - alpha / 2) * self.stderr
+        return Interval(self.frequencies - reach, self.frequencies + reach)
+
+    def _labels(self) -> Sequence[object]:
+        return range(self.k) if self.labels is None else self.labels
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        lines = [f"{self.n} reports, 95 % intervals", f"{'value':>12} {'share':>9} {'low':>9} {'high':>9}"]
+        shown = 20
+        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
+            lines.append(f"{label!s:>12} {share:9.4f} {least:9.4f} {most:9.4f}")
+        if self.k > shown:
+            lines.append(f"{'...':>12} and {self.k - shown} more; frame() has them all")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A table with a bar and an interval for each value, drawn to one scale."""
+        low, high = self.interval()
+        left, right = min(0.0, float(low.min())), max(float(high.max()), 1e-12)
+        width, shown = 240, 100
+
+        def x(share: float) -> float:
+            return round((share - left) / (right - left) * width, 1)
+
+        rows = []
+        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
+            start, end = sorted((x(0.0), x(share)))
+            rows.append(
+                f"<tr><td>{html.escape(str(label))}</td><td>{share:.4f}</td><td>{least:.4f} to {most:.4f}</td>"
+                f'<td><svg width="{width}" height="14" role="img" aria-label="{share:.4f}">'
+                f'<rect x="{start}" y="3" width="{end - start:.1f}" height="8" fill="#7aa6d8"/>'
+                f'<line x1="{x(least)}" x2="{x(most)}" y1="7" y2="7" stroke="#1d3557" stroke-width="2"/></svg></td></tr>'
+            )
+        more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
+        return (
+            f"<table><caption>{self.n} reports</caption><thead><tr><th>value</th><th>share</th>"
+            f"<th>95 % interval</th><th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
+        )
+
+
+def _clopper_pearson(counts: Floats, n: int, alpha: float) -> tuple[Floats, Floats]:
+    from scipy.special import betaincinv
+
+    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, alpha / 2), 0.0)
+    high = np.where(counts < n, betaincinv(counts + 1, np.maximum(n - counts, 1), 1 - alpha / 2), 1.0)
+    return low, high
+
+
+def _wilson(counts: Floats, n: int, alpha: float) -> tuple[Floats, Floats]:
+    from scipy.special import ndtri
+
+    z2 = float(ndtri(1 - alpha / 2)) ** 2
+    share = counts / n
+    center = (share + z2 / (2 * n)) / (1 + z2 / n)
+    reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return center - reach, center + reach
+
+
+def _installed_backend() -> Backend:
+    """The dataframe library in use, else the first that is installed."""
+    from importlib.util import find_spec
+
+    found = [name for name in _BACKENDS if name in sys.modules] or [name for name in _BACKENDS if find_spec(name)]
+    if found:
+        return found[0]
+    raise InvalidParameter("frame() needs a dataframe library; install pandas, polars or pyarrow")

@@ -1,0 +1,78 @@
+"""Rational arithmetic with a direction: every rounding here is against the collector, never for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Integral
+
+from deniable.errors import InvalidParameter
+
+_DIGITS = Context(prec=80, Emax=999_999, Emin=-999_999)
+_MARGIN = Fraction(1, 10**60)  # far above decimal's last digit, far below any float's
+
+
+def positive_epsilon(epsilon: float) -> float:
+    """Check an epsilon: a positive, finite number."""
+    try:
+        value = math.nan if isinstance(epsilon, bool | str) else float(epsilon)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidParameter(f"epsilon must be a positive number, got {epsilon!r}")
+    return value
+
+
+def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
+    """Check an integer, of Python's or numpy's, from low to high."""
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if number is None or number < low or (high is not None and number > high):
+        allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise InvalidParameter(f"{name} must be an integer {allowed}, got {value!r}")
+    return number
+
+
+@lru_cache(maxsize=1024)
+def exp_down(epsilon: float) -> Fraction:
+    """A rational just below e^epsilon: a ratio that is at most this spends at most epsilon."""
+    if epsilon > 1000:
+        raise InvalidParameter(f"epsilon {epsilon} is too large for any threshold out of 2^64; use one below 40")
+    return Fraction(Decimal(epsilon).exp(_DIGITS)) * (1 - _MARGIN)
+
+
+def log_up(ratio: Fraction) -> float:
+    """ln(ratio) rounded up to a float: the loss that is stated is never below the loss that is spent."""
+    if ratio == 1:
+        return 0.0
+    up = Context(prec=80, rounding=ROUND_CEILING, Emax=999_999, Emin=-999_999)
+    quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    exact = up.add(quotient.ln(_DIGITS), Decimal(1).scaleb(-70))
+    nearest = float(exact)
+    return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def solve(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: int) -> int:
+    """The largest integer threshold from low to high whose ratio is at most e^epsilon; ratio must not decrease.
+
+    This is the one calibrator: a protocol says which ratio a threshold gives, and the budget picks the threshold.
+    """
+    budget = exp_down(positive_epsilon(epsilon))
+    if ratio(low) > budget:
+        raise InvalidParameter(
+            f"epsilon {epsilon} is too small: the nearest threshold out of 2^64 already loses {log_up(ratio(low)):.3g}"
+        )
+    if ratio(high) <= budget:
+        raise InvalidParameter(
+            f"epsilon {epsilon} is too large: no threshold out of 2^64 loses more than {log_up(ratio(high)):.6g}; "
+            "choose a smaller epsilon"
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        if ratio(middle) <= budget:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,125 @@
+"""Any finite channel, exactly: for mechanisms that do not treat all values alike, and for enumerating those that do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter
+from deniable.exact import log_up
+from deniable.law import Floats, checked_prior
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Any finite channel, in integers: row x is an input, and weights[x][y] / (sum of the row) is Pr(y | x)."""
+
+    weights: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.weights or not self.weights[0]:
+            raise InvalidParameter("a matrix needs at least one row and one column")
+        for number, row in enumerate(self.weights):
+            if len(row) != len(self.weights[0]):
+                raise InvalidParameter(f"row {number} has {len(row)} entries, row 0 has {len(self.weights[0])}")
+            if any(type(w) is not int or w < 0 for w in row) or sum(row) == 0:
+                raise InvalidParameter(f"row {number} must hold non-negative integers, not all zero (or use Matrix.of)")
+
+    @staticmethod
+    def of(rows: Sequence[Sequence[int | float | Fraction]]) -> Matrix:
+        """From rows of integers, fractions or floats, each taken for exactly what it is and scaled to integers."""
+        scaled = []
+        for number, row in enumerate(rows):
+            try:
+                exact = [Fraction(entry) for entry in row]
+            except (ValueError, OverflowError, TypeError) as problem:
+                raise InvalidParameter(f"row {number} holds an entry that is not a finite number") from problem
+            scale = math.lcm(*(entry.denominator for entry in exact))
+            scaled.append(tuple(int(entry * scale) for entry in exact))
+        return Matrix(tuple(scaled))
+
+    @property
+    def inputs(self) -> int:
+        return len(self.weights)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.weights[0])
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """Rows of Pr(y | x), as floats."""
+        return np.array([[float(Fraction(w, sum(row))) for w in row] for row in self.weights])
+
+    def ratio(self, x: int, other: int) -> Fraction | None:
+        """The largest Pr(y | x) / Pr(y | other) over all y, exactly; None where an output is possible for x alone."""
+        mine, theirs = self.weights[x], self.weights[other]
+        if any(a > 0 and b == 0 for a, b in zip(mine, theirs, strict=True)):
+            return None
+        return max(Fraction(a, b) for a, b in zip(mine, theirs, strict=True) if b > 0) * Fraction(sum(theirs), sum(mine))
+
+    def loss(self, distance: Callable[[int, int], float] | None = None) -> float:
+        """The smallest epsilon, rounded up; infinite where an output rules an input out.
+
+        With a distance: the smallest epsilon per unit of it.
+        """
+        if distance is None:
+            return self._local_loss()
+        worst = 0.0
+        for x in range(self.inputs):
+            for other in range(self.inputs):
+                if x != other:
+                    ratio = self.ratio(x, other)
+                    if ratio is None:
+                        return math.inf
+                    worst = max(worst, math.nextafter(log_up(ratio) / distance(x, other), math.inf))
+        return worst
+
+    def _local_loss(self) -> float:
+        totals = [sum(row) for row in self.weights]
+        common = math.lcm(*totals)
+        scales = [common // total for total in totals]
+        worst = Fraction(1)
+        for y in range(self.outputs):
+            column = [row[y] * scale for row, scale in zip(self.weights, scales, strict=True)]
+            largest, smallest = max(column), min(column)
+            if smallest == 0 < largest:
+                return math.inf
+            if largest:
+                worst = max(worst, Fraction(largest, smallest))
+        return log_up(worst)
+
+    def pq(self, supports: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Per value v: Pr(v supported | v) and Pr(v supported | another value), for supports[y][v].
+
+        Refused where the second depends on which other value it is: counts of support then do not give frequencies.
+        """
+        holds = np.asarray(supports, dtype=bool)
+        if holds.shape != (self.outputs, self.inputs):
+            raise InvalidParameter(f"supports must be {self.outputs} x {self.inputs}, got {holds.shape}")
+        chances = self.probabilities @ holds
+        p = np.diagonal(chances).copy()
+        others = chances.copy()
+        np.fill_diagonal(others, np.nan)
+        q = np.nanmean(others, axis=0)
+        if np.nanmax(np.abs(others - q)) > 1e-12:
+            raise InvalidParameter("another value's chance of support depends on the true value, so counts do not tell shares")
+        return p, q
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        """How often the best guess of the input from one output is right."""
+        weights = checked_prior(np.ones(self.inputs) if prior is None else prior, self.inputs)
+        return float((self.probabilities * weights[:, None]).max(axis=0).sum())
+
+    def log_likelihood(self, y: int) -> Floats:
+        """ln Pr(y | x) for every input x."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probabilities[:, y]))

@@ -1,0 +1,170 @@
+"""The contract of every mechanism, and the tally that its reports add up to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
+from deniable.estimate import Estimate
+from deniable.exact import whole_number
+from deniable.law import Integers, Law, Moments
+from deniable.words import Words
+
+Array = npt.NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many reports there are, and how many of them support each value: all that estimation ever needs.
+
+    >>> Tally(3, [1, 2]) + Tally(2, [0, 1])
+    Tally(n=5, counts=array([1, 3]))
+    """
+
+    n: int
+    counts: Array
+
+    def __post_init__(self) -> None:
+        counts = np.asarray(self.counts)
+        object.__setattr__(self, "n", whole_number("n, the number of reports,", self.n, 0))
+        if counts.ndim != 1 or counts.size < 2 or counts.dtype.kind not in "iuf":
+            raise InvalidParameter("counts is one number per value, for at least two values")
+        if counts.dtype.kind in "iu" and (counts.min() < 0 or counts.max() > self.n):
+            raise InvalidParameter(f"each count is from 0 to n = {self.n}, got {counts.min()} to {counts.max()}")
+        if counts.dtype.kind == "f" and not np.isfinite(counts).all():
+            raise InvalidParameter("counts must be finite")
+        frozen = counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
+        frozen.setflags(write=False)
+        object.__setattr__(self, "counts", frozen)
+
+    def __add__(self, other: Tally) -> Tally:
+        self._same_size(other)
+        return Tally(self.n + other.n, self.counts + other.counts)
+
+    def __sub__(self, other: Tally) -> Tally:
+        self._same_size(other)
+        return Tally(self.n - other.n, self.counts - other.counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tally) and self.n == other.n and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self) -> int:
+        return hash((self.n, self.counts.tobytes()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for JSON.
+
+        >>> Tally.from_dict(Tally(3, [1, 2]).to_dict()) == Tally(3, [1, 2])
+        True
+        """
+        return {"n": self.n, "counts": self.counts.tolist()}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Tally:
+        """Back from `to_dict`."""
+        if set(data) != {"n", "counts"} or not isinstance(data["counts"], list):
+            raise InvalidParameter("a tally is {'n': ..., 'counts': [...]}")
+        return Tally(data["n"], np.asarray(data["counts"]))
+
+    def _same_size(self, other: Tally) -> None:
+        if other.counts.size != self.counts.size:
+            raise InvalidParameter(f"both tallies must count the same values, got {self.counts.size} and {other.counts.size}")
+
+
+class Mechanism(ABC):
+    """A read-only recipe that turns a value and some words into a report, with a law that is known exactly."""
+
+    k: int
+    """The number of values; they are 0 to k - 1."""
+
+    @property
+    @abstractmethod
+    def words(self) -> int:
+        """How many 64-bit words one report takes."""
+
+    @property
+    @abstractmethod
+    def report_bytes(self) -> int:
+        """The size of one report."""
+
+    @property
+    @abstractmethod
+    def law(self) -> Law | Moments:
+        """The law of the report's support."""
+
+    @abstractmethod
+    def loss(self) -> float:
+        """The exact epsilon of one report, computed from the integers that are sampled, rounded up."""
+
+    @abstractmethod
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        """How often the best guess of the value from one report is right; `prior` is uniform unless given."""
+
+    @abstractmethod
+    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
+        """One report per value, from these words; without words, from the operating system's."""
+
+    @abstractmethod
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """Which values each report supports, as a table of reports by values (for small batches)."""
+
+    @abstractmethod
+    def tally(self, reports: Array) -> Tally:
+        """Count how many reports support each value; a report that cannot have been sent is refused."""
+
+    @abstractmethod
+    def estimate(self, tally: Tally) -> Estimate:
+        """Unbiased frequencies with error bars."""
+
+    @final
+    def checked_tally(self, tally: Tally) -> Tally:
+        """Refuse a tally of some other number of values."""
+        if tally.counts.size != self.k:
+            raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.k}")
+        return tally
+
+
+def checked_values(values: npt.ArrayLike, k: int) -> Integers:
+    """Integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or passed through."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as problem:
+        raise InvalidValue(f"values must be a list of integers from 0 to {k - 1}: {problem}") from None
+    if array.ndim != 1:
+        hint = "put a single value in a list" if array.ndim == 0 else "give one attribute at a time"
+        raise InvalidValue(f"values must have one dimension, got {array.ndim}; {hint}")
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise InvalidValue(
+            f"values must be integers from 0 to {k - 1}, got {_described(array)}; "
+            "code labels as integers and decide what a missing answer means first"
+        )
+    low, high = array.min(), array.max()
+    if low < 0 or high >= k:
+        wrong = low if low < 0 else high
+        raise InvalidValue(f"{wrong} is not a value of this mechanism (0 to {k - 1}); it was not reported")
+    return array.astype(np.int64, copy=False)
+
+
+def checked_k(k: int, most: int, shape: str) -> int:
+    """A number of values that a shape can hold."""
+    number = whole_number("k, the number of values,", k, 2)
+    if number > most:
+        raise InvalidParameter(f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first")
+    return number
+
+
+def _described(array: Array) -> str:
+    kinds = {"f": "floating-point numbers", "b": "booleans", "O": "mixed objects", "U": "text", "S": "bytes"}
+    text = f"{kinds.get(array.dtype.kind, 'values')} ({array.dtype})"
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        text += f" with {int(np.isnan(array).sum())} NaN"
+    return text

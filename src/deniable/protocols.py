@@ -1,0 +1,281 @@
+"""The protocols people know: each is a choice of numbers for a shape. The table PROTOCOLS lists them all.
+
+Every function takes the number of values k and the budget epsilon, and gives a mechanism whose exact loss is at most
+epsilon and, up to epsilon = 20, less than 1e-9 below it. Formulas are for the ideal probabilities; the thresholds are
+their nearest safe integers. In formulas e is e^epsilon and variances are those of a value that nobody has (f = 0).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from deniable import calibrate
+from deniable.errors import InvalidParameter
+from deniable.exact import positive_epsilon
+from deniable.hashing import PRIME
+from deniable.mechanism import Mechanism, checked_k
+from deniable.robust import alh, ass, athe, aue
+from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.summed import Summed
+from deniable.words import FULL
+
+
+def grr(k: int, epsilon: float) -> Direct:
+    """Generalized randomized response: the true value, or else any other.
+
+    p = e / (e + k - 1), q = 1 / (e + k - 1). Variance (e + k - 2) / (n (e - 1)^2). One small integer.
+    Choose it for small domains (k below 3 e + 2) or where a report must be a plain value.
+
+    >>> m = grr(k=5, epsilon=1.0)
+    >>> round(m.law.p, 4), m.loss() <= 1.0
+    (0.4046, True)
+
+    Reference: kairouz2016.
+    """
+    return calibrate.direct(k, epsilon)
+
+
+def rr(epsilon: float) -> Direct:
+    """Warner's coin: the truth, or else the opposite; grr with two values.
+
+    p = e / (e + 1), q = 1 / (e + 1). Variance e / (n (e - 1)^2). One bit in a byte.
+    Choose it for a yes-or-no question.
+
+    >>> round(rr(epsilon=1.0).law.p, 4)
+    0.7311
+
+    Reference: warner1965.
+    """
+    return calibrate.direct(2, epsilon)
+
+
+def ue(k: int, epsilon: float, p: float) -> Unary:
+    """Unary encoding with a chosen p: one bit per value, the true one set with p, the others with q.
+
+    q = p / (e (1 - p) + p). Variance q (1 - q) / (n (p - q)^2). k bits.
+    Choose it to try a p of your own; oue, sue and aue choose one for you.
+
+    >>> round(ue(k=100, epsilon=1.0, p=0.6).law.q, 4)
+    0.3556
+
+    Reference: wang2017.
+    """
+    if not 0 < p < 1:
+        raise InvalidParameter(f"p is a probability between 0 and 1, got {p!r}")
+    return calibrate.unary(k, epsilon, round(Fraction(p) * FULL))
+
+
+def sue(k: int, epsilon: float) -> Unary:
+    """Symmetric unary encoding, basic one-time RAPPOR: every bit is told truly with the same probability.
+
+    p = sqrt(e) / (sqrt(e) + 1), q = 1 - p. Variance sqrt(e) / (n (sqrt(e) - 1)^2). k bits.
+    Choose it to compare with RAPPOR; oue errs less at the same loss.
+
+    >>> m = sue(k=100, epsilon=1.0)
+    >>> round(m.law.p, 4), m.law.p + m.law.q
+    (0.6225, 1.0)
+
+    Reference: erlingsson2014.
+    """
+    return calibrate.symmetric(k, epsilon)
+
+
+def oue(k: int, epsilon: float) -> Unary:
+    """Optimized unary encoding: unary bits with the p that errs least.
+
+    p = 1/2, q = 1 / (e + 1). Variance 4 e / (n (e - 1)^2). k bits.
+    Choose it for large domains where bandwidth does not matter; a guess is never better than (k + 1) / 2k.
+
+    >>> m = oue(k=100, epsilon=1.0)
+    >>> round(m.law.q, 4), m.report_bytes
+    (0.2689, 13)
+
+    Reference: wang2017.
+    """
+    return calibrate.unary(k, epsilon, FULL >> 1)
+
+
+def the(k: int, epsilon: float, theta: float | None = None) -> Unary:
+    """Thresholded histogram: Laplace noise on every cell, and one bit for "above theta". Only the bits are sent.
+
+    p = 1 - exp(-l (1 - theta)) / 2, q = exp(-l theta) / 2, where the inverse noise l makes the bits spend all of epsilon (as
+    published, l = epsilon / 2, they spend less). theta, unless given, errs least with that noise. Variance as for ue.
+    k bits. Choose it to compare with the papers; at theta = 1 it is oue.
+
+    >>> m = the(k=100, epsilon=1.0)
+    >>> round(m.law.p, 4), m.loss() <= 1.0 < m.loss() + 1e-9
+    (0.5938, True)
+
+    Reference: wang2017.
+    """
+    return calibrate.thresholded(k, epsilon, calibrate.best_theta(epsilon) if theta is None else theta)
+
+
+def she(k: int, epsilon: float) -> Summed:
+    """Summed histogram: Laplace noise of scale 2 / epsilon on every cell, sent as it is. Research only.
+
+    Variance 8 / (n epsilon^2). k floating-point numbers, whose noise is never exact: there is no loss to state, and
+    a plan refuses it. Choose it only to compare with the papers.
+
+    >>> round(she(k=100, epsilon=1.0).law.variance(n=10_000), 6)
+    0.0008
+
+    Reference: wang2017.
+    """
+    return Summed(k, positive_epsilon(epsilon))
+
+
+def lh(k: int, epsilon: float, g: int) -> Hashed:
+    """Local hashing: hash into g buckets by a random function, then randomized response among the buckets.
+
+    p = e / (e + g - 1), q = 1 / g. Variance q (1 - q) / (n (p - q)^2). 9 to 12 bytes whatever k is.
+    Choose it to try a g of your own; blh, olh and alh choose one for you.
+
+    >>> m = lh(k=1000, epsilon=1.0, g=4)
+    >>> round(m.law.p, 4), m.report_bytes
+    (0.4754, 9)
+
+    Reference: wang2017.
+    """
+    return calibrate.hashed(k, epsilon, g)
+
+
+def blh(k: int, epsilon: float) -> Hashed:
+    """Binary local hashing: a hash function and one bit.
+
+    p = e / (e + 1), q = 1/2. Variance (e + 1)^2 / (n (e - 1)^2). 9 bytes.
+    Choose it at small epsilon, or where the payload must be one bit.
+
+    >>> round(blh(k=100, epsilon=1.0).law.p, 4)
+    0.7311
+
+    Reference: bassily2015.
+    """
+    return calibrate.hashed(k, epsilon, 2)
+
+
+def olh(k: int, epsilon: float) -> Hashed:
+    """Optimized local hashing: round(e) + 1 buckets, so that it errs as little as oue with a report of constant size.
+
+    p = e / (e + g - 1), q = 1 / g. Variance 4 e / (n (e - 1)^2), but for g's rounding. 9 to 12 bytes.
+    Choose it for large domains with little bandwidth; counting costs k hashes a report.
+
+    >>> olh(k=100, epsilon=1.0).g
+    4
+
+    Reference: wang2017.
+    """
+    if positive_epsilon(epsilon) > math.log(PRIME - 2):
+        raise InvalidParameter(f"epsilon {epsilon} gives olh more buckets than it has hashes; use grr or oue")
+    return calibrate.hashed(k, epsilon, round(math.exp(epsilon)) + 1)
+
+
+def ss(k: int, epsilon: float, size: int | None = None) -> Subset:
+    """Subset selection: a set of values that holds the true one with probability p.
+
+    size = max(1, round(k / (e + 1))), p = size e / (size e + k - size), q = (p (size - 1) + (1 - p) size) / (k - 1).
+    Variance q (1 - q) / (n (p - q)^2). size small integers. Choose it for the least error of all.
+
+    >>> m = ss(k=100, epsilon=1.0)
+    >>> m.size, round(m.law.p, 4)
+    (27, 0.5013)
+
+    Reference: ye2018.
+    """
+    if size is None:
+        k = checked_k(k, 1 << 16, "subset")
+        size = max(1, round(k / (math.exp(min(positive_epsilon(epsilon), 700.0)) + 1)))
+    return calibrate.subset(k, epsilon, size)
+
+
+def hr(k: int, epsilon: float) -> Hadamard:
+    """Hadamard response: a column of a Hadamard matrix that agrees with the value's row with probability p.
+
+    p = e / (e + 1), q = 1/2. Variance (e + 1)^2 / (n (e - 1)^2). One integer of about log2(k) bits.
+    Choose it at small epsilon for large domains: small reports, counted all at once in k log k steps.
+
+    >>> round(hr(k=100, epsilon=1.0).law.p, 4)
+    0.7311
+
+    Reference: acharya2019.
+    """
+    return calibrate.hadamard(k, epsilon)
+
+
+def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: float | None = None) -> Mechanism:
+    """The protocol that errs least (ADP), among all classical ones that are exact, or among those named.
+
+    The error is the variance averaged over the domain, the same for every true distribution; with f given, the variance
+    at that frequency (the papers compare at f = 0). Ties go to the smaller report.
+
+    >>> type(adaptive(k=3, epsilon=1.0)).__name__
+    'Direct'
+    >>> type(adaptive(k=100, epsilon=1.0, among=["grr", "oue"], f=0.0)).__name__
+    'Unary'
+
+    Reference: wang2017.
+    """
+    positive_epsilon(epsilon)
+    names = [row.name for row in PROTOCOLS.values() if row.classical and row.exact] if among is None else list(among)
+    candidates: list[Mechanism] = []
+    refused = "name at least one protocol to choose among"
+    for name in names:
+        row = PROTOCOLS.get(name)
+        if row is None or not row.exact or name == "adaptive":
+            allowed = ", ".join(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
+            raise InvalidParameter(f"{name!r} is not a protocol to choose among ({allowed})")
+        try:
+            candidates.append(row.make(k, epsilon))
+        except InvalidParameter as problem:  # k or epsilon is beyond this shape; another may do
+            refused = str(problem)
+    if not candidates:
+        raise InvalidParameter(refused)
+
+    def error(mechanism: Mechanism) -> tuple[float, int]:
+        return float(f"{mechanism.law.error(1, f):.9e}"), mechanism.report_bytes
+
+    return min(candidates, key=error)
+
+
+@final
+@dataclass(frozen=True)
+class Protocol:
+    """A row of the table: what a protocol is called, how it is made, what may be done with it."""
+
+    name: str
+    make: Callable[[int, float], Mechanism]
+    exact: bool = True
+    """Its loss can be computed; a plan refuses the others."""
+    classical: bool = True
+    """It is a fixed choice of numbers, so that `adaptive` compares it with the others."""
+
+    @property
+    def title(self) -> str:
+        """The first sentence of its documentation."""
+        return (self.make.__doc__ or "").split("\n", 1)[0]
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    row.name: row
+    for row in (
+        Protocol("grr", grr),
+        Protocol("sue", sue),
+        Protocol("oue", oue),
+        Protocol("the", the),
+        Protocol("she", she, exact=False),
+        Protocol("blh", blh),
+        Protocol("olh", olh),
+        Protocol("ss", ss),
+        Protocol("hr", hr),
+        Protocol("aue", aue, classical=False),
+        Protocol("ass", ass, classical=False),
+        Protocol("alh", alh, classical=False),
+        Protocol("athe", athe, classical=False),
+        Protocol("adaptive", adaptive, classical=False),
+    )
+}
+"""Every protocol that needs only k and epsilon, for the command line, simulations, plans and tests."""

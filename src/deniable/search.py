@@ -1,0 +1,34 @@
+"""Finding the smallest value of a function that has no formula for it: a grid that sees every valley, then a descent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_GRID = 96
+
+
+def minimum(score: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function of one real number is smallest, to about eight digits."""
+    points = [low + (high - low) * i / _GRID for i in range(_GRID + 1)]
+    scores = [score(x) for x in points]
+    best = min(range(len(points)), key=scores.__getitem__)
+    left, right = points[max(best - 1, 0)], points[min(best + 1, _GRID)]
+    seen = [(scores[best], points[best])]
+    while right - left > 1e-8 * max(1.0, abs(left)):
+        one, two = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
+        at_one, at_two = score(one), score(two)
+        seen += [(at_one, one), (at_two, two)]
+        left, right = (left, two) if at_one <= at_two else (one, right)
+    return min(seen)[1]
+
+
+def least(score: Callable[[int], float], low: int, high: int) -> int:
+    """The integer where a function is smallest: all of them where they are few, else ever finer grids around the best."""
+    while high - low > 2 * _GRID:
+        ratio = math.log(high / low)
+        points = sorted({min(high, max(low, round(low * math.exp(ratio * i / _GRID)))) for i in range(_GRID + 1)})
+        best = min(range(len(points)), key=lambda i: score(points[i]))
+        low, high = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
+    return min(range(low, high + 1), key=score)

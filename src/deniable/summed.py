@@ -1,0 +1,97 @@
+"""Noisy sums, for research: a histogram cell with Laplace noise, in floating point, so without an exact guarantee."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.estimate import Estimate
+from deniable.exact import positive_epsilon
+from deniable.law import Moments
+from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values
+from deniable.words import Words, system
+
+_BLOCK = 1 << 17
+
+
+@final
+@dataclass(frozen=True)
+class Summed(Mechanism):
+    """The report is k floating-point numbers: 1 for the true value and 0 for the others, plus Laplace noise."""
+
+    k: int
+    epsilon: float
+    """What the real-valued mechanism would lose; the floats that are sent may lose more."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k, 1 << 20, "summed"))
+        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
+
+    @property
+    def words(self) -> int:
+        return self.k
+
+    @property
+    def report_bytes(self) -> int:
+        return 4 * self.k
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise: a changed value moves two cells by one each."""
+        return 2 / self.epsilon
+
+    @cached_property
+    def law(self) -> Moments:
+        return Moments(self.k, 2 * self.scale**2, _largest_cell_success(self.k, self.epsilon))
+
+    def loss(self) -> float:
+        return self.law.loss()
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        if prior is not None:
+            raise InvalidParameter("a noisy sum's best guess is known for the uniform prior only")
+        return self.law.success()
+
+    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
+        checked = checked_values(values, self.k)
+        source = system() if words is None else words
+        reports = np.empty((checked.size, self.k), dtype=np.float32)
+        step = max(1, _BLOCK // self.k)
+        for start in range(0, checked.size, step):
+            block = reports[start : start + step]
+            drawn = source.take(block.size).reshape(block.shape)
+            uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+            sign = np.where(drawn & np.uint64(1), self.scale, -self.scale)
+            block[:] = sign * np.log(uniform)
+            block[np.arange(len(block)), checked[start : start + step]] += 1
+        return reports
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """The best guess stands in for the support, which a noisy sum does not have."""
+        return np.asarray(reports.argmax(axis=1)[:, None] == np.arange(self.k))
+
+    def tally(self, reports: Array) -> Tally:
+        array = np.asarray(reports)
+        if array.dtype != np.float32 or array.shape[1:] != (self.k,) or not np.isfinite(array).all():
+            raise InvalidReport(f"reports of this mechanism are finite float32 of shape (n, {self.k})")
+        return Tally(len(array), array.sum(axis=0, dtype=np.float64))
+
+    def estimate(self, tally: Tally) -> Estimate:
+        counted = self.checked_tally(tally)
+        return Estimate(counted.n, counted.counts, self.law)
+
+
+def _largest_cell_success(k: int, epsilon: float) -> float:
+    """How often the true value's cell is the largest: an integral over its noise, in three ranges."""
+    t = math.exp(-epsilon / 2)
+    x, w = np.polynomial.legendre.leggauss(200)
+    log_u = 0.5 * math.log(t) * (1 - x)  # from ln t to 0
+    u = np.exp(log_u)
+    middle = float((w * (1 - u / 2) ** (k - 1) / u).sum()) * -0.5 * math.log(t)
+    return t / (k * 2.0 ** min(k, 1000)) + t / 2 * middle + -math.expm1(k * math.log1p(-t / 2)) / (k * t)

@@ -1,0 +1,237 @@
+"""Randomness is data: 64-bit words go in, a report comes out, and the same words give the same report.
+
+`system` is the operating system's generator, and the only one a client may reach. `seeded` is for simulation and
+tests: fast, reproducible, not secret. `keyed` gives the same words for the same secret and labels, which is what
+memoization needs. `fixed` replays a list, for test vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, WordsExhausted
+from deniable.exact import whole_number
+
+WordArray = npt.NDArray[np.uint64]
+
+FULL = 1 << 64
+"""The number of words there are: a threshold t means a probability of t / FULL."""
+
+_DIRECT_READ = 4096  # up to this many words come straight from the operating system; more, from a stream it keys
+_COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+class Words(ABC):
+    """A supply of independent, uniform 64-bit words."""
+
+    @abstractmethod
+    def take(self, count: int) -> WordArray:
+        """Return the next `count` words."""
+
+    def split(self, counts: Sequence[int]) -> list[Words]:
+        """Cut the next sum(counts) words into one source per count, so that threads can read side by side."""
+        return [fixed(self.take(count)) for count in counts]
+
+
+@final
+class System(Words):
+    """Words from the operating system; in bulk, from AES-256-CTR under a key that it gave and nobody keeps."""
+
+    def __init__(self) -> None:
+        self._stream: _Stream | None = None
+        self._process = os.getpid()
+
+    def take(self, count: int) -> WordArray:
+        if count <= _DIRECT_READ:
+            return np.frombuffer(os.urandom(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+        if self._stream is None or self._process != os.getpid():  # a forked child must not repeat its parent's words
+            self._stream = _Stream(os.urandom(32))
+            self._process = os.getpid()
+        return self._stream.take(count)
+
+    def split(self, counts: Sequence[int]) -> list[Words]:
+        return [System() for _ in counts]
+
+
+@final
+class _Stream:
+    """The key stream of AES-256 in counter mode, as words."""
+
+    def __init__(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        self._zeros = np.zeros(0, dtype=np.uint64)
+
+    def take(self, count: int) -> WordArray:
+        if self._zeros.size < count:
+            self._zeros = np.zeros(count, dtype=np.uint64)
+        words = np.empty(count, dtype=np.uint64)
+        self._cipher.update_into(self._zeros[:count].data.cast("B"), words.data.cast("B"))
+        return words
+
+
+@final
+class Seeded(Words):
+    """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): any word can be had without the ones before."""
+
+    def __init__(self, key: int, gamma: int, position: int = 0) -> None:
+        self.key = key
+        self.gamma = gamma
+        self.position = position
+
+    def take(self, count: int) -> WordArray:
+        start = self.position
+        self.position += count
+        if count >= _COMPILED_FILL:
+            from deniable import kernels
+
+            words = np.empty(count, dtype=np.uint64)
+            kernels.fill_seeded(np.uint64(self.key), np.uint64(self.gamma), np.uint64(start), words)
+            return words
+        first = (self.key + self.gamma * (start + 1)) % FULL
+        words = np.arange(count, dtype=np.uint64) * np.uint64(self.gamma) + np.uint64(first)
+        words ^= words >> np.uint64(30)
+        words *= np.uint64(0xBF58476D1CE4E5B9)
+        words ^= words >> np.uint64(27)
+        words *= np.uint64(0x94D049BB133111EB)
+        words ^= words >> np.uint64(31)
+        return words
+
+    def split(self, counts: Sequence[int]) -> list[Words]:
+        parts: list[Words] = []
+        for count in counts:
+            parts.append(Seeded(self.key, self.gamma, self.position))
+            self.position += count
+        return parts
+
+
+@final
+class _Keyed(Words):
+    """HMAC-SHA256 in counter mode: block i is HMAC(secret, labels, i), four little-endian words."""
+
+    def __init__(self, secret: bytes, message: bytes) -> None:
+        self._keyed = hmac.new(secret, message, hashlib.sha256)
+        self._block = 0
+        self._rest = np.zeros(0, dtype=np.uint64)
+
+    def take(self, count: int) -> WordArray:
+        blocks = [self._rest]
+        missing = count - self._rest.size
+        while missing > 0:
+            code = self._keyed.copy()
+            code.update(self._block.to_bytes(8, "little"))
+            blocks.append(np.frombuffer(code.digest(), dtype="<u8").astype(np.uint64, copy=False))
+            self._block += 1
+            missing -= 4
+        words = np.concatenate(blocks)
+        self._rest = words[count:]
+        return words[:count]
+
+
+@final
+class _Fixed(Words):
+    def __init__(self, words: WordArray) -> None:
+        self._words = words
+        self._used = 0
+
+    def take(self, count: int) -> WordArray:
+        left = self._words.size - self._used
+        if count > left:
+            raise WordsExhausted(f"{count} words were asked for, but only {left} of {self._words.size} are left")
+        self._used += count
+        return self._words[self._used - count : self._used]
+
+
+def system() -> Words:
+    """Words from the operating system's generator: the default, and the only source for real reports.
+
+    >>> system().take(3).dtype
+    dtype('uint64')
+    """
+    return System()
+
+
+def seeded(seed: int) -> Words:
+    """Reproducible words for simulation and tests; they protect nobody, since whoever has the seed has the answer.
+
+    >>> [hex(word) for word in seeded(7).take(2)]
+    ['0xbb99ae56dd41d789', '0x79787b4a484bbb19']
+    """
+    number = whole_number("seed", seed, 0)
+    digest = hashlib.sha256(b"deniable seeded words" + _encode(number)).digest()
+    return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
+
+
+def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
+    """The same words for the same secret and labels, for ever: a permanent answer with nothing stored but a key.
+
+    >>> bool((keyed(bytes(32), "color", 1).take(5) == keyed(bytes(32), "color", 1).take(5)).all())
+    True
+    """
+    if not isinstance(secret, bytes | bytearray) or len(secret) < 16:
+        raise InvalidParameter("secret must be at least 16 bytes; make one with secrets.token_bytes(32)")
+    return _Keyed(bytes(secret), b"".join(_encode(label) for label in labels))
+
+
+def fixed(words: Iterable[int] | WordArray) -> Words:
+    """Replay a list of words, then refuse to give more: for test vectors.
+
+    >>> fixed([1, 2, 3]).take(2).tolist()
+    [1, 2]
+    """
+    if isinstance(words, np.ndarray) and words.dtype == np.uint64 and words.ndim == 1:
+        return _Fixed(words)
+    return _Fixed(np.array([whole_number("a word", word, 0, FULL - 1) for word in words], dtype=np.uint64))
+
+
+def chance(word: WordArray, threshold: int) -> npt.NDArray[np.bool_]:
+    """True with probability threshold / 2^64.
+
+    >>> chance(np.array([0, 5, 6], dtype=np.uint64), 6).tolist()
+    [True, True, False]
+    """
+    if not 0 <= threshold < FULL:
+        raise InvalidParameter(f"a threshold is an integer from 0 to 2^64 - 1, got {threshold}")
+    return np.less(word, np.uint64(threshold))
+
+
+def below(word: WordArray, bound: int | WordArray) -> WordArray:
+    """An integer from 0 to bound - 1: the high half of word * bound. bound is at most 2^32, one or an array.
+
+    >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 6).tolist()
+    [0, 3, 5]
+    """
+    scale = np.asarray(bound, dtype=np.uint64)
+    if bool((scale < 1).any()) or bool((scale > FULL >> 32).any()):
+        raise InvalidParameter(f"a bound is an integer from 1 to 2^32, got {bound}")
+    high = (word >> _HALF) * scale
+    return np.asarray((high + (((word & _LOW) * scale) >> _HALF)) >> _HALF, dtype=np.uint64)
+
+
+def cell(bound: int) -> tuple[int, int]:
+    """The fewest and the most words that `below` sends to one integer: the bias that a loss must count."""
+    return FULL // bound, -(-FULL // bound)
+
+
+def _encode(label: str | int | bytes) -> bytes:
+    """Kind, length, content: no two lists of labels have the same encoding."""
+    if isinstance(label, bool) or not isinstance(label, str | int | bytes):
+        raise InvalidParameter(f"a label is a string, an integer or bytes, got {label!r}")
+    if isinstance(label, int):
+        kind, content = b"i", str(label).encode()
+    elif isinstance(label, str):
+        kind, content = b"s", label.encode()
+    else:
+        kind, content = b"b", label
+    return kind + len(content).to_bytes(8, "little") + content
