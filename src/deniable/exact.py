@@ -28,7 +28,7 @@ def positive_epsilon(epsilon: float) -> float:
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
     """Check an integer, of Python's or numpy's, from low to high."""
-    number = int(value) if isinstance(value, Integral) and type(value) is not bool else None
+    number = None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
     if number is None or number < low or (high is not None and number > high):
         allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise InvalidParameter(f"{name} must be an integer {allowed}, got {value!r}")

@@ -21,6 +21,15 @@ def hash_values(a: npt.NDArray[np.uint32], b: npt.NDArray[np.uint32], k: int, g:
     return (a.astype(np.uint64)[:, None] * values + b.astype(np.uint64)[:, None]) % np.uint64(PRIME) % np.uint64(g)
 
 
+def hash_function(words: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """A function (a, b) of the family from each word: its first 31 bits give a, the next 31 give b.
+
+    Numbers beyond the range (three in 2^31 of them) start over from its beginning, so (a, b) is uniform but for 2^-29.
+    """
+    a, b = words >> np.uint64(33), (words >> np.uint64(2)) & np.uint64(PRIME)
+    return a % np.uint64(PRIME - 1) + np.uint64(1), b % np.uint64(PRIME)
+
+
 def collision(g: int) -> Fraction:
     """How likely two values share a bucket: ordered pairs of distinct residues are all equally likely."""
     small, extra = divmod(PRIME, g)  # `extra` buckets hold small + 1 residues, the others `small`

@@ -6,9 +6,7 @@ says so (`unary_bits` on a stream uses no more words than it needs).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -25,6 +23,7 @@ _ZERO = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_SPAN = 256  # small tables that stay in the nearest cache
 
 
 def compiled(function: F) -> F:
@@ -35,18 +34,6 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile into its callers."""
     return cast(F, njit(inline="always", error_model="numpy")(function))
-
-
-def threads() -> int:
-    """How many blocks to work on at once."""
-    return min(8, os.cpu_count() or 1)
-
-
-def side_by_side(work: Callable[[int], None], parts: int) -> None:
-    """Run work(0), work(1), ... on all cores; the first error is raised."""
-    with ThreadPoolExecutor(threads()) as pool:
-        for done in [pool.submit(work, part) for part in range(parts)]:
-            done.result()
 
 
 @inlined
@@ -64,138 +51,291 @@ def _below(word: np.uint64, bound: np.uint64) -> np.uint64:
 @compiled
 def fill_seeded(key: np.uint64, gamma: np.uint64, start: np.uint64, words: Array) -> None:
     """words[i] = the seeded word number start + i."""
+    state = key + gamma * (start + _ONE)
     for i in range(words.size):
-        words[i] = _mix(key + gamma * (start + np.uint64(i) + _ONE))
+        words[i] = _mix(state)
+        state += gamma
 
 
 @compiled
-def direct(values: Array, words: Array, k: np.uint64, keep: np.uint64, reports: Array) -> None:
+def _draw(
+    key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, width: int, first: int, size: int, drawn: Array
+) -> None:
+    """drawn[c, j] = word c of report first + j: seeded (gamma > 0) or from a list, `width` words a report."""
+    for c in range(drawn.shape[0]):
+        row = drawn[c]
+        if gamma == _ZERO:
+            for j in range(size):
+                row[j] = words[np.uint64(first + j) * np.uint64(width) + np.uint64(c)]
+        else:
+            state = key + gamma * (at + np.uint64(first * width + c) + _ONE)
+            step = gamma * np.uint64(width)
+            for j in range(size):
+                row[j] = _mix(state)
+                state += step
+
+
+@compiled
+def direct(
+    values: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, k: np.uint64, keep: np.uint64, reports: Array
+) -> None:
     """Keep the value, or report one of the k - 1 others."""
-    for i in range(values.size):
-        value = np.uint64(values[i])
-        other = _below(words[i, 1], k - _ONE)
-        other += np.uint64(other >= value)
-        reports[i] = value if words[i, 0] < keep else other
+    drawn = np.empty((2, _SPAN), np.uint64)
+    coin, rest = drawn[0], drawn[1]
+    others = k - _ONE
+    for first in range(0, values.size, _SPAN):
+        some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
+        _draw(key, gamma, at, words, 2, first, some.size, drawn)
+        for i in range(some.size):
+            value = np.uint64(some[i])
+            other = _below(rest[i], others)
+            other += np.uint64(other >= value)
+            out[i] = value if coin[i] < keep else other
 
 
 @compiled
-def hashed(values: Array, words: Array, g: np.uint64, keep: np.uint64, a: Array, b: Array, bucket: Array) -> None:
-    """Hash the value by a fresh function of the family, then keep the bucket or report another."""
-    prime = np.uint64(PRIME)
-    for i in range(values.size):
-        scale = _ONE + _below(words[i, 0], prime - _ONE)
-        shift = _below(words[i, 1], prime)
-        true = scale * (np.uint64(values[i]) + _ONE) + shift
-        true = (true & prime) + (true >> np.uint64(31))
-        true = true - prime if true >= prime else true
-        true %= g
-        other = _below(words[i, 3], g - _ONE)
-        other += np.uint64(other >= true)
-        a[i] = scale
-        b[i] = shift
-        bucket[i] = true if words[i, 2] < keep else other
+def hashed(
+    values: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, g: np.uint32, keep: np.uint64, reports: Array
+) -> None:
+    """Hash the value by a fresh function of the family, then keep the bucket or report another.
+
+    A number x below 2^31 has x // g = x * magic >> shift, the product below 2^64: no division, so the loop is vectorized
+    (and masks that change nothing tell the compiler that 32-bit products are enough).
+    """
+    prime, most = np.uint64(PRIME), np.uint64(PRIME - 1)
+    shift = np.uint64(31)
+    while (_ONE << (shift - np.uint64(31))) < np.uint64(g):
+        shift += _ONE
+    magic = ((_ONE << shift) // np.uint64(g) + _ONE) & _LOW
+    buckets, others = np.uint64(g), np.uint64(np.uint32(g - np.uint32(1)))
+    drawn = np.empty((3, _SPAN), np.uint64)
+    function, coin, rest = drawn[0], drawn[1], drawn[2]
+    scales, offsets, found = np.empty(_SPAN, np.uint32), np.empty(_SPAN, np.uint32), np.empty(_SPAN, np.uint32)
+    for first in range(0, values.size, _SPAN):
+        some = values[first : first + _SPAN]
+        _draw(key, gamma, at, words, 3, first, some.size, drawn)
+        for i in range(some.size):
+            scale = function[i] >> np.uint64(33)
+            scale = ((scale - most if scale >= most else scale) + _ONE) & _LOW
+            offset = (function[i] >> np.uint64(2)) & prime
+            offset = _ZERO if offset == prime else offset
+            true = scale * ((np.uint64(some[i]) + _ONE) & _LOW) + offset
+            true = (true & prime) + (true >> np.uint64(31))
+            true = (true - prime if true >= prime else true) & _LOW
+            true -= (((true * magic) >> shift) & _LOW) * buckets
+            other = _below(rest[i], others)
+            other += np.uint64(other >= true)
+            scales[i] = scale
+            offsets[i] = offset
+            found[i] = true if coin[i] < keep else other
+        out = reports[first : first + _SPAN]  # as bytes: whole reports are stored faster than single fields
+        for i in range(some.size):
+            both = np.uint64(scales[i]) | (np.uint64(offsets[i]) << _HALF)
+            for byte in range(8):
+                out[i, byte] = np.uint8(both >> np.uint64(8 * byte))
+            out[i, 8] = np.uint8(found[i])
+        if out.shape[1] > 9:
+            for i in range(some.size):
+                for byte in range(9, out.shape[1]):
+                    out[i, byte] = np.uint8(found[i] >> np.uint32(8 * (byte - 8)))
 
 
 @compiled
-def subset(values: Array, words: Array, k: np.uint64, size: np.uint64, keep: np.uint64, reports: Array) -> None:
-    """Floyd's sampling of the other members, held as a bitmap and read off in order."""
-    marks = np.zeros((int(k) + 63) // 64, dtype=np.uint64)
+def subset(
+    values: Array,
+    key: np.uint64,
+    gamma: np.uint64,
+    at: np.uint64,
+    words: Array,
+    k: np.uint64,
+    size: np.uint64,
+    keep: np.uint64,
+    reports: Array,
+) -> None:
+    """Floyd's sampling of the other members, marked in a table and read off in order."""
+    width = int(size) + 1
+    marks = np.zeros(int(k), dtype=np.uint8)
+    members = np.zeros(int(k) + 1, dtype=np.uint32)
+    drawn = np.empty(width, np.uint64)
     for i in range(values.size):
+        if gamma == _ZERO:
+            for c in range(width):
+                drawn[c] = words[np.uint64(i) * np.uint64(width) + np.uint64(c)]
+        else:
+            state = key + gamma * (at + np.uint64(i * width) + _ONE)
+            for c in range(width):
+                drawn[c] = _mix(state)
+                state += gamma
         value = np.uint64(values[i])
-        marks[:] = _ZERO
-        kept = words[i, 0] < keep
+        kept = drawn[0] < keep
         wanted = size - np.uint64(kept)
-        if kept:
-            marks[value >> np.uint64(6)] |= _ONE << (value & np.uint64(63))
-        top = k - _ONE - wanted
-        for t in range(wanted):
-            last = top + np.uint64(t)
-            drawn = _below(words[i, 1 + t], last + _ONE)
-            drawn += np.uint64(drawn >= value)
-            place = drawn >> np.uint64(6)
-            bit = _ONE << (drawn & np.uint64(63))
-            if marks[place] & bit:
-                drawn = last + np.uint64(last >= value)
-                place = drawn >> np.uint64(6)
-                bit = _ONE << (drawn & np.uint64(63))
-            marks[place] |= bit
-        at = 0
-        for group in range(marks.size):
-            rest = marks[group]
-            while rest:
-                lowest = rest & (_ZERO - rest)
-                reports[i, at] = np.uint64(64 * group) + _bit_number(lowest)
-                at += 1
-                rest ^= lowest
-
-
-@inlined
-def _bit_number(bit: np.uint64) -> np.uint64:
-    number = np.uint64((bit & np.uint64(0xAAAAAAAAAAAAAAAA)) != _ZERO)
-    number |= np.uint64((bit & np.uint64(0xCCCCCCCCCCCCCCCC)) != _ZERO) << np.uint64(1)
-    number |= np.uint64((bit & np.uint64(0xF0F0F0F0F0F0F0F0)) != _ZERO) << np.uint64(2)
-    number |= np.uint64((bit & np.uint64(0xFF00FF00FF00FF00)) != _ZERO) << np.uint64(3)
-    number |= np.uint64((bit & np.uint64(0xFFFF0000FFFF0000)) != _ZERO) << np.uint64(4)
-    return number | (np.uint64((bit & np.uint64(0xFFFFFFFF00000000)) != _ZERO) << np.uint64(5))
+        last = k - _ONE - wanted
+        some = drawn[1 : int(wanted) + 1]
+        for t in range(some.size):
+            other = _below(some[t], last + np.uint64(t) + _ONE)
+            some[t] = other + np.uint64(other >= value)
+        for v in range(marks.size):
+            marks[v] = 0
+        marks[value] = kept
+        for t in range(some.size):
+            place = last + np.uint64(t)
+            marks[place + np.uint64(place >= value) if marks[some[t]] else some[t]] = 1
+        found = _ZERO
+        for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
+            members[found] = v
+            found += np.uint64(marks[v])
+        row = reports[i]
+        for t in range(row.size):
+            row[t] = members[t]
 
 
 @compiled
-def hadamard(values: Array, words: Array, bits: np.uint64, keep: np.uint64, reports: Array) -> None:
-    """A uniform row of the half that agrees with the value, or of the half that does not."""
-    for i in range(values.size):
-        row = np.uint64(values[i]) + _ONE
-        report = words[i, 1] >> (np.uint64(64) - bits)
-        parity = report & row
-        parity ^= parity >> np.uint64(16)
-        parity ^= parity >> np.uint64(8)
-        parity ^= parity >> np.uint64(4)
-        parity ^= parity >> np.uint64(2)
-        parity ^= parity >> np.uint64(1)
-        wanted = np.uint64(words[i, 0] >= keep)
-        if (parity & _ONE) != wanted:
-            report ^= row & (_ZERO - row)
-        reports[i] = report
+def hadamard(
+    values: Array,
+    key: np.uint64,
+    gamma: np.uint64,
+    at: np.uint64,
+    words: Array,
+    bits: np.uint64,
+    keep: np.uint64,
+    reports: Array,
+) -> None:
+    """A uniform column of the half that agrees with the value's row, or of the half that does not."""
+    drawn = np.empty((2, _SPAN), np.uint64)
+    coin, column = drawn[0], drawn[1]
+    for first in range(0, values.size, _SPAN):
+        some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
+        _draw(key, gamma, at, words, 2, first, some.size, drawn)
+        for i in range(some.size):
+            row = np.uint64(some[i]) + _ONE
+            report = column[i] >> (np.uint64(64) - bits)
+            parity = report & row
+            parity ^= parity >> np.uint64(16)
+            parity ^= parity >> np.uint64(8)
+            parity ^= parity >> np.uint64(4)
+            parity ^= parity >> np.uint64(2)
+            parity ^= parity >> np.uint64(1)
+            wrong = (parity & _ONE) != np.uint64(coin[i] >= keep)
+            out[i] = report ^ (row & (_ZERO - row)) if wrong else report
+
+
+@compiled
+def _toss(
+    states: Array,
+    truth: Array,
+    undecided: Array,
+    result: Array,
+    size: int,
+    first: int,
+    last: int,
+    ones: Array,
+    zeros: Array,
+    gamma: np.uint64,
+    words: Array,
+    used: int,
+) -> int:
+    """Compare digits first to last - 1 of 64 coins in each of `size` groups; returns how much of a stream is used."""
+    for level in range(first, last):
+        zero = zeros[level]
+        flip = zero ^ ones[level]
+        step = gamma * np.uint64(level)
+        if gamma == _ZERO:
+            fresh = words[used : used + size]
+            for j in range(size):
+                word = fresh[j]
+                digits = zero ^ (flip & truth[j])
+                result[j] |= undecided[j] & digits & ~word
+                undecided[j] &= ~(digits ^ word)
+            used += size
+        else:
+            for j in range(size):
+                word = _mix(states[j] + step)
+                digits = zero ^ (flip & truth[j])
+                result[j] |= undecided[j] & digits & ~word
+                undecided[j] &= ~(digits ^ word)
+    return used
 
 
 @compiled
 def unary_bits(
-    values: Array, k: int, ones: Array, zeros: Array, key: np.uint64, gamma: np.uint64, start: int, words: Array, out: Array
+    values: Array, k: int, ones: Array, zeros: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, out: Array
 ) -> tuple[int, int]:
     """64 coins at once: words are compared with the thresholds' binary digits, the first digit first.
 
-    ones[l] and zeros[l] are all bits set where digit l of the threshold is 1. A group of 64 values ends as soon as all
-    its coins have fallen, after about seven words. Seeded words (gamma > 0) sit at fixed places, so that what is not
-    needed is skipped; a stream (gamma = 0) is read on, until fewer words are left than one report might need.
-    Returns how many reports were made and how many words of the stream were used.
+    ones[l] and zeros[l] are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of most
+    groups of 64; the groups left over go on together for eight more, and the rare rest alone. Seeded words (gamma > 0)
+    sit at fixed places, so that what is not needed is skipped; a stream (gamma = 0) is read on, until fewer words are
+    left than a block of groups might need. Returns how many reports were made and how many words of the stream were used.
     """
     groups = (k + 63) // 64
+    room = max(_SPAN, groups)
+    states, truth = np.empty(room, np.uint64), np.empty(room, np.uint64)
+    undecided, result = np.empty(room, np.uint64), np.empty(room, np.uint64)
+    late_states, late_truth = np.empty(room, np.uint64), np.empty(room, np.uint64)
+    late_undecided, late_result = np.empty(room, np.uint64), np.empty(room, np.uint64)
+    late = np.empty(room + 1, np.int64)
+    in_last = np.uint64(k - 64 * (groups - 1))
+    last_lanes = _ALL >> (np.uint64(64) - in_last)
+    reports_at_once = max(1, _SPAN // groups)
     used = 0
-    for i in range(values.size):
-        if gamma == _ZERO and words.size - used < 64 * groups:
-            return i, used
-        value = np.int64(values[i])
-        for group in range(groups):
-            left = k - 64 * group
-            open_ = _ALL if left >= 64 else (_ONE << np.uint64(left)) - _ONE
-            truth = _ONE << np.uint64(value & 63) if value >> 6 == group else _ZERO
-            state = key + gamma * np.uint64(start + 64 * (i * groups + group) + 1)
-            result = _ZERO
-            level = 0
-            while open_ != _ZERO and level < 64:
-                if gamma == _ZERO:
-                    word = words[used]
-                    used += 1
+    for first in range(0, values.size, reports_at_once):
+        count = min(reports_at_once, values.size - first)
+        size = count * groups
+        if gamma == _ZERO and words.size - used < 64 * size:
+            return first, used
+        base = key + gamma * (at + np.uint64(64 * first * groups) + _ONE)
+        for j in range(size):
+            states[j] = base + gamma * np.uint64(64 * j)
+            truth[j] = _ZERO
+            undecided[j] = _ALL
+            result[j] = _ZERO
+        for i in range(count):
+            value = values[first + i]
+            truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
+            undecided[i * groups + groups - 1] = last_lanes
+        used = _toss(states, truth, undecided, result, size, 0, 8, ones, zeros, gamma, words, used)
+        open_groups = 0
+        for j in range(size):
+            late[open_groups] = j
+            open_groups += int(undecided[j] != _ZERO)
+        for i in range(open_groups):
+            j = late[i]
+            late_states[i], late_truth[i] = states[j], truth[j]
+            late_undecided[i], late_result[i] = undecided[j], result[j]
+        used = _toss(late_states, late_truth, late_undecided, late_result, open_groups, 8, 16, ones, zeros, gamma, words, used)
+        for i in range(open_groups):
+            if late_undecided[i] != _ZERO:
+                used = _toss(
+                    late_states[i:],
+                    late_truth[i:],
+                    late_undecided[i:],
+                    late_result[i:],
+                    1,
+                    16,
+                    64,
+                    ones,
+                    zeros,
+                    gamma,
+                    words,
+                    used,
+                )
+            result[late[i]] = late_result[i]
+        for i in range(count):
+            for group in range(groups):
+                bits = result[i * groups + group]
+                into = out[first + i, 8 * group :]
+                if into.size >= 8:
+                    for byte in range(8):
+                        into[byte] = np.uint8(bits >> np.uint64(8 * byte))
                 else:
-                    word = _mix(state)
-                    state += gamma
-                digits = zeros[level] ^ ((zeros[level] ^ ones[level]) & truth)
-                result |= open_ & digits & ~word
-                open_ &= ~(digits ^ word)
-                level += 1
-            first = 8 * group
-            for byte in range(min(8, out.shape[1] - first)):
-                out[i, first + byte] = np.uint8((result >> np.uint64(8 * byte)) & np.uint64(255))
+                    for byte in range(into.size):
+                        into[byte] = np.uint8(bits >> np.uint64(8 * byte))
     return values.size, used
+
+
+def reserve(groups: int) -> int:
+    """How many words a stream must still have for `unary_bits` to begin another block of groups."""
+    return 64 * max(_SPAN, groups)
 
 
 @compiled

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import abstractmethod
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from threading import Lock
 from typing import final
 
 import numpy as np
@@ -17,8 +21,9 @@ from deniable.law import Integers, Law
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
 from deniable.words import WordArray, Words, system
 
-BLOCK = 1 << 17  # words or cells worked on at a time: a megabyte, so that nothing large is ever made
-COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be
+BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
+COMPILE = 1 << 17  # with less work than this numpy is done before a compiler would be
+PARALLEL = 1 << 24  # with less work than this one core is done before another has started
 
 
 class Shape(Mechanism):
@@ -39,12 +44,17 @@ class Shape(Mechanism):
         """Room for n reports."""
 
     @abstractmethod
-    def _encode(self, values: Integers, words: WordArray, reports: Array, compiled: bool) -> None:
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         """Write one report per value, from one row of words each."""
 
-    def _encode_lazily(self, values: Integers, source: Words, reports: Array) -> bool:
-        """A chance to make all reports of a large batch in another way with the same law; False where there is none."""
-        return False
+    @abstractmethod
+    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+        """The same by a compiled loop, which draws its words itself."""
+
+    @property
+    def _usual_words(self) -> int:
+        """How many words a compiled loop takes for one report."""
+        return self.words
 
     @abstractmethod
     def _checked(self, reports: Array) -> None:
@@ -67,19 +77,20 @@ class Shape(Mechanism):
         checked = checked_values(values, self.k)
         source = system() if words is None else words
         reports = self._blank(checked.size)
-        compiled = checked.size * self.words >= COMPILE
-        if compiled and self._encode_lazily(checked, source, reports):
-            return reports
-        step = max(1, BLOCK // self.words)
-        bounds = [(start, min(start + step, checked.size)) for start in range(0, checked.size, step)]
-        sources = source.split([(stop - start) * self.words for start, stop in bounds])
+        compiled = _worth_compiling(checked.size * self._usual_words)
+        step = max(1, BLOCK // (self._usual_words if compiled else self.words))
+        starts = range(0, checked.size, step)
+        sources = source.split([min(step, checked.size - start) * self.words for start in starts])
 
         def work(part: int) -> None:
-            start, stop = bounds[part]
-            drawn = sources[part].take((stop - start) * self.words).reshape(stop - start, self.words)
-            self._encode(checked[start:stop], drawn, reports[start:stop], compiled)
+            block = slice(starts[part], starts[part] + step)
+            some = checked[block]
+            if compiled:
+                self._encode_compiled(some, sources[part], reports[block])
+            else:
+                self._encode(some, sources[part].take(some.size * self.words).reshape(some.size, self.words), reports[block])
 
-        run(work, len(bounds), compiled)
+        _run(work, len(starts), compiled and checked.size * self._usual_words >= PARALLEL)
         return reports
 
     @final
@@ -91,18 +102,20 @@ class Shape(Mechanism):
                 f"reports of this mechanism are {like.dtype} of shape (n, {', '.join(map(str, like.shape[1:]))}), "
                 f"got {array.dtype} of shape {array.shape}"
             )
-        compiled = len(array) * self._cells_per_report >= COMPILE
-        step = 8 * max(1, BLOCK // (8 * self._cells_per_report))
+        compiled = _worth_compiling(len(array) * self._cells_per_report)
+        step = 8 * max(1, BLOCK // self.report_bytes)
         starts = range(0, len(array), step)
-        cells: list[Integers] = [np.zeros(0, dtype=np.int64)] * len(starts)
+        total = self._count(array[:0], False)
+        lock = Lock()
 
         def work(part: int) -> None:
             block = np.ascontiguousarray(array[starts[part] : starts[part] + step])
             self._checked(block)
-            cells[part] = self._count(block, compiled)
+            cells = self._count(block, compiled)
+            with lock:
+                np.add(total, cells, out=total)
 
-        run(work, len(starts), compiled)
-        total = np.asarray(np.sum(cells, axis=0, dtype=np.int64)) if cells else self._count(array, False)
+        _run(work, len(starts), compiled and len(array) * self._cells_per_report >= PARALLEL)
         return Tally(len(array), self._finish(total, len(array)))
 
     @property
@@ -116,13 +129,18 @@ class Shape(Mechanism):
         return Estimate(counted.n, counted.counts, self.law)
 
 
-def run(work: Callable[[int], None], parts: int, compiled: bool) -> None:
-    """Do the parts one after the other, or, where compiled loops let go of the interpreter, side by side."""
-    if compiled and parts > 1:
-        from deniable import kernels
+def _worth_compiling(work: int) -> bool:
+    """Where the loops are loaded already, a little work is worth them too."""
+    return work >= (COMPILE >> 4 if "deniable.kernels" in sys.modules else COMPILE)
 
-        work(0)  # compiles once, before the threads start
-        kernels.side_by_side(lambda part: work(part + 1), parts - 1)
-    else:
+
+def _run(work: Callable[[int], None], parts: int, side_by_side: bool) -> None:
+    """Do the parts one after the other, or on all cores where compiled loops let go of the interpreter."""
+    if not side_by_side or parts == 1:
         for part in range(parts):
             work(part)
+        return
+    work(0)  # compiles once, before the threads start
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        for done in [pool.submit(work, part) for part in range(1, parts)]:
+            done.result()

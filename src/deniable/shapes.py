@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.hashing import PRIME, collision, hash_values, occupied_buckets
+from deniable.hashing import PRIME, collision, hash_function, hash_values, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, checked_k
-from deniable.shape import BLOCK, Shape, run
+from deniable.shape import BLOCK, Shape
 from deniable.words import FULL, Seeded, System, WordArray, Words, below, cell, chance
 
 
@@ -58,13 +58,13 @@ class Direct(Shape):
     def _blank(self, n: int) -> Array:
         return np.empty(n, dtype=_smallest(self.k))
 
-    def _encode(self, values: Integers, words: WordArray, reports: Array, compiled: bool) -> None:
-        if compiled:
-            from deniable import kernels
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        reports[:] = _keep_or_other(values.astype(np.uint64), words, self.k, self.keep)
 
-            kernels.direct(values, words, np.uint64(self.k), np.uint64(self.keep), reports)
-        else:
-            reports[:] = _keep_or_other(values.astype(np.uint64), words, self.k, self.keep)
+    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+        from deniable import kernels
+
+        kernels.direct(values, *_drawn(source, values.size * self.words), np.uint64(self.k), np.uint64(self.keep), reports)
 
     def _checked(self, reports: Array) -> None:
         if reports.size and reports.max() >= self.k:
@@ -121,7 +121,7 @@ class Unary(Shape):
     def _blank(self, n: int) -> Array:
         return np.empty((n, self.report_bytes), dtype=np.uint8)
 
-    def _encode(self, values: Integers, words: WordArray, reports: Array, compiled: bool) -> None:
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         drawn = words.reshape(len(values), self._groups, 64)
         truth = np.zeros((len(values), self._groups), dtype=np.uint64)
         truth[np.arange(len(values)), values >> 6] = np.uint64(1) << (values & 63).astype(np.uint64)
@@ -136,36 +136,28 @@ class Unary(Shape):
         result[:, -1] &= last
         reports[:] = result.astype("<u8").view(np.uint8)[:, : self.report_bytes]
 
-    def _encode_lazily(self, values: Integers, source: Words, reports: Array) -> bool:
-        """The same coins, each stopped as soon as it has fallen: about seven words for 64 of them instead of 64."""
-        if not isinstance(source, Seeded | System):
-            return False
+    @property
+    def _usual_words(self) -> int:
+        return 10 * self._groups
+
+    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+        """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of 64."""
         from deniable import kernels
 
         ones, zeros = _digits(self.one), _digits(self.zero)
-        step = max(1, (1 << 20) // self.report_bytes)
-        bounds = [(start, min(start + step, values.size)) for start in range(0, values.size, step)]
-        sources = source.split([(stop - start) * self.words for start, stop in bounds])
-        no_words = np.zeros(0, dtype=np.uint64)
-
-        def work(part: int) -> None:
-            start, stop = bounds[part]
-            drawn = sources[part]
-            if isinstance(drawn, Seeded):
-                key, gamma = np.uint64(drawn.key), np.uint64(drawn.gamma)
-                block = values[start:stop], self.k, ones, zeros, key, gamma, drawn.position, no_words, reports[start:stop]
-                kernels.unary_bits(*block)
-                return
-            buffer = no_words
-            while start < stop:
-                buffer = np.concatenate([buffer, drawn.take(max(BLOCK, 2 * self.words) - buffer.size)])
-                none = np.uint64(0)
-                block = values[start:stop], self.k, ones, zeros, none, none, 0, buffer, reports[start:stop]
-                done, used = kernels.unary_bits(*block)
-                start, buffer = start + done, buffer[used:]
-
-        run(work, len(bounds), True)
-        return True
+        if isinstance(source, Seeded):
+            kernels.unary_bits(values, self.k, ones, zeros, *_drawn(source, values.size * self.words), reports)
+        elif isinstance(source, System):
+            nothing = np.uint64(0)
+            done, stream = 0, np.zeros(0, dtype=np.uint64)
+            while done < values.size:
+                wanted = min(BLOCK, self._usual_words * (values.size - done)) + kernels.reserve(self._groups)
+                stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
+                block = values[done:], self.k, ones, zeros, nothing, nothing, nothing, stream, reports[done:]
+                made, used = kernels.unary_bits(*block)
+                done, stream = done + made, stream[used:]
+        else:
+            self._encode(values, source.take(values.size * self.words).reshape(values.size, self.words), reports)
 
     def _checked(self, reports: Array) -> None:
         unused = 8 * self.report_bytes - self.k
@@ -173,15 +165,17 @@ class Unary(Shape):
             raise InvalidReport(f"a report sets bits beyond its {self.k} values")
 
     def _count(self, reports: Array, compiled: bool) -> Integers:
-        whole = len(reports) // 8 * 8 if compiled else 0
+        # eight reports are a whole number of 64-bit columns, so any length counts at full width; wide rows count fastest
+        at_once = 8 * max(1, 128 // self.report_bytes)
+        whole = len(reports) // at_once * at_once if compiled else 0
         counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
         if whole:
             from deniable import kernels
 
-            # eight reports are a whole number of 64-bit columns, so any length of report counts at full width
-            columns = np.zeros((self.report_bytes, 64), dtype=np.int64)
-            kernels.count_bits(reports[:whole].reshape(-1).view(np.uint64).reshape(whole // 8, self.report_bytes), columns)
-            counts += columns.reshape(8, 8 * self.report_bytes).sum(axis=0)
+            rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
+            columns = np.zeros((rows.shape[1], 64), dtype=np.int64)
+            kernels.count_bits(rows, columns)
+            counts += columns.reshape(at_once, 8 * self.report_bytes).sum(axis=0)
         return np.asarray(counts[: self.k])
 
 
@@ -229,16 +223,17 @@ class Subset(Shape):
     def _blank(self, n: int) -> Array:
         return np.empty((n, self.size), dtype=_smallest(self.k))
 
-    def _encode(self, values: Integers, words: WordArray, reports: Array, compiled: bool) -> None:
-        if compiled:
-            from deniable import kernels
-
-            kernels.subset(values, words, np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep), reports)
-            return
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         step = max(1, BLOCK // self.k)
         for start in range(0, len(values), step):
             block = slice(start, start + step)
             reports[block] = self._sampled(values[block], words[block])
+
+    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+        from deniable import kernels
+
+        numbers = np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
+        kernels.subset(values, *_drawn(source, values.size * self.words), *numbers, reports)
 
     def _sampled(self, values: Integers, words: WordArray) -> Array:
         """Floyd's sampling among the k - 1 others: every set is equally likely, one word a member."""
@@ -284,7 +279,7 @@ class Hashed(Shape):
         _set(self, g=whole_number("g, the number of buckets,", self.g, 2, PRIME - 1))
         _checked_keep(self.keep, self.g)
 
-    words = 4
+    words = 3
 
     @property
     def report_bytes(self) -> int:
@@ -317,18 +312,18 @@ class Hashed(Shape):
     def _blank(self, n: int) -> Array:
         return np.empty(n, dtype=[("a", "<u4"), ("b", "<u4"), ("bucket", _smallest(self.g))])
 
-    def _encode(self, values: Integers, words: WordArray, reports: Array, compiled: bool) -> None:
-        if compiled:
-            from deniable import kernels
-
-            fields = reports["a"], reports["b"], reports["bucket"]
-            kernels.hashed(values, words, np.uint64(self.g), np.uint64(self.keep), *fields)
-            return
-        a = below(words[:, 0], PRIME - 1) + np.uint64(1)
-        b = below(words[:, 1], PRIME)
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        a, b = hash_function(words[:, 0])
         true = (a * (values.astype(np.uint64) + np.uint64(1)) + b) % np.uint64(PRIME) % np.uint64(self.g)
         reports["a"], reports["b"] = a, b
-        reports["bucket"] = _keep_or_other(true, words[:, 2:], self.g, self.keep)
+        reports["bucket"] = _keep_or_other(true, words[:, 1:], self.g, self.keep)
+
+    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+        from deniable import kernels
+
+        drawn = _drawn(source, values.size * self.words)
+        as_bytes = reports.view(np.uint8).reshape(values.size, self.report_bytes)
+        kernels.hashed(values, *drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
 
     def _checked(self, reports: Array) -> None:
         a, b, bucket = reports["a"], reports["b"], reports["bucket"]
@@ -402,16 +397,17 @@ class Hadamard(Shape):
     def _blank(self, n: int) -> Array:
         return np.empty(n, dtype=_smallest(1 << self.bits))
 
-    def _encode(self, values: Integers, words: WordArray, reports: Array, compiled: bool) -> None:
-        if compiled:
-            from deniable import kernels
-
-            kernels.hadamard(values, words, np.uint64(self.bits), np.uint64(self.keep), reports)
-            return
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         row = values + 1
         column = (words[:, 1] >> np.uint64(64 - self.bits)).astype(np.int64)
         agrees = np.bitwise_count(column & row) % 2 == 0
         reports[:] = np.where(agrees == chance(words[:, 0], self.keep), column, column ^ (row & -row))
+
+    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+        from deniable import kernels
+
+        drawn = _drawn(source, values.size * self.words)
+        kernels.hadamard(values, *drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
 
     def _checked(self, reports: Array) -> None:
         if reports.size and reports.max() >= 1 << self.bits:
@@ -422,6 +418,13 @@ class Hadamard(Shape):
 
     def _finish(self, cells: Integers, n: int) -> Integers:
         return (n + _hadamard_transform(cells)[1 : self.k + 1]) // 2
+
+
+def _drawn(source: Words, count: int) -> tuple[np.uint64, np.uint64, np.uint64, WordArray]:
+    """Words for a compiled loop: where seeded ones are found, or the words themselves."""
+    if isinstance(source, Seeded):
+        return np.uint64(source.key), np.uint64(source.gamma), np.uint64(source.position), np.zeros(0, dtype=np.uint64)
+    return np.uint64(0), np.uint64(0), np.uint64(0), source.take(count)
 
 
 def _set(shape: Shape, **numbers: int) -> None:

@@ -27,6 +27,7 @@ FULL = 1 << 64
 
 _DIRECT_READ = 4096  # up to this many words come straight from the operating system; more, from a stream it keys
 _COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
+_ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -71,13 +72,12 @@ class _Stream:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-        self._zeros = np.zeros(0, dtype=np.uint64)
 
     def take(self, count: int) -> WordArray:
-        if self._zeros.size < count:
-            self._zeros = np.zeros(count, dtype=np.uint64)
         words = np.empty(count, dtype=np.uint64)
-        self._cipher.update_into(self._zeros[:count].data.cast("B"), words.data.cast("B"))
+        for start in range(0, count, _ZEROS.size):
+            some = words[start : start + _ZEROS.size]
+            self._cipher.update_into(_ZEROS[: some.size].data.cast("B"), some.data.cast("B"))
         return words
 
 
