@@ -57,7 +57,7 @@ class Law:
             others, chances = binomial(k - 1, float(q))
             return [(float(p), True, others + 1, chances), (float(1 - p), False, others, chances)]
 
-        ratio = None if q in (0, 1) or p in (0, 1) else p * (1 - q) / (q * (1 - p))
+        ratio = None if q in (0, 1) or p in (0, 1) else _either_way(p * (1 - q) / (q * (1 - p)))
         return Law(k, p, q, ratio, parts, _bits=True)
 
     @staticmethod
@@ -69,7 +69,7 @@ class Law:
             return [(float(p), True, sizes, sure), (float(1 - p), False, sizes, sure)]
 
         q = (p * (size - 1) + (1 - p) * size) / (k - 1)
-        ratio = None if p in (0, 1) else p * (k - size) / ((1 - p) * size)
+        ratio = None if p in (0, 1) else _either_way(p * (k - size) / ((1 - p) * size))
         return Law(k, p, q, ratio, parts)
 
     @staticmethod
@@ -250,17 +250,23 @@ def _log_choose(n: int, r: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(r + 1) - math.lgamma(n - r + 1)
 
 
+def _either_way(ratio: Fraction) -> Fraction:
+    """A ratio of two probabilities, the larger over the smaller."""
+    return max(ratio, 1 / ratio)
+
+
 def _chained_ratio(k: int, p1: Fraction, second: Law) -> Fraction | None:
-    """The exact ratio of a single value reported with p1, then put through a law whose two levels differ by r."""
+    """The exact ratio of a single value reported with p1, then put through a law whose two levels differ by r.
+
+    A set of s values is likelier for its members by a factor that falls with s: the smallest set decides.
+    """
     if second.ratio is None:
         return None
+    s = int(second.sizes[0]) if second.sizes.size == 1 else 1
     q1, r = (1 - p1) / (k - 1), second.ratio
-    worst = Fraction(1)
-    for s in (int(size) for size in second.sizes if 0 < size < k):
-        inside = (p1 + (s - 1) * q1) * r + (k - s) * q1
-        outside = s * q1 * r + p1 + (k - s - 1) * q1
-        worst = max(worst, inside / outside, outside / inside)
-    return worst
+    inside = (p1 + (s - 1) * q1) * r + (k - s) * q1
+    outside = s * q1 * r + p1 + (k - s - 1) * q1
+    return _either_way(inside / outside)
 
 
 def checked_prior(prior: npt.ArrayLike, k: int) -> Floats:

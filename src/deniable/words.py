@@ -195,7 +195,7 @@ def fixed(words: Iterable[int] | WordArray) -> Words:
     return _Fixed(np.array([whole_number("a word", word, 0, FULL - 1) for word in words], dtype=np.uint64))
 
 
-def chance(word: WordArray, threshold: int) -> npt.NDArray[np.bool_]:
+def chance(word: int | WordArray, threshold: int) -> npt.NDArray[np.bool_]:
     """True with probability threshold / 2^64.
 
     >>> chance(np.array([0, 5, 6], dtype=np.uint64), 6).tolist()
@@ -203,10 +203,10 @@ def chance(word: WordArray, threshold: int) -> npt.NDArray[np.bool_]:
     """
     if not 0 <= threshold < FULL:
         raise InvalidParameter(f"a threshold is an integer from 0 to 2^64 - 1, got {threshold}")
-    return np.less(word, np.uint64(threshold))
+    return np.asarray(np.asarray(word, dtype=np.uint64) < np.uint64(threshold))
 
 
-def below(word: WordArray, bound: int | WordArray) -> WordArray:
+def below(word: int | WordArray, bound: int | WordArray) -> WordArray:
     """An integer from 0 to bound - 1: the high half of word * bound. bound is at most 2^32, one or an array.
 
     >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 6).tolist()
@@ -215,8 +215,9 @@ def below(word: WordArray, bound: int | WordArray) -> WordArray:
     scale = np.asarray(bound, dtype=np.uint64)
     if bool((scale < 1).any()) or bool((scale > FULL >> 32).any()):
         raise InvalidParameter(f"a bound is an integer from 1 to 2^32, got {bound}")
-    high = (word >> _HALF) * scale
-    return np.asarray((high + (((word & _LOW) * scale) >> _HALF)) >> _HALF, dtype=np.uint64)
+    drawn = np.asarray(word, dtype=np.uint64)
+    high = (drawn >> _HALF) * scale
+    return np.asarray((high + (((drawn & _LOW) * scale) >> _HALF)) >> _HALF, dtype=np.uint64)
 
 
 def cell(bound: int) -> tuple[int, int]:

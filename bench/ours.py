@@ -1,0 +1,93 @@
+"""Deniable's side of the table, the machine's own limits, and memory. Run by run.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import psutil
+
+import deniable as dn
+from worker import Task, serve
+
+REPORTS = 1_000_000
+
+
+def values(k: int) -> np.ndarray:
+    return np.random.default_rng(1).integers(0, k, REPORTS)
+
+
+def privatize(protocol: str, k: int, secure: bool) -> Task:
+    mechanism, people = dn.PROTOCOLS[protocol].make(k, 1.0), values(k)
+    people = people[: min(REPORTS, 200_000_000 // mechanism.words)]
+    return lambda: mechanism.privatize(people, dn.system() if secure else dn.seeded(7)), len(people)
+
+
+def tally(protocol: str, k: int) -> Task:
+    mechanism = dn.PROTOCOLS[protocol].make(k, 1.0)
+    reports = mechanism.privatize(values(k)[:200_000], dn.seeded(7))
+    return lambda: mechanism.tally(reports), len(reports)
+
+
+def seeded_words() -> Task:
+    from deniable import kernels
+
+    words = np.empty(1 << 15, dtype=np.uint64)
+    return lambda: [kernels.fill_seeded(np.uint64(3), np.uint64(5), np.uint64(0), words) for _ in range(64)], 64 << 15
+
+
+def secure_words() -> Task:
+    source = dn.system()
+    return lambda: [source.take(1 << 15) for _ in range(64)], 64 << 15
+
+
+def copied_bytes() -> Task:
+    """A plain copy of far more than the caches hold, as nanoseconds per byte written."""
+    source = np.ones(1 << 25, dtype=np.uint64)
+    target = np.empty_like(source)
+    return lambda: np.copyto(target, source), source.nbytes
+
+
+def memory_of_tally() -> dict[str, float]:
+    """How much the resident size grows at most while 10^6 reports of OUE with k = 1000 are tallied."""
+    mechanism = dn.oue(1000, 1.0)
+    reports = mechanism.privatize(values(1000), dn.seeded(7))
+    mechanism.tally(reports[:100_000])  # loads the compiled loop, whose size is not the tally's
+    process = psutil.Process(os.getpid())
+    before = peak = process.memory_info().rss
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.is_set():
+            peak = max(peak, process.memory_info().rss)
+            time.sleep(0.0005)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    mechanism.tally(reports)
+    done.set()
+    watcher.join()
+    return {"bytes_per_report": reports.nbytes / len(reports), "added_mebibytes": (peak - before) / 2**20}
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["memory"]:
+        print(memory_of_tally())
+    else:
+        tasks: dict[str, Callable[[], Task]] = {
+            "words seeded": seeded_words,
+            "words secure": secure_words,
+            "bytes copied": copied_bytes,
+        }
+        for name in dn.PROTOCOLS:
+            for size in (100, 1000):
+                tasks[f"privatize {name} {size}"] = partial(privatize, name, size, False)
+                tasks[f"secure {name} {size}"] = partial(privatize, name, size, True)
+                tasks[f"tally {name} {size}"] = partial(tally, name, size)
+        serve(tasks)
