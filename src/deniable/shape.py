@@ -22,7 +22,7 @@ from deniable.mechanism import Array, Mechanism, Tally, checked_values
 from deniable.words import WordArray, Words, system
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
-COMPILE = 1 << 17  # with less work than this numpy is done before a compiler would be
+COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
 PARALLEL = 1 << 24  # with less work than this one core is done before another has started
 
 
@@ -77,7 +77,7 @@ class Shape(Mechanism):
         checked = checked_values(values, self.k)
         source = system() if words is None else words
         reports = self._blank(checked.size)
-        compiled = _worth_compiling(checked.size * self._usual_words)
+        compiled = _worth_compiling(checked.size, self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
         starts = range(0, checked.size, step)
         sources = source.split([min(step, checked.size - start) * self.words for start in starts])
@@ -102,7 +102,7 @@ class Shape(Mechanism):
                 f"reports of this mechanism are {like.dtype} of shape (n, {', '.join(map(str, like.shape[1:]))}), "
                 f"got {array.dtype} of shape {array.shape}"
             )
-        compiled = _worth_compiling(len(array) * self._cells_per_report)
+        compiled = _worth_compiling(len(array), self._cells_per_report)
         step = 8 * max(1, BLOCK // self.report_bytes)
         starts = range(0, len(array), step)
         total = self._count(array[:0], False)
@@ -129,9 +129,9 @@ class Shape(Mechanism):
         return Estimate(counted.n, counted.counts, self.law)
 
 
-def _worth_compiling(work: int) -> bool:
-    """Where the loops are loaded already, a little work is worth them too."""
-    return work >= (COMPILE >> 4 if "deniable.kernels" in sys.modules else COMPILE)
+def _worth_compiling(reports: int, work: int) -> bool:
+    """Large batches are; where the loops are loaded already, much smaller ones too."""
+    return reports * max(work, 32) >= (COMPILE >> 4 if "deniable.kernels" in sys.modules else COMPILE)
 
 
 def _run(work: Callable[[int], None], parts: int, side_by_side: bool) -> None:
