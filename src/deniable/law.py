@@ -299,7 +299,7 @@ def _success_with_prior(law: Law, prior: Floats) -> float:
         scores = favored * ranked[: share.size]
         scores[1:] = np.maximum(scores[1:], ranked[0] * other * members / (k - members))
         total += float(scores @ share)
-    return total
+    return float(total)
 
 
 @final

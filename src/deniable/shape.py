@@ -19,7 +19,7 @@ from deniable.estimate import Estimate
 from deniable.exact import log_up
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
-from deniable.words import WordArray, Words, system
+from deniable.words import System, WordArray, Words, system
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
 COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
@@ -87,8 +87,9 @@ class Shape(Mechanism):
             some = checked[block]
             if compiled:
                 self._encode_compiled(some, sources[part], reports[block])
-            else:
-                self._encode(some, sources[part].take(some.size * self.words).reshape(some.size, self.words), reports[block])
+                return
+            draw = source.read if isinstance(source, System) and checked.size == 1 else sources[part].take
+            self._encode(some, draw(some.size * self.words).reshape(some.size, self.words), reports[block])
 
         _run(work, len(starts), compiled and checked.size * self._usual_words >= PARALLEL)
         return reports

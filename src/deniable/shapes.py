@@ -204,8 +204,8 @@ class Subset(Shape):
 
     @property
     def ratio(self) -> Fraction:
-        """Each of at most 2 size - 1 draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the truth."""
-        bias = Fraction(FULL, FULL - (2 * self.size - 1) * (self.k - 1))
+        """Each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the truth."""
+        bias = Fraction(FULL, FULL - 2 * self.size * (self.k - 1))
         return Fraction(self.keep * (self.k - self.size), (FULL - self.keep) * self.size) * bias
 
     @cached_property

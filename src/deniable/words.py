@@ -52,9 +52,13 @@ class System(Words):
         self._stream: _Stream | None = None
         self._process = os.getpid()
 
+    def read(self, count: int) -> WordArray:
+        """Words straight from the operating system, however many."""
+        return np.frombuffer(os.urandom(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+
     def take(self, count: int) -> WordArray:
         if count <= _DIRECT_READ:
-            return np.frombuffer(os.urandom(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+            return self.read(count)
         if self._stream is None or self._process != os.getpid():  # a forked child must not repeat its parent's words
             self._stream = _Stream(os.urandom(32))
             self._process = os.getpid()

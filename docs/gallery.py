@@ -1,0 +1,53 @@
+"""Makes the pictures of docs/gallery.md: `.venv/bin/python docs/gallery.py`. The same pictures every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import deniable as dn
+from deniable import plot, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+IMAGES = Path(__file__).parent / "images"
+EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+
+
+def estimates(n: int) -> Figure:
+    """One study: the truth, and what n reports say about it."""
+    people = simulate.geometric(20, 0.85)
+    truth = people.draw_counts(n, np.random.default_rng(1))
+    m = dn.adaptive(people.k, 1.0)
+    reports = m.privatize(np.repeat(np.arange(people.k), truth), dn.seeded(1))
+    return plot.histogram_plot(m.estimate(m.tally(reports)), truth / n, note=", subset selection, epsilon = 1")
+
+
+def errors() -> Figure:
+    """Error against epsilon for a small and a large domain."""
+    names = ["grr", "sue", "oue", "ss", "hr"]
+    return plot.error_plot(simulate.sweep(names, EPSILONS, [10, 1000], [100_000], simulate.zipf, repeats=20))
+
+
+def attacks() -> Figure:
+    """Attack against epsilon, with and without an eye on it."""
+    names = ["grr", "ss", "oue", "olh", "aue", "hr"]
+    return plot.attack_plot(simulate.sweep(names, EPSILONS, [100], [1000], simulate.uniform, repeats=1))
+
+
+def save(figure: Figure, name: str) -> None:
+    """Write a picture with few colors, which is small."""
+    from PIL import Image
+
+    path = plot.save(figure, IMAGES / f"{name}.png")
+    Image.open(path).convert("RGB").quantize(48, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    save(estimates(50_000), "estimates")
+    save(estimates(2_000), "few-people")
+    save(errors(), "error")
+    save(attacks(), "attack")
