@@ -7,7 +7,7 @@ says so (`unary_bits` on a stream uses no more words than it needs).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,35 +57,54 @@ def fill_seeded(key: np.uint64, gamma: np.uint64, start: np.uint64, words: Array
         state += gamma
 
 
+class Address(NamedTuple):
+    """Where the words of a batch are: computed from a key (gamma > 0), or in a list. Row i begins at position + stride * i."""
+
+    key: np.uint64
+    gamma: np.uint64
+    position: np.uint64
+    stride: np.uint64
+    rows: Array
+    """Which rows to take, in order; empty for all of them."""
+    words: Array
+
+
+@inlined
+def _row(where: Address, i: int) -> np.uint64:
+    """The number of the first word of the i-th report."""
+    return where.position + where.stride * np.uint64(where.rows[i] if where.rows.size else i)
+
+
 @compiled
-def _draw(
-    key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, width: int, first: int, size: int, drawn: Array
-) -> None:
-    """drawn[c, j] = word c of report first + j: seeded (gamma > 0) or from a list, `width` words a report."""
+def _draw(where: Address, first: int, size: int, drawn: Array) -> None:
+    """drawn[c, j] = word c of report first + j."""
+    gamma, step, words = where.gamma, where.gamma * where.stride, where.words
     for c in range(drawn.shape[0]):
-        row = drawn[c]
+        into = drawn[c]
         if gamma == _ZERO:
             for j in range(size):
-                row[j] = words[np.uint64(first + j) * np.uint64(width) + np.uint64(c)]
-        else:
-            state = key + gamma * (at + np.uint64(first * width + c) + _ONE)
-            step = gamma * np.uint64(width)
+                into[j] = words[_row(where, first + j) + np.uint64(c)]
+        elif where.rows.size:
+            rows = where.rows[first : first + size]
+            state = where.key + gamma * (where.position + np.uint64(c) + _ONE)
             for j in range(size):
-                row[j] = _mix(state)
+                into[j] = _mix(state + step * np.uint64(rows[j]))
+        else:
+            state = where.key + gamma * (_row(where, first) + np.uint64(c) + _ONE)
+            for j in range(size):
+                into[j] = _mix(state)
                 state += step
 
 
 @compiled
-def direct(
-    values: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, k: np.uint64, keep: np.uint64, reports: Array
-) -> None:
+def direct(values: Array, where: Address, k: np.uint64, keep: np.uint64, reports: Array) -> None:
     """Keep the value, or report one of the k - 1 others."""
     drawn = np.empty((2, _SPAN), np.uint64)
     coin, rest = drawn[0], drawn[1]
     others = k - _ONE
     for first in range(0, values.size, _SPAN):
         some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
-        _draw(key, gamma, at, words, 2, first, some.size, drawn)
+        _draw(where, first, some.size, drawn)
         for i in range(some.size):
             value = np.uint64(some[i])
             other = _below(rest[i], others)
@@ -94,9 +113,7 @@ def direct(
 
 
 @compiled
-def hashed(
-    values: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, g: np.uint32, keep: np.uint64, reports: Array
-) -> None:
+def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports: Array) -> None:
     """Hash the value by a fresh function of the family, then keep the bucket or report another.
 
     A number x below 2^31 has x // g = x * magic >> shift, the product below 2^64: no division, so the loop is vectorized
@@ -113,7 +130,7 @@ def hashed(
     scales, offsets, found = np.empty(_SPAN, np.uint32), np.empty(_SPAN, np.uint32), np.empty(_SPAN, np.uint32)
     for first in range(0, values.size, _SPAN):
         some = values[first : first + _SPAN]
-        _draw(key, gamma, at, words, 3, first, some.size, drawn)
+        _draw(where, first, some.size, drawn)
         for i in range(some.size):
             scale = function[i] >> np.uint64(33)
             scale = ((scale - most if scale >= most else scale) + _ONE) & _LOW
@@ -143,10 +160,7 @@ def hashed(
 @compiled
 def subset(
     values: Array,
-    key: np.uint64,
-    gamma: np.uint64,
-    at: np.uint64,
-    words: Array,
+    where: Address,
     k: np.uint64,
     size: np.uint64,
     keep: np.uint64,
@@ -158,14 +172,15 @@ def subset(
     members = np.zeros(int(k) + 1, dtype=np.uint32)
     drawn = np.empty(width, np.uint64)
     for i in range(values.size):
-        if gamma == _ZERO:
+        row = _row(where, i)
+        if where.gamma == _ZERO:
             for c in range(width):
-                drawn[c] = words[np.uint64(i) * np.uint64(width) + np.uint64(c)]
+                drawn[c] = where.words[row + np.uint64(c)]
         else:
-            state = key + gamma * (at + np.uint64(i * width) + _ONE)
+            state = where.key + where.gamma * (row + _ONE)
             for c in range(width):
                 drawn[c] = _mix(state)
-                state += gamma
+                state += where.gamma
         value = np.uint64(values[i])
         kept = drawn[0] < keep
         wanted = size - np.uint64(kept)
@@ -184,18 +199,15 @@ def subset(
         for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
             members[found] = v
             found += np.uint64(marks[v])
-        row = reports[i]
-        for t in range(row.size):
-            row[t] = members[t]
+        into = reports[i]
+        for t in range(into.size):
+            into[t] = members[t]
 
 
 @compiled
 def hadamard(
     values: Array,
-    key: np.uint64,
-    gamma: np.uint64,
-    at: np.uint64,
-    words: Array,
+    where: Address,
     bits: np.uint64,
     keep: np.uint64,
     reports: Array,
@@ -205,7 +217,7 @@ def hadamard(
     coin, column = drawn[0], drawn[1]
     for first in range(0, values.size, _SPAN):
         some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
-        _draw(key, gamma, at, words, 2, first, some.size, drawn)
+        _draw(where, first, some.size, drawn)
         for i in range(some.size):
             row = np.uint64(some[i]) + _ONE
             report = column[i] >> (np.uint64(64) - bits)
@@ -257,9 +269,7 @@ def _toss(
 
 
 @compiled
-def unary_bits(
-    values: Array, k: int, ones: Array, zeros: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, out: Array
-) -> tuple[int, int]:
+def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address, out: Array) -> tuple[int, int]:
     """64 coins at once: words are compared with the thresholds' binary digits, the first digit first.
 
     ones[l] and zeros[l] are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of most
@@ -267,6 +277,7 @@ def unary_bits(
     sit at fixed places, so that what is not needed is skipped; a stream (gamma = 0) is read on, until fewer words are
     left than a block of groups might need. Returns how many reports were made and how many words of the stream were used.
     """
+    gamma, words = where.gamma, where.words
     groups = (k + 63) // 64
     room = max(_SPAN, groups)
     states, truth = np.empty(room, np.uint64), np.empty(room, np.uint64)
@@ -283,13 +294,15 @@ def unary_bits(
         size = count * groups
         if gamma == _ZERO and words.size - used < 64 * size:
             return first, used
-        base = key + gamma * (at + np.uint64(64 * first * groups) + _ONE)
         for j in range(size):
-            states[j] = base + gamma * np.uint64(64 * j)
             truth[j] = _ZERO
             undecided[j] = _ALL
             result[j] = _ZERO
         for i in range(count):
+            state = where.key + gamma * (_row(where, first + i) + _ONE)
+            for group in range(groups):
+                states[i * groups + group] = state
+                state += gamma * np.uint64(64)
             value = values[first + i]
             truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
             undecided[i * groups + groups - 1] = last_lanes

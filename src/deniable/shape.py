@@ -19,7 +19,7 @@ from deniable.estimate import Estimate
 from deniable.exact import log_up
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
-from deniable.words import System, WordArray, Words, system
+from deniable.words import Rows, WordArray, Words, system
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
 COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
@@ -48,7 +48,7 @@ class Shape(Mechanism):
         """Write one report per value, from one row of words each."""
 
     @abstractmethod
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         """The same by a compiled loop, which draws its words itself."""
 
     @property
@@ -75,23 +75,24 @@ class Shape(Mechanism):
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         checked = checked_values(values, self.k)
-        source = system() if words is None else words
-        reports = self._blank(checked.size)
-        compiled = _worth_compiling(checked.size, self._usual_words)
+        return self.encode(checked, (system() if words is None else words).rows(checked.size, self.words))
+
+    @final
+    def encode(self, values: Integers, rows: Rows) -> Array:
+        """One report per value that is known to be in the domain, from one row of words each."""
+        reports = self._blank(values.size)
+        compiled = _worth_compiling(values.size, self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
-        starts = range(0, checked.size, step)
-        sources = source.split([min(step, checked.size - start) * self.words for start in starts])
+        starts = range(0, values.size, step)
 
         def work(part: int) -> None:
             block = slice(starts[part], starts[part] + step)
-            some = checked[block]
             if compiled:
-                self._encode_compiled(some, sources[part], reports[block])
-                return
-            draw = source.read if isinstance(source, System) and checked.size == 1 else sources[part].take
-            self._encode(some, draw(some.size * self.words).reshape(some.size, self.words), reports[block])
+                self._encode_compiled(values[block], rows.pick(block), reports[block])
+            else:
+                self._encode(values[block], rows.pick(block).array(), reports[block])
 
-        _run(work, len(starts), compiled and checked.size * self._usual_words >= PARALLEL)
+        _run(work, len(starts), compiled and values.size * self._usual_words >= PARALLEL)
         return reports
 
     @final

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,10 @@ from deniable.hashing import PRIME, collision, hash_function, hash_values, occup
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
-from deniable.words import FULL, Seeded, System, WordArray, Words, below, cell, chance
+from deniable.words import FULL, DrawnRows, Rows, SeededRows, System, SystemRows, WordArray, below, cell, chance
+
+if TYPE_CHECKING:
+    from deniable.kernels import Address
 
 
 @final
@@ -61,10 +64,10 @@ class Direct(Shape):
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         reports[:] = _keep_or_other(values.astype(np.uint64), words, self.k, self.keep)
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
-        kernels.direct(values, *_drawn(source, values.size * self.words), np.uint64(self.k), np.uint64(self.keep), reports)
+        kernels.direct(values, _address(rows), np.uint64(self.k), np.uint64(self.keep), reports)
 
     def _checked(self, reports: Array) -> None:
         if reports.size and reports.max() >= self.k:
@@ -140,24 +143,24 @@ class Unary(Shape):
     def _usual_words(self) -> int:
         return 10 * self._groups
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of 64."""
         from deniable import kernels
 
         ones, zeros = _digits(self.one), _digits(self.zero)
-        if isinstance(source, Seeded):
-            kernels.unary_bits(values, self.k, ones, zeros, *_drawn(source, values.size * self.words), reports)
-        elif isinstance(source, System):
-            nothing = np.uint64(0)
+        if isinstance(rows, SeededRows):
+            kernels.unary_bits(values, self.k, ones, zeros, _address(rows), reports)
+        elif isinstance(rows, SystemRows):
+            source = System()
             done, stream = 0, np.zeros(0, dtype=np.uint64)
             while done < values.size:
                 wanted = min(BLOCK, self._usual_words * (values.size - done)) + kernels.reserve(self._groups)
                 stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
-                block = values[done:], self.k, ones, zeros, nothing, nothing, nothing, stream, reports[done:]
-                made, used = kernels.unary_bits(*block)
+                where = _address(DrawnRows(stream[:, None]))
+                made, used = kernels.unary_bits(values[done:], self.k, ones, zeros, where, reports[done:])
                 done, stream = done + made, stream[used:]
         else:
-            self._encode(values, source.take(values.size * self.words).reshape(values.size, self.words), reports)
+            self._encode(values, rows.array(), reports)
 
     def _checked(self, reports: Array) -> None:
         unused = 8 * self.report_bytes - self.k
@@ -229,11 +232,11 @@ class Subset(Shape):
             block = slice(start, start + step)
             reports[block] = self._sampled(values[block], words[block])
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
         numbers = np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
-        kernels.subset(values, *_drawn(source, values.size * self.words), *numbers, reports)
+        kernels.subset(values, _address(rows), *numbers, reports)
 
     def _sampled(self, values: Integers, words: WordArray) -> Array:
         """Floyd's sampling among the k - 1 others: every set is equally likely, one word a member."""
@@ -318,12 +321,12 @@ class Hashed(Shape):
         reports["a"], reports["b"] = a, b
         reports["bucket"] = _keep_or_other(true, words[:, 1:], self.g, self.keep)
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
-        drawn = _drawn(source, values.size * self.words)
+        drawn = _address(rows)
         as_bytes = reports.view(np.uint8).reshape(values.size, self.report_bytes)
-        kernels.hashed(values, *drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
+        kernels.hashed(values, drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
 
     def _checked(self, reports: Array) -> None:
         a, b, bucket = reports["a"], reports["b"], reports["bucket"]
@@ -403,11 +406,11 @@ class Hadamard(Shape):
         agrees = np.bitwise_count(column & row) % 2 == 0
         reports[:] = np.where(agrees == chance(words[:, 0], self.keep), column, column ^ (row & -row))
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
-        drawn = _drawn(source, values.size * self.words)
-        kernels.hadamard(values, *drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
+        drawn = _address(rows)
+        kernels.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
 
     def _checked(self, reports: Array) -> None:
         if reports.size and reports.max() >= 1 << self.bits:
@@ -420,11 +423,17 @@ class Hadamard(Shape):
         return (n + _hadamard_transform(cells)[1 : self.k + 1]) // 2
 
 
-def _drawn(source: Words, count: int) -> tuple[np.uint64, np.uint64, np.uint64, WordArray]:
-    """Words for a compiled loop: where seeded ones are found, or the words themselves."""
-    if isinstance(source, Seeded):
-        return np.uint64(source.key), np.uint64(source.gamma), np.uint64(source.position), np.zeros(0, dtype=np.uint64)
-    return np.uint64(0), np.uint64(0), np.uint64(0), source.take(count)
+def _address(rows: Rows) -> Address:
+    """Where a compiled loop finds its words."""
+    from deniable.kernels import Address
+
+    all_rows = np.zeros(0, dtype=np.int64)
+    if isinstance(rows, SeededRows):
+        key, gamma, position, stride = (np.uint64(number) for number in (rows.key, rows.gamma, rows.position, rows.stride))
+        index, no_words = all_rows if rows.index is None else rows.index, np.zeros(0, dtype=np.uint64)
+        return Address(key, gamma, position, stride, index, no_words)
+    words = np.ascontiguousarray(rows.array()).reshape(-1)
+    return Address(np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(rows.width), all_rows, words)
 
 
 def _set(shape: Shape, **numbers: int) -> None:
