@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import deniable as dn
-from deniable import plot, simulate
+from deniable import plot, population, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 
 def estimates(n: int) -> Figure:
     """One study: the truth, and what n reports say about it."""
-    people = simulate.geometric(20, 0.85)
+    people = population.geometric(20, 0.85)
     truth = people.draw_counts(n, np.random.default_rng(1))
     m = dn.adaptive(people.k, 1.0)
     reports = m.privatize(np.repeat(np.arange(people.k), truth), dn.seeded(1))
@@ -29,13 +29,13 @@ def estimates(n: int) -> Figure:
 def errors() -> Figure:
     """Error against epsilon for a small and a large domain."""
     names = ["grr", "sue", "oue", "ss", "hr"]
-    return plot.error_plot(simulate.sweep(names, EPSILONS, [10, 1000], [100_000], simulate.zipf, repeats=20))
+    return plot.error_plot(simulate.sweep(names, EPSILONS, [10, 1000], [100_000], population.zipf, repeats=20))
 
 
 def attacks() -> Figure:
     """Attack against epsilon, with and without an eye on it."""
     names = ["grr", "ss", "oue", "olh", "aue", "hr"]
-    return plot.attack_plot(simulate.sweep(names, EPSILONS, [100], [1000], simulate.uniform, repeats=1))
+    return plot.attack_plot(simulate.sweep(names, EPSILONS, [100], [1000], population.uniform, repeats=1))
 
 
 def save(figure: Figure, name: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, not_among
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,5 +92,5 @@ def project(method: str, frequencies: Floats, stderr_at_zero: Floats) -> Floats:
     if method == "base-cut":
         return base_cut(frequencies, stderr_at_zero)
     if method not in STEPS:
-        raise InvalidParameter(f"{method!r} is not a consistency step ({', '.join([*STEPS, 'base-cut'])})")
+        raise InvalidParameter(not_among(method, "a consistency step", [*STEPS, "base-cut"]))
     return STEPS[method](frequencies)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class DeniableError(Exception):
     """The root: catch this to catch everything the library refuses."""
@@ -25,3 +28,10 @@ class NotExact(DeniableError):
 
 class WordsExhausted(DeniableError):
     """A finite list of words was too short for what was asked of it."""
+
+
+def not_among(given: str, what: str, allowed: Iterable[str]) -> str:
+    """A name that is not on a list: what was given, what is allowed, and the nearest."""
+    names = list(allowed)
+    near = difflib.get_close_matches(given, names, n=1)
+    return f"{given!r} is not {what} ({', '.join(names)})" + (f"; did you mean {near[0]!r}?" if near else "")

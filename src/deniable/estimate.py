@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable import consistency
 from deniable.errors import InvalidParameter
-from deniable.law import Floats, Law, Moments, Population
+from deniable.law import Convention, Floats, Law, Moments
 
 Method = Literal["exact", "wilson"]
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -66,7 +66,7 @@ class Estimate:
         """The standard error of each frequency, the people being a sample of those the study is about."""
         return self.standard_errors("sampled")
 
-    def standard_errors(self, population: Population = "sampled") -> Floats:
+    def standard_errors(self, population: Convention = "sampled") -> Floats:
         """Standard errors about a `sampled` population, or about just the `fixed` people who answered (smaller)."""
         return self._errors(np.clip(self.frequencies, 0.0, 1.0), population)
 
@@ -112,7 +112,7 @@ class Estimate:
     def _shares(self, supported: Floats) -> Floats:
         return np.asarray((supported - self.law.q) / (self.law.p - self.law.q))
 
-    def _errors(self, frequencies: Floats, population: Population) -> Floats:
+    def _errors(self, frequencies: Floats, population: Convention) -> Floats:
         return np.sqrt(self.law.variance(self.n, frequencies, population))
 
     def _normal_interval(self, alpha: float) -> Interval:

@@ -5,14 +5,18 @@ Products stay below 2^62, so Python, TypeScript and every SQL engine agree bit f
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+Floats = npt.NDArray[np.float64]
+
 PRIME = (1 << 31) - 1
-_IN_NUMPY = 1024  # up to this many values the pairs below fit in memory
+_IN_NUMPY = 1024  # up to here all pairs of denominators fit in memory
+_WALKED = 1 << 14  # up to here a walk over all fractions is done in a second
 
 
 def hash_values(a: npt.NDArray[np.uint32], b: npt.NDArray[np.uint32], k: int, g: int) -> npt.NDArray[np.uint64]:
@@ -38,7 +42,7 @@ def collision(g: int) -> Fraction:
 
 
 @lru_cache(maxsize=1024)
-def occupied_buckets(k: int, g: int) -> float:
+def occupied_buckets(k: int, g: float) -> float:
     """How many of the g buckets some of the k values fall into, on average over the family.
 
     Multiplied by g's inverse modulo P, a bucket is an arc of 1 / g of a circle, and the values are the points of a
@@ -46,27 +50,38 @@ def occupied_buckets(k: int, g: int) -> float:
     below k the gaps between the points have three lengths, each linear in x. A gap of length l is covered by arcs of
     1 / g that begin at points for min(l, 1 / g) of it, so the average is a sum over all pairs of such denominators:
     coprime, below k, with c + d >= k. (An ideal hash would fill g (1 - (1 - 1/g)^k) of them, up to 10 % less or more.)
+
+    A gap is never above 1 / min(c, d), so with few buckets few pairs matter. With many of both the average goes by k / g
+    alone, and is taken from a smaller problem of that proportion (from k = 16,384 on the two differ by less than 1e-6 of themselves).
     """
-    if k > _IN_NUMPY:
+    some = min(k, math.ceil(g))  # the smaller denominator of a pair that matters is below
+    if some <= _IN_NUMPY:
+        return float(g - g * _uncovered(k, g, some))
+    if k <= _WALKED:
         from deniable import kernels
 
-        return float(g - g * kernels.uncovered(k, g))
-    c, d = np.meshgrid(np.arange(1, k), np.arange(1, k), indexing="ij")
-    neighbors = (c + d >= k) & (np.gcd(c, d) == 1)
-    left, right = c[neighbors].astype(np.float64), d[neighbors].astype(np.float64)
-    width = 1 / (left * right)
-    total = (
-        (k - left) * _excess(0.0, 1 / right, width, g)
-        + (k - right) * _excess(0.0, 1 / left, width, g)
-        + (left + right - k) * _excess(1 / left, 1 / right, width, g)
-    )
-    return float(g - g * total.sum())
+        return float(g - g * kernels.uncovered(k, float(g)))
+    return occupied_buckets(_WALKED, g * _WALKED / k) * k / _WALKED
 
 
-def _excess(start: object, end: object, width: npt.NDArray[np.float64], g: int) -> npt.NDArray[np.float64]:
-    """The integral, over an interval of this width, of how far a gap going linearly from start to end exceeds 1 / g."""
-    low = np.minimum(start, end) - 1 / g  # type: ignore[call-overload]
-    high = np.maximum(start, end) - 1 / g  # type: ignore[call-overload]
+def _uncovered(k: int, g: float, some: int) -> float:
+    """The share of the circle that no arc covers, over pairs of denominators c <= d with c < some."""
+    c = np.arange(1, some)
+    first = np.maximum(c, k - c)  # d runs from here to k - 1
+    left = np.repeat(c, k - first)
+    starts = np.cumsum(k - first) - (k - first)
+    right = np.arange(left.size) - np.repeat(starts - first, k - first)
+    neighbors = np.gcd(left, right) == 1
+    c_, d_ = left[neighbors].astype(np.float64), right[neighbors].astype(np.float64)
+    twice = np.where(c_ < d_, 2.0, 1.0) / (c_ * d_)  # either may come first; the interval's width
+    total = (k - c_) * _excess(0.0, 1 / d_, g) + (k - d_) * _excess(0.0, 1 / c_, g)
+    total += (c_ + d_ - k) * _excess(1 / d_, 1 / c_, g)
+    return float((twice * total).sum())
+
+
+def _excess(low: float | Floats, high: Floats, g: float) -> Floats:
+    """How far a gap that goes linearly from low to high exceeds 1 / g, on average over its way."""
+    under, over = low - 1 / g, high - 1 / g
     with np.errstate(divide="ignore", invalid="ignore"):
-        crossing = np.where(high > low, high * high / (2 * (high - low)), 0.0)
-    return np.asarray(width * np.where(low >= 0, (low + high) / 2, np.where(high > 0, crossing, 0.0)))
+        crossing = np.where(over > under, over * over / (2 * (over - under)), 0.0)
+    return np.asarray(np.where(under >= 0, (under + over) / 2, np.where(over > 0, crossing, 0.0)))

@@ -413,7 +413,7 @@ def _excess(low: float, high: float, width: float) -> float:
 
 
 @compiled
-def uncovered(k: int, g: int) -> float:
+def uncovered(k: int, g: float) -> float:
     """The share of the circle that no arc of 1 / g covers, walking the fractions of denominators below k in order."""
     arc = 1.0 / g
     total = 0.0

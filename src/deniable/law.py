@@ -22,7 +22,7 @@ from deniable.exact import log_up, solve, whole_number
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Population = Literal["sampled", "fixed"]
+Convention = Literal["sampled", "fixed"]
 """Who the truth is about: people `sampled` from a larger population, or just the `fixed` people who answered."""
 
 _Part = tuple[float, bool, Integers, Floats]  # weight, is v inside, sizes, how likely each size is
@@ -179,7 +179,7 @@ class Law:
             raise NotExact("this law is a mixture's marginal, which guarantees nothing by itself; ask the share it came from")
         return log_up(self.ratio)
 
-    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Population = "sampled") -> float | Floats:
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimated frequency from n reports where the truth is f (0 as in the papers)."""
         _checked_convention(n, population)
         f = np.asarray(f, dtype=np.float64)
@@ -320,7 +320,7 @@ class Moments:
         """Refused: the floats that are sent do not follow the real-valued law that a proof is about."""
         raise NotExact("floating-point noise has no exact loss; use a protocol with integer thresholds (oue, the, ...)")
 
-    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Population = "sampled") -> float | Floats:
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimated frequency from n reports where the truth is f."""
         _checked_convention(n, population)
         f = np.asarray(f, dtype=np.float64)

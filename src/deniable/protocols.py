@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import final
 
 from deniable import calibrate
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon
 from deniable.hashing import PRIME
 from deniable.mechanism import Mechanism, checked_k
@@ -226,8 +226,8 @@ def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: floa
     for name in names:
         row = PROTOCOLS.get(name)
         if row is None or not row.exact or name == "adaptive":
-            allowed = ", ".join(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
-            raise InvalidParameter(f"{name!r} is not a protocol to choose among ({allowed})")
+            allowed = [row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive"]
+            raise InvalidParameter(not_among(name, "a protocol to choose among", allowed))
         try:
             candidates.append(row.make(k, epsilon))
         except InvalidParameter as problem:  # k or epsilon is beyond this shape; another may do

@@ -419,8 +419,12 @@ class Hadamard(Shape):
     def _count(self, reports: Array, compiled: bool) -> Integers:
         return np.bincount(reports, minlength=1 << self.bits)
 
+    def support_counts(self, columns: Integers, n: int) -> Integers:
+        """How many of n reports support each value, from how many name each column."""
+        return (n + _hadamard_transform(columns)[1 : self.k + 1]) // 2
+
     def _finish(self, cells: Integers, n: int) -> Integers:
-        return (n + _hadamard_transform(cells)[1 : self.k + 1]) // 2
+        return self.support_counts(cells, n)
 
 
 def _address(rows: Rows) -> Address:

@@ -1,0 +1,186 @@
+"""Who is asked, in studies on invented people or behind a column of data: how frequent each value is."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import whole_number
+from deniable.law import Floats, Integers
+
+MOST_PEOPLE = 10**18
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Who is asked: how frequent each value is and, where the very people are known, how many have it."""
+
+    name: str
+    shares: Floats
+    counts: Integers | None = None
+    labels: tuple[str, ...] | None = None
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+        return int(self.shares.size)
+
+    @property
+    def n(self) -> int:
+        """The number of the people that are known."""
+        return int(self._known.sum())
+
+    @property
+    def _known(self) -> Integers:
+        if self.counts is None:
+            raise InvalidParameter(f"the population {self.name!r} has no people of its own; say how many to draw")
+        return self.counts
+
+    def draw_counts(self, n: int | None, generator: np.random.Generator) -> Integers:
+        """How many of n people drawn at random have each value; without n, the very people that are known."""
+        if n is not None:
+            return np.asarray(generator.multinomial(checked_people(n), self.shares), dtype=np.int64)
+        return self._known
+
+
+def uniform(k: int) -> Population:
+    """All values are equally frequent."""
+    return _weighted("uniform", np.ones(checked_size(k)))
+
+
+def zipf(k: int, exponent: float = 1.0) -> Population:
+    """The value of rank r has a share that goes as 1 / r^exponent: words, places, products."""
+    ranks = np.arange(1, checked_size(k) + 1, dtype=np.float64)
+    return _weighted(f"zipf:{exponent:g}", ranks ** -_checked_number("exponent", exponent, math.inf))
+
+
+def geometric(k: int, ratio: float = 0.9) -> Population:
+    """Every value is `ratio` times as frequent as the one before."""
+    steps = np.arange(checked_size(k), dtype=np.float64)
+    return _weighted(f"geometric:{ratio:g}", _checked_number("ratio", ratio, 1.0) ** steps)
+
+
+def normal(k: int, width: float = 0.15) -> Population:
+    """A bell over ordered values, centered, with a standard deviation of `width` times the domain."""
+    distance = (np.arange(checked_size(k)) - (k - 1) / 2) / (k * _checked_number("width", width, math.inf))
+    return _weighted(f"normal:{width:g}", np.exp(-(distance**2) / 2))
+
+
+def dirichlet(k: int, concentration: float = 1.0, seed: int = 0) -> Population:
+    """Shares that are themselves drawn at random, the same for the same seed."""
+    generator = numbers_from(seed, "dirichlet", k)
+    spread = _checked_number("concentration", concentration, math.inf)
+    return _weighted(f"dirichlet:{concentration:g}", generator.gamma(spread, size=checked_size(k)) + 1e-300)
+
+
+def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = "column") -> Population:
+    """The people behind a column of data: integers or labels, in the order of numbers if all are, else of text.
+
+    >>> people = from_column(["no", "yes", "no", "no"])
+    >>> people.labels, people.counts.tolist()
+    (('no', 'yes'), [3, 1])
+    """
+    found = Counter(str(value) for value in values)
+    if len(found) < 2:
+        raise InvalidParameter(f"{name!r} has {len(found)} different values; a study needs at least two")
+    labels = tuple(sorted(found, key=_numbers_first))
+    counts = np.array([found[label] for label in labels], dtype=np.int64)
+    return Population(name, counts / counts.sum(), counts, labels)
+
+
+def read_column(path: Path, column: str) -> Population:
+    """The people behind one column of a CSV file with a header; an empty cell is refused, since nobody knows what it means."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            columns = list(reader.fieldnames or [])
+            if column not in columns:
+                raise InvalidParameter(not_among(column, f"a column of {path.name}", columns))
+            values = [(row[column] or "").strip() for row in reader]
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise InvalidParameter(f"{path.name} is not a CSV file in UTF-8: {problem}") from None
+    missing = [number for number, value in enumerate(values, 1) if not value]
+    if missing:
+        raise InvalidParameter(
+            f"column {column!r} is empty in {len(missing)} of {len(values)} rows, first in row {missing[0]}; "
+            "fill those cells in or drop the rows"
+        )
+    return from_column(values, column)
+
+
+POPULATIONS: dict[str, Callable[..., Population]] = {
+    "uniform": uniform,
+    "zipf": zipf,
+    "geometric": geometric,
+    "normal": normal,
+    "dirichlet": dirichlet,
+}
+"""Every invented population, for the command line; each but the uniform one takes a number besides k."""
+
+
+def named_population(text: str, seed: int = 0) -> Callable[[int], Population]:
+    """What the command line means by `zipf` or `zipf:1.5`.
+
+    >>> named_population("zipf:2")(3).shares.round(3).tolist()
+    [0.735, 0.184, 0.082]
+    """
+    name, _, number = text.partition(":")
+    if name not in POPULATIONS:
+        raise InvalidParameter(not_among(name, "a population", POPULATIONS))
+    make = partial(dirichlet, seed=seed) if name == "dirichlet" else POPULATIONS[name]
+    if not number:
+        return make
+    try:
+        parameter = float(number)
+    except ValueError:
+        raise InvalidParameter(f"the number after {name}: must be like 1.5, got {number!r}") from None
+    if name == "uniform":
+        raise InvalidParameter(f"the uniform population takes no number, got {number!r}")
+    return lambda k: make(k, parameter)
+
+
+def checked_people(n: object) -> int:
+    """A number of people that can be counted."""
+    return whole_number("n, the number of people,", n, 1, MOST_PEOPLE)
+
+
+def numbers_from(seed: int, *labels: object) -> np.random.Generator:
+    """Numbers of their own for every list of labels, all from one seed."""
+    digest = hashlib.sha256(repr((seed, *labels)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest, "little"))
+
+
+def _weighted(name: str, weights: Floats) -> Population:
+    return Population(name, weights / weights.sum())
+
+
+def checked_size(k: object) -> int:
+    """A number of values that people can have."""
+    return whole_number("k, the number of values,", k, 2)
+
+
+def _checked_number(name: str, number: float, most: float) -> float:
+    if not 0 < number <= most or math.isinf(number):
+        raise InvalidParameter(
+            f"{name} must be a positive number{'' if math.isinf(most) else f' up to {most:g}'}, got {number!r}"
+        )
+    return number
+
+
+def _numbers_first(label: str) -> tuple[bool, float, str]:
+    try:
+        return False, float(label), label
+    except ValueError:
+        return True, 0.0, label

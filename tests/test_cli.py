@@ -1,0 +1,364 @@
+"""The command line: every command, its JSON, its one-line errors, and how it behaves in a pipe; the demo's page."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from rich.console import Console
+
+import deniable as dn
+from deniable import cli, demo, plot
+
+PROGRAM = [sys.executable, "-W", "error", "-c", "from deniable.cli import main; main()"]
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run a command in this process, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Outcome:
+        code = 0
+        try:
+            cli.main(arguments)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+def test_help_and_version(run: Run) -> None:
+    for arguments in ((), ("--help",), ("-h",)):
+        outcome = run(*arguments)
+        assert outcome.code == 0
+        for command in ("demo", "protocols", "simulate"):
+            assert f"  {command}  " in outcome.out
+    assert run("--version").out == f"deniable, version {dn.__version__}\n"
+    for command in ("demo", "protocols", "simulate"):
+        assert run(command, "--help").out.startswith(f"Usage: deniable {command}")
+
+
+def test_help_is_quick() -> None:
+    seconds = []
+    for _ in range(2):  # the first one may have to compile byte code
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*PROGRAM, "--help"], check=True, capture_output=True, timeout=60)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(seconds) < 1.0
+
+
+def test_protocols_as_a_table(run: Run) -> None:
+    outcome = run("protocols", "--k", "20", "--epsilon", "0.5", "--n", "1e4")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "k = 20, epsilon = 0.5, n = 10,000; a blind guess is right 5 %"
+    rows = {line.split()[0]: line for line in lines[3:]}
+    assert list(rows) == list(dn.PROTOCOLS)
+    oue = dn.oue(20, 0.5)
+    for wanted in ("0.5", f"{oue.law.q:.3g}", "0.500000", f"{oue.law.variance(10_000):.3g}", f"{100 * oue.success():.3g} %"):
+        assert wanted in rows["oue"]
+    assert "none (research only)" in rows["she"]
+    assert all(rows[name].rstrip().endswith(row.title) for name, row in dn.PROTOCOLS.items())
+
+
+def test_protocols_as_json(run: Run) -> None:
+    facts = json.loads(run("protocols", "--k", "100", "--epsilon", "1.0", "--json").out)
+    by_name = {fact["protocol"]: fact for fact in facts}
+    assert list(by_name) == list(dn.PROTOCOLS)
+    for name, fact in by_name.items():
+        mechanism = dn.PROTOCOLS[name].make(100, 1.0)
+        assert (fact["p"], fact["q"], fact["success"]) == (mechanism.law.p, mechanism.law.q, mechanism.success())
+        assert fact["variance"] == mechanism.law.variance(10_000)
+        assert (fact["report_bytes"], fact["baseline"], fact["refused"]) == (mechanism.report_bytes, 0.01, None)
+        if name == "she":
+            assert fact["loss"] is None
+            assert "floating-point noise has no exact loss" in fact["no_loss"]
+        else:
+            assert (fact["loss"], fact["no_loss"]) == (mechanism.loss(), None)
+
+
+def test_refused_protocols_say_why(run: Run) -> None:
+    outcome = run("protocols", "--k", "10", "--epsilon", "22")
+    assert outcome.code == 0
+    assert "refused (olh): epsilon 22.0 gives olh more buckets than it has hashes; use grr or oue" in outcome.out
+    facts = {fact["protocol"]: fact for fact in json.loads(run("protocols", "--k", "10", "--epsilon", "22", "--json").out)}
+    assert "more buckets" in facts["olh"]["refused"]
+    assert facts["olh"]["p"] is None
+    assert facts["oue"]["refused"] is None
+
+
+def test_simulate_as_a_table(run: Run) -> None:
+    several = ("--protocol", "grr,oue", "--protocol", "hr", "--epsilon", "0.5,1", "--epsilon", "2", "--k", "5,10")
+    people = ("--n", "1e3,2_000", "--population", "normal:0.2", "--repeats", "2", "--seed", "3")
+    outcome = run("simulate", *several, *people)
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "population normal:0.2, 2 repeats, seed 3; blind guess 1 / k"
+    cells = [tuple(line.split()[:4]) for line in lines[3:]]
+    assert len(cells) == 36
+    assert set(cells) == set(product(("grr", "oue", "hr"), ("0.5", "1", "2"), ("5", "10"), ("1,000", "2,000")))
+    for header in ("mse", "expected mse", "coverage", "best guess", "wasserstein", "kl", "total variation", "max error"):
+        assert header in lines[1]
+
+
+def test_simulate_as_json_is_reproducible(run: Run) -> None:
+    def rows(*more: str) -> list[dict[str, Any]]:
+        outcome = run("simulate", "--k", "8", "--n", "500", "--repeats", "3", "--json", *more)
+        assert (outcome.code, outcome.err) == (0, "")
+        found: list[dict[str, Any]] = json.loads(outcome.out)
+        return found
+
+    once = rows("--protocol", "all")
+    assert [row["protocol"] for row in once] == list(dn.PROTOCOLS)
+    assert once == rows("--protocol", "all")
+    assert once[2:3] == rows("--protocol", "oue")
+    assert once[2]["metrics"] != rows("--protocol", "oue", "--seed", "2")[0]["metrics"]
+    assert once[2]["metrics"] != rows("--protocol", "oue", "--project", "norm-sub")[0]["metrics"]
+    assert once[0]["metrics"]["mse"].keys() == {"mean", "stderr"}
+    assert [row["protocol"] for row in rows()] == ["grr", "oue", "olh", "ss", "hr"]
+
+
+def test_simulate_on_a_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,answer\n" + "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(300)))
+    asked = ("simulate", "--data", "people.csv", "--column", "answer", "--protocol", "grr", "--repeats", "2", "--json")
+    (known,) = json.loads(run(*asked).out)
+    assert (known["k"], known["n"], known["population"]) == (2, 300, "answer")
+    drawn = json.loads(run(*asked, "--n", "50,1e9").out)
+    assert [row["n"] for row in drawn] == [50, 10**9]
+
+
+def test_simulate_draws_plots(run: Run, tmp_path: Path) -> None:
+    asked = ("simulate", "--protocol", "grr", "--k", "4", "--epsilon", "1,2", "--repeats", "2", "--json")
+    outcome = run(*asked, "--plot", "new/error.png", "--plot-attack", "attack.svg")
+    assert outcome.code == 0
+    assert len(json.loads(outcome.out)) == 2
+    assert outcome.err == "wrote new/error.png\nwrote attack.svg\n"
+    assert (tmp_path / "new/error.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "attack.svg").read_text()
+
+
+def test_a_refused_cell_does_not_stop_the_others(run: Run) -> None:
+    outcome = run("simulate", "--protocol", "grr,olh", "--n", "1e9", "--repeats", "1")
+    assert outcome.code == 0
+    assert "refused (olh): subsets and hashes are made one by one" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("protocols --k 1", "k, the number of values, must be an integer of at least 2, got 1"),
+        ("protocols --k=-5", "k, the number of values, must be an integer of at least 2, got -5"),
+        ("protocols --epsilon=-1", "epsilon must be a positive number, got -1.0"),
+        ("protocols --epsilon x", "'x' is not a number"),
+        ("protocols --n 0", "n, the number of reports, must be an integer of at least 1, got 0"),
+        ("simulate --protocol gr", "'gr' is not a protocol (grr, sue"),
+        ("simulate --protocol gr", "did you mean 'grr'?"),
+        ("simulate --k 1", "must be an integer of at least 2, got 1"),
+        ("simulate --epsilon=-1", "epsilon must be a positive number, got -1.0"),
+        ("simulate --epsilon 1,,2", "'' is not a number"),
+        ("simulate --epsilon nan", "epsilon must be a positive number, got nan"),
+        ("simulate --epsilon 99 --protocol grr", "epsilon 99.0 is too large"),
+        ("simulate --n 0", "n, the number of people, must be an integer from 1"),
+        ("simulate --n 1.5", "'1.5' is not a whole number up to 10^18, such as 10000, 10_000 or 1e4"),
+        ("simulate --n 1e999999999", "is not a whole number up to 10^18"),
+        ("simulate --n 1e9 --protocol ss", "made one by one"),
+        ("simulate --population zip", "did you mean 'zipf'?"),
+        ("simulate --project normsub", "did you mean 'norm-sub'?"),
+        ("simulate --repeats 0", "repeats must be an integer of at least 1, got 0"),
+        ("simulate --data people.csv", "--data and --column go together"),
+        (
+            "simulate --data people.csv --column anser",
+            "not a column of people.csv (id, answer); did you mean 'answer'?",
+        ),
+        ("simulate --data people.csv --column answer --k 3", "--data brings its own people and values"),
+        ("simulate --data missing.csv --column a", "cannot use missing.csv: No such file or directory"),
+        ("simulate --data . --column a", "cannot use .: Is a directory"),
+        ("simulate --data binary.csv --column a", "binary.csv is not a CSV file in UTF-8"),
+        ("simulate --plot error.gif", "ending in .png, .svg, .pdf; got 'error.gif'"),
+        ("simulate --bogus", "No such option"),
+        ("simulate extra", "unexpected extra argument"),
+        ("bogus", "No such command 'bogus'; see deniable --help"),
+        ("demo --seed x", "'x' is not a whole number"),
+        ("demo --seed=-1", "seed must be an integer of at least 0, got -1"),
+        ("demo --out people.csv/demo.html", "cannot use people.csv"),
+    ],
+)
+def test_what_is_refused_is_one_line_and_exit_code_2(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,answer\n1,yes\n2,no\n")
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
+    outcome = run(*arguments.split())
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("error: ")
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_without_matplotlib_plots_are_refused_before_any_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plot, "find_spec", lambda _: None)
+    outcome = run("simulate", "--n", "1e7", "--protocol", "olh", "--plot", "x.png")
+    assert outcome == (2, "", "error: plots need matplotlib; install it with: pip install 'deniable[plot]'\n")
+
+
+def test_an_interruption_is_told_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "sweep", interrupted)
+    outcome = run("simulate")
+    assert (outcome.code, outcome.out, outcome.err.strip()) == (130, "", "error: stopped")
+
+
+def test_a_pipe_gets_whole_lines_without_colors() -> None:
+    for setting in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb", "COLUMNS": "40"}):
+        environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"} | setting
+        done = subprocess.run([*PROGRAM, "protocols"], capture_output=True, text=True, timeout=60, env=environment, check=True)
+        assert "\x1b" not in done.stdout
+        assert done.stderr == ""
+        assert len(done.stdout.splitlines()) == 3 + len(dn.PROTOCOLS)
+
+
+@pytest.mark.parametrize("command", ["protocols", "simulate --json --k 2,3,4,5,6,7,8 --epsilon 1,2,3,4,5,6,7,8,9 --repeats 1"])
+def test_a_reader_that_leaves_early_is_no_error(command: str) -> None:
+    process = subprocess.Popen([*PROGRAM, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stderr as errors:
+        assert errors.read() == b""
+    process.wait(timeout=60)
+
+
+@pytest.mark.parametrize(("width", "last"), [(80, "bytes"), (62, "variance"), (130, "what it does")])
+def test_a_terminal_shows_the_columns_it_has_room_for(width: int, last: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.cli._console", lambda: Console(width=width))
+    lines = run("protocols").out.splitlines()
+    assert lines[1].rstrip().endswith(last)
+    assert max(map(len, lines[:-1])) <= width
+    assert "..." not in lines[3]
+    assert ("no room for:" in lines[-1]) == (last != "what it does")
+
+
+class _Page(HTMLParser):
+    """Checks that elements are closed in order, and collects what the tests ask about."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "input", "hr"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def parsed(path: Path) -> _Page:
+    page = _Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    page.close()
+    assert page.open == []
+    return page
+
+
+def test_the_demo_tells_its_story_and_writes_a_page(run: Run, tmp_path: Path) -> None:
+    outcome = run("demo", "--seed", "7")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.endswith("The same with plots: out/demo.html\n")
+    mechanism = dn.ss(12, 1.0)
+    story = " ".join(outcome.out.split())
+    for wanted in (
+        "50,000 people are asked",
+        "invented for this demonstration",
+        f"Exact loss of the bytes that are sent: {mechanism.loss()!r}",
+        f"1 time in {1 / mechanism.success():.3g}",
+        "Blind guessing is right 1 time in 12",
+        "intervals hold the truth",
+        "made from the seed 7",
+    ):
+        assert wanted in story
+    page = parsed(tmp_path / "out/demo.html")
+    shown = " ".join(" ".join(page.text).split())
+    assert all(label in shown and label in outcome.out for label in demo.PEOPLE)
+    assert page.of("html") == [{"lang": "en"}]
+    assert len(page.of("h1")) == 1
+    assert len(page.of("h2")) == 8
+    assert len(page.of("table")) == len(page.of("caption")) == 3
+    assert all(heading["scope"] in ("row", "col") for heading in page.of("th"))
+    drawings = page.of("svg")
+    assert len(drawings) == len(page.of("figcaption")) == 3
+    assert all(drawing["role"] == "img" and drawing["aria-label"] for drawing in drawings)
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
+    path = demo.write_page(demo.tell(1), tmp_path / "page.html")
+    page = parsed(path)
+    assert not {"script", "link", "iframe", "img", "object"} & {name for name, _ in page.elements}
+    references = [value for _, attributes in page.elements for key, value in attributes.items() if key.endswith("href")]
+    assert references
+    assert all(value is not None and value.startswith("#") for value in references)
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    content = path.read_text()
+    assert "prefers-color-scheme: dark" in content
+    assert 'name="viewport"' in content
+    assert "url(http" not in content
+    assert "@import" not in content
+
+
+def test_a_seed_gives_the_same_page_and_the_system_another_story(tmp_path: Path) -> None:
+    one, two = (demo.write_page(demo.tell(3), tmp_path / "page.html").read_bytes() for _ in range(2))
+    assert one == two
+    first, second = demo.tell(), demo.tell()
+    assert first[3].blocks[1] != second[3].blocks[1]  # the table of estimates
+    assert "made with the operating system's randomness" in str(first[-1].blocks[0])
+
+
+def test_pages_escape_what_they_show(tmp_path: Path) -> None:
+    grid = demo.Grid("<i>", ["<b>", "&"], [["<script>", '"1"']])
+    page = parsed(demo.write_page([demo.Section("<h1>", ["<p onload=x>", grid])], tmp_path / "page.html"))
+    assert not {"script", "i", "b"} & {name for name, _ in page.elements}
+    assert [text for text in page.text if text.strip()][-6:] == ["<p onload=x>", "<i>", "<b>", "&", "<script>", '"1"']
+
+
+def test_the_story_can_be_told_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "find_spec", lambda _: None)
+    page = parsed(demo.write_page(demo.tell(1), tmp_path / "page.html"))
+    assert page.of("svg") == []
+    assert "pip install 'deniable[plot]'" in "".join(page.text)
