@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable import consistency
 from deniable.errors import InvalidParameter
-from deniable.law import Convention, Floats, Law, Moments
+from deniable.law import Convention, Floats, Law, Marginal, Moments
 
 Method = Literal["exact", "wilson"]
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -39,7 +39,7 @@ class Estimate:
 
     n: int
     support_counts: npt.NDArray[Any] = field(repr=False)
-    law: Law | Moments = field(repr=False)
+    law: Law | Marginal | Moments = field(repr=False)
     labels: Sequence[object] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ class Estimate:
         return nw.from_dict(columns, backend=backend or _installed_backend()).to_native()
 
     def _shares(self, supported: Floats) -> Floats:
-        return np.asarray((supported - self.law.q) / (self.law.p - self.law.q))
+        return np.asarray((supported - self.law.q) / self.law.gain)
 
     def _errors(self, frequencies: Floats, population: Convention) -> Floats:
         return np.sqrt(self.law.variance(self.n, frequencies, population))

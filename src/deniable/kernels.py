@@ -304,7 +304,8 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
                 states[i * groups + group] = state
                 state += gamma * np.uint64(64)
             value = values[first + i]
-            truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
+            if value >= 0:  # a fake report comes from no value at all, -1
+                truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
             undecided[i * groups + groups - 1] = last_lanes
         used = _toss(states, truth, undecided, result, size, 0, 8, ones, zeros, gamma, words, used)
         open_groups = 0

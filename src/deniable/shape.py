@@ -40,7 +40,7 @@ class Shape(Mechanism):
         """The law of the report's support."""
 
     @abstractmethod
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         """Room for n reports."""
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Shape(Mechanism):
     @final
     def encode(self, values: Integers, rows: Rows) -> Array:
         """One report per value that is known to be in the domain, from one row of words each."""
-        reports = self._blank(values.size)
+        reports = self.blank(values.size)
         compiled = _worth_compiling(values.size, self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
         starts = range(0, values.size, step)
@@ -97,7 +97,7 @@ class Shape(Mechanism):
 
     @final
     def tally(self, reports: Array) -> Tally:
-        like = self._blank(0)
+        like = self.blank(0)
         array = np.asarray(reports)
         if array.dtype != like.dtype or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
             raise InvalidReport(

@@ -58,7 +58,7 @@ class Direct(Shape):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(reports[:, None] == np.arange(self.k))
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty(n, dtype=_smallest(self.k))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -121,13 +121,14 @@ class Unary(Shape):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.unpackbits(np.asarray(reports), axis=1, count=self.k, bitorder="little").astype(bool)
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty((n, self.report_bytes), dtype=np.uint8)
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         drawn = words.reshape(len(values), self._groups, 64)
         truth = np.zeros((len(values), self._groups), dtype=np.uint64)
-        truth[np.arange(len(values)), values >> 6] = np.uint64(1) << (values & 63).astype(np.uint64)
+        has = np.flatnonzero(values >= 0)  # a fake report comes from no value at all, -1
+        truth[has, values[has] >> 6] = np.uint64(1) << (values[has] & 63).astype(np.uint64)
         undecided = np.full(truth.shape, FULL - 1, dtype=np.uint64)
         result = np.zeros_like(truth)
         for level, (ones, zeros) in enumerate(zip(_digits(self.one), _digits(self.zero), strict=True)):
@@ -223,7 +224,7 @@ class Subset(Shape):
         np.put_along_axis(holds, np.asarray(reports).astype(np.int64), True, axis=1)
         return holds
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty((n, self.size), dtype=_smallest(self.k))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -312,7 +313,7 @@ class Hashed(Shape):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(hash_values(reports["a"], reports["b"], self.k, self.g) == reports["bucket"][:, None])
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty(n, dtype=[("a", "<u4"), ("b", "<u4"), ("bucket", _smallest(self.g))])
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -397,7 +398,7 @@ class Hadamard(Shape):
         common = np.asarray(reports).astype(np.uint64)[:, None] & np.arange(1, self.k + 1, dtype=np.uint64)
         return np.asarray(np.bitwise_count(common) % 2 == 0)
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty(n, dtype=_smallest(1 << self.bits))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
