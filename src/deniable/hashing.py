@@ -52,7 +52,7 @@ def occupied_buckets(k: int, g: float) -> float:
     coprime, below k, with c + d >= k. (An ideal hash would fill g (1 - (1 - 1/g)^k) of them, up to 10 % less or more.)
 
     A gap is never above 1 / min(c, d), so with few buckets few pairs matter. With many of both the average goes by k / g
-    alone, and is taken from a smaller problem of that proportion (from k = 16,384 on the two differ by less than 1e-6 of themselves).
+    alone, and is taken from a smaller problem of that proportion (the two differ by less than one in a million).
     """
     some = min(k, math.ceil(g))  # the smaller denominator of a pair that matters is below
     if some <= _IN_NUMPY:
