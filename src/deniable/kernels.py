@@ -70,27 +70,28 @@ class Address(NamedTuple):
 
 
 @inlined
-def _row(where: Address, i: int) -> np.uint64:
+def _row(position: np.uint64, stride: np.uint64, rows: Array, i: int) -> np.uint64:
     """The number of the first word of the i-th report."""
-    return where.position + where.stride * np.uint64(where.rows[i] if where.rows.size else i)
+    return position + stride * np.uint64(rows[i] if rows.size else i)
 
 
 @compiled
 def _draw(where: Address, first: int, size: int, drawn: Array) -> None:
     """drawn[c, j] = word c of report first + j."""
-    gamma, step, words = where.gamma, where.gamma * where.stride, where.words
+    key, gamma, position, stride, rows, words = where  # taken apart once: a part of a tuple is costly to reach in a loop
+    step = gamma * stride
+    some = rows[first : first + size]
     for c in range(drawn.shape[0]):
         into = drawn[c]
         if gamma == _ZERO:
             for j in range(size):
-                into[j] = words[_row(where, first + j) + np.uint64(c)]
-        elif where.rows.size:
-            rows = where.rows[first : first + size]
-            state = where.key + gamma * (where.position + np.uint64(c) + _ONE)
+                into[j] = words[_row(position, stride, rows, first + j) + np.uint64(c)]
+        elif rows.size:
+            state = key + gamma * (position + np.uint64(c) + _ONE)
             for j in range(size):
-                into[j] = _mix(state + step * np.uint64(rows[j]))
+                into[j] = _mix(state + step * np.uint64(some[j]))
         else:
-            state = where.key + gamma * (_row(where, first) + np.uint64(c) + _ONE)
+            state = key + gamma * (_row(position, stride, rows, first) + np.uint64(c) + _ONE)
             for j in range(size):
                 into[j] = _mix(state)
                 state += step
@@ -167,20 +168,21 @@ def subset(
     reports: Array,
 ) -> None:
     """Floyd's sampling of the other members, marked in a table and read off in order."""
+    key, gamma, position, stride, rows, words = where
     width = int(size) + 1
     marks = np.zeros(int(k), dtype=np.uint8)
     members = np.zeros(int(k) + 1, dtype=np.uint32)
     drawn = np.empty(width, np.uint64)
     for i in range(values.size):
-        row = _row(where, i)
-        if where.gamma == _ZERO:
+        row = _row(position, stride, rows, i)
+        if gamma == _ZERO:
             for c in range(width):
-                drawn[c] = where.words[row + np.uint64(c)]
+                drawn[c] = words[row + np.uint64(c)]
         else:
-            state = where.key + where.gamma * (row + _ONE)
+            state = key + gamma * (row + _ONE)
             for c in range(width):
                 drawn[c] = _mix(state)
-                state += where.gamma
+                state += gamma
         value = np.uint64(values[i])
         kept = drawn[0] < keep
         wanted = size - np.uint64(kept)
@@ -272,12 +274,14 @@ def _toss(
 def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address, out: Array) -> tuple[int, int]:
     """64 coins at once: words are compared with the thresholds' binary digits, the first digit first.
 
+    values has one column, the true value; or, after an unused one, the true bits of every 64 values.
+
     ones[l] and zeros[l] are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of most
     groups of 64; the groups left over go on together for eight more, and the rare rest alone. Seeded words (gamma > 0)
     sit at fixed places, so that what is not needed is skipped; a stream (gamma = 0) is read on, until fewer words are
     left than a block of groups might need. Returns how many reports were made and how many words of the stream were used.
     """
-    gamma, words = where.gamma, where.words
+    key, gamma, position, stride, rows, words = where
     groups = (k + 63) // 64
     room = max(_SPAN, groups)
     states, truth = np.empty(room, np.uint64), np.empty(room, np.uint64)
@@ -289,8 +293,8 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
     last_lanes = _ALL >> (np.uint64(64) - in_last)
     reports_at_once = max(1, _SPAN // groups)
     used = 0
-    for first in range(0, values.size, reports_at_once):
-        count = min(reports_at_once, values.size - first)
+    for first in range(0, values.shape[0], reports_at_once):
+        count = min(reports_at_once, values.shape[0] - first)
         size = count * groups
         if gamma == _ZERO and words.size - used < 64 * size:
             return first, used
@@ -299,13 +303,17 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
             undecided[j] = _ALL
             result[j] = _ZERO
         for i in range(count):
-            state = where.key + gamma * (_row(where, first + i) + _ONE)
+            state = key + gamma * (_row(position, stride, rows, first + i) + _ONE)
             for group in range(groups):
                 states[i * groups + group] = state
                 state += gamma * np.uint64(64)
-            value = values[first + i]
-            if value >= 0:  # a fake report comes from no value at all, -1
-                truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
+            if values.shape[1] == 1:
+                value = np.int64(values[first + i, 0])
+                if value >= 0:  # a fake report comes from no value at all, -1
+                    truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
+            else:
+                for group in range(groups):
+                    truth[i * groups + group] = np.uint64(values[first + i, 1 + group])
             undecided[i * groups + groups - 1] = last_lanes
         used = _toss(states, truth, undecided, result, size, 0, 8, ones, zeros, gamma, words, used)
         open_groups = 0
@@ -344,7 +352,7 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
                 else:
                     for byte in range(into.size):
                         into[byte] = np.uint8(bits >> np.uint64(8 * byte))
-    return values.size, used
+    return values.shape[0], used
 
 
 def reserve(groups: int) -> int:

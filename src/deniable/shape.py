@@ -26,8 +26,8 @@ COMPILE = 1 << 21  # with less work than this numpy is done before a compiler wo
 PARALLEL = 1 << 24  # with less work than this one core is done before another has started
 
 
-class Shape(Mechanism):
-    """What the shapes share: checks at the edge, work in blocks on all cores, one loss, one estimator."""
+class Encoder(Mechanism):
+    """A mechanism whose report supports a set of values: one loss, one estimator, and a part of any share."""
 
     @property
     @abstractmethod
@@ -42,6 +42,28 @@ class Shape(Mechanism):
     @abstractmethod
     def blank(self, n: int) -> Array:
         """Room for n reports."""
+
+    @abstractmethod
+    def encode(self, values: Integers, rows: Rows) -> Array:
+        """One report per value that is known to be in the domain, from one row of words each."""
+
+    @final
+    def loss(self) -> float:
+        return log_up(self.ratio)
+
+    @final
+    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
+        checked = checked_values(values, self.k)
+        return self.encode(checked, (system() if words is None else words).rows(checked.size, self.words))
+
+    @final
+    def estimate(self, tally: Tally) -> Estimate:
+        counted = self.checked_tally(tally)
+        return Estimate(counted.n, counted.counts, self.law)
+
+
+class Shape(Encoder):
+    """What the shapes share: work in blocks on all cores, and checks of what comes back."""
 
     @abstractmethod
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -69,21 +91,11 @@ class Shape(Mechanism):
         return cells
 
     @final
-    def loss(self) -> float:
-        return log_up(self.ratio)
-
-    @final
-    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
-        checked = checked_values(values, self.k)
-        return self.encode(checked, (system() if words is None else words).rows(checked.size, self.words))
-
-    @final
     def encode(self, values: Integers, rows: Rows) -> Array:
-        """One report per value that is known to be in the domain, from one row of words each."""
-        reports = self.blank(values.size)
-        compiled = _worth_compiling(values.size, self._usual_words)
+        reports = self.blank(len(values))
+        compiled = _worth_compiling(len(values), self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
-        starts = range(0, values.size, step)
+        starts = range(0, len(values), step)
 
         def work(part: int) -> None:
             block = slice(starts[part], starts[part] + step)
@@ -92,7 +104,7 @@ class Shape(Mechanism):
             else:
                 self._encode(values[block], rows.pick(block).array(), reports[block])
 
-        _run(work, len(starts), compiled and values.size * self._usual_words >= PARALLEL)
+        _run(work, len(starts), compiled and len(values) * self._usual_words >= PARALLEL)
         return reports
 
     @final
@@ -124,11 +136,6 @@ class Shape(Mechanism):
     def _cells_per_report(self) -> int:
         """How much work it is to count one report."""
         return max(1, self.report_bytes)
-
-    @final
-    def estimate(self, tally: Tally) -> Estimate:
-        counted = self.checked_tally(tally)
-        return Estimate(counted.n, counted.counts, self.law)
 
 
 def _worth_compiling(reports: int, work: int) -> bool:

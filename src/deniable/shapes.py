@@ -124,11 +124,25 @@ class Unary(Shape):
     def blank(self, n: int) -> Array:
         return np.empty((n, self.report_bytes), dtype=np.uint8)
 
+    def encode_again(self, reports: Array, rows: Rows) -> Array:
+        """A second round on the bits of a first one: each bit that is set counts as true."""
+        whole = np.zeros((len(reports), 8 * self._groups), dtype=np.uint8)
+        whole[:, : self.report_bytes] = reports
+        unused = np.zeros((len(reports), 1), dtype=np.int64)
+        return self.encode(np.hstack([unused, whole.view("<i8")]), rows)
+
+    def _truth(self, values: Integers) -> WordArray:
+        """The true bits of every 64 values: one of them, or none for a fake's -1; or those that are given."""
+        if values.ndim == 2:
+            return values[:, 1:].astype(np.uint64)
+        truth = np.zeros((len(values), self._groups), dtype=np.uint64)
+        has = np.flatnonzero(values >= 0)
+        truth[has, values[has] >> 6] = np.uint64(1) << (values[has] & 63).astype(np.uint64)
+        return truth
+
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         drawn = words.reshape(len(values), self._groups, 64)
-        truth = np.zeros((len(values), self._groups), dtype=np.uint64)
-        has = np.flatnonzero(values >= 0)  # a fake report comes from no value at all, -1
-        truth[has, values[has] >> 6] = np.uint64(1) << (values[has] & 63).astype(np.uint64)
+        truth = self._truth(values)
         undecided = np.full(truth.shape, FULL - 1, dtype=np.uint64)
         result = np.zeros_like(truth)
         for level, (ones, zeros) in enumerate(zip(_digits(self.one), _digits(self.zero), strict=True)):
@@ -149,16 +163,17 @@ class Unary(Shape):
         from deniable import kernels
 
         ones, zeros = _digits(self.one), _digits(self.zero)
+        known = values if values.ndim == 2 else values[:, None]
         if isinstance(rows, SeededRows):
-            kernels.unary_bits(values, self.k, ones, zeros, _address(rows), reports)
+            kernels.unary_bits(known, self.k, ones, zeros, _address(rows), reports)
         elif isinstance(rows, SystemRows):
             source = System()
             done, stream = 0, np.zeros(0, dtype=np.uint64)
-            while done < values.size:
-                wanted = min(BLOCK, self._usual_words * (values.size - done)) + kernels.reserve(self._groups)
+            while done < len(known):
+                wanted = min(BLOCK, self._usual_words * (len(known) - done)) + kernels.reserve(self._groups)
                 stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
                 where = _address(DrawnRows(stream[:, None]))
-                made, used = kernels.unary_bits(values[done:], self.k, ones, zeros, where, reports[done:])
+                made, used = kernels.unary_bits(known[done:], self.k, ones, zeros, where, reports[done:])
                 done, stream = done + made, stream[used:]
         else:
             self._encode(values, rows.array(), reports)

@@ -23,7 +23,7 @@ from deniable.exact import log_up, whole_number
 from deniable.fakes import Evidence, Fake
 from deniable.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Tally, checked_values
-from deniable.shape import Shape
+from deniable.shape import Encoder
 from deniable.words import Rows, Words, below, system
 
 Per = Literal["record", "attribute"]
@@ -43,7 +43,7 @@ class Records:
 class Share(ABC):
     """A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not quoted."""
 
-    parts: tuple[Shape, ...]
+    parts: tuple[Encoder, ...]
 
     @property
     @abstractmethod
@@ -116,7 +116,7 @@ class Share(ABC):
 class Split(Share):
     """Every attribute is reported, each with its own part of the budget (SPL)."""
 
-    parts: tuple[Shape, ...]
+    parts: tuple[Encoder, ...]
 
     def __post_init__(self) -> None:
         _checked_parts(self.parts)
@@ -145,7 +145,7 @@ class Split(Share):
 class Sample(Share):
     """Some attributes, drawn at random and named in the report, are reported (SMP: one of them)."""
 
-    parts: tuple[Shape, ...]
+    parts: tuple[Encoder, ...]
     drawn: int = 1
 
     def __post_init__(self) -> None:
@@ -165,7 +165,7 @@ class Sample(Share):
         return self.parts[attribute].law
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
-        picked = _drawn_attributes(rows.columns(0, self.drawn), self.d)
+        picked = _drawn_attributes(rows.columns(0, self.drawn).recall(), self.d)
         room = self.words // self.drawn - 1
         groups = [_grouped(picked[:, draw], self.d) for draw in range(self.drawn)]
         reports, reporters = [], []
@@ -194,7 +194,7 @@ class Faked(Share):
         _checked_parts(self.parts)
 
     @property
-    def parts(self) -> tuple[Shape, ...]:  # type: ignore[override]
+    def parts(self) -> tuple[Encoder, ...]:  # type: ignore[override]
         return tuple(fake.part for fake in self.fakes)
 
     @property
@@ -221,7 +221,7 @@ class Faked(Share):
         return Marginal(law.k, (law.p + (d - 1) * fake.supported) / d, (law.q + (d - 1) * fake.supported) / d, law.gain / d)
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
-        groups = _grouped(below(rows.columns(0, 1).array()[:, 0], self.d), self.d)
+        groups = _grouped(below(rows.columns(0, 1).recall().array()[:, 0], self.d), self.d)
         reports, start = [], 1
         for values, who, fake, width in zip(columns, groups, self.fakes, self._widths, strict=True):
             made = fake.encode(rows.columns(start, start + fake.words))
@@ -231,7 +231,7 @@ class Faked(Share):
         return Records(rows.n, tuple(reports))
 
 
-def _checked_parts(parts: Sequence[Shape]) -> None:
+def _checked_parts(parts: Sequence[Encoder]) -> None:
     if len(parts) < 2:
         raise InvalidParameter(f"a share needs at least two attributes, got {len(parts)}; use the mechanism itself for one")
 

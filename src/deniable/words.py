@@ -30,6 +30,7 @@ FULL = 1 << 64
 _DIRECT_READ = 4096  # up to this many words come straight from the operating system; more, from a stream it keys
 _COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
+_VALUES_KEPT = 1 << 32  # more than any mechanism has values, so that no two people share a kept word
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -51,6 +52,10 @@ class Rows(ABC):
     @abstractmethod
     def pick(self, rows: slice | Indices) -> Rows:
         """Some of the rows."""
+
+    def recall(self, values: Indices | None = None) -> Rows:
+        """The words that each person keeps for ever, for this value of theirs or for none; without a memory, just these."""
+        return self
 
 
 @final
@@ -137,6 +142,38 @@ class SeededRows(Rows):
         return replace(self, n=len(index), index=index)
 
 
+@final
+@dataclass(frozen=True)
+class RememberingRows(Rows):
+    """Fresh words, and beside them words that stay the same for the same person, column and value."""
+
+    fresh: Rows
+    kept: SeededRows
+    """A row for every person and value, person after person."""
+    people: Indices
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.fresh.n
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.fresh.width
+
+    def array(self) -> WordArray:
+        return self.fresh.array()
+
+    def columns(self, start: int, stop: int) -> RememberingRows:
+        return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
+
+    def pick(self, rows: slice | Indices) -> RememberingRows:
+        return replace(self, fresh=self.fresh.pick(rows), people=self.people[rows])
+
+    def recall(self, values: Indices | None = None) -> SeededRows:
+        places = self.people * _VALUES_KEPT + (0 if values is None else values + 1)
+        return replace(self.kept, n=len(places), index=places)
+
+
 class Words(ABC):
     """A supply of independent, uniform 64-bit words."""
 
@@ -216,6 +253,21 @@ class Seeded(Words):
 
 
 @final
+class _Remembering(Words):
+    def __init__(self, seed: int, fresh: Words) -> None:
+        self._seed = seed
+        self._fresh = fresh
+
+    def take(self, count: int) -> WordArray:
+        return self._fresh.take(count)
+
+    def rows(self, n: int, width: int) -> RememberingRows:
+        kept = seeded(self._seed).rows(n, width)
+        assert isinstance(kept, SeededRows)
+        return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n))
+
+
+@final
 class _Keyed(Words):
     """HMAC-SHA256 in counter mode: block i is HMAC(secret, labels, i), four little-endian words."""
 
@@ -270,6 +322,18 @@ def seeded(seed: int) -> Words:
     number = whole_number("seed", seed, 0)
     digest = hashlib.sha256(b"deniable seeded words" + _encode(number)).digest()
     return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
+
+
+def remembering(seed: int, fresh: Words | None = None) -> Words:
+    """Words for a simulated population whose permanent answers are kept: row i is always the same person's.
+
+    What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the person and
+    the value; everything else is fresh, from the operating system unless given. Nothing is stored.
+
+    >>> remembering(7, seeded(1)).rows(3, 2).n
+    3
+    """
+    return _Remembering(whole_number("seed", seed, 0), system() if fresh is None else fresh)
 
 
 def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
