@@ -51,7 +51,7 @@ class Losses:
                 f"{self.reports} reports of a value that does not change: {self.same_value:.4g}",
                 f"any number of reports of a value that does not change: {self.one_value_forever:.4g}",
                 f"{self.rounds} reports of values that change, against any other sequence: at most {self.changing_values:.4g}",
-                f"the usual figure, {self.changing_values_usual:.4g}, holds only against sequences that change at the same times",
+                f"the usual figure, {self.changing_values_usual:.4g}, holds against sequences that change at the same times",
             ]
         )
 

@@ -92,7 +92,7 @@ class Shape(Encoder):
 
     @final
     def encode(self, values: Integers, rows: Rows) -> Array:
-        reports = self.blank(len(values))
+        reports, rows = self.blank(len(values)), rows.anew()
         compiled = _worth_compiling(len(values), self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
         starts = range(0, len(values), step)

@@ -189,6 +189,8 @@ class Faked(Share):
     """
 
     fakes: tuple[Fake, ...]
+    claim: float | None = None
+    """What it was asked to keep; with published parameters, what the papers say it keeps. `loss` says what is true."""
 
     def __post_init__(self) -> None:
         _checked_parts(self.parts)

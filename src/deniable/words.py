@@ -57,6 +57,10 @@ class Rows(ABC):
         """The words that each person keeps for ever, for this value of theirs or for none; without a memory, just these."""
         return self
 
+    def anew(self) -> Rows:
+        """The words of this collection, with nothing that is kept beside them."""
+        return self
+
 
 @final
 @dataclass(frozen=True)
@@ -168,6 +172,9 @@ class RememberingRows(Rows):
 
     def pick(self, rows: slice | Indices) -> RememberingRows:
         return replace(self, fresh=self.fresh.pick(rows), people=self.people[rows])
+
+    def anew(self) -> Rows:
+        return self.fresh
 
     def recall(self, values: Indices | None = None) -> SeededRows:
         places = self.people * _VALUES_KEPT + (0 if values is None else values + 1)
