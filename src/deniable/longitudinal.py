@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import Literal
 
 from deniable import calibrate
+from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
-from deniable.exact import exp_down, positive_epsilon, solve
+from deniable.exact import exp_down, positive_epsilon, solve, whole_number
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Unary
 from deniable.share import Sample
@@ -111,6 +112,26 @@ def loloha(
     _checked_budgets(epsilon_first, epsilon_forever)
     buckets = max(2, round(math.exp(min(epsilon_first, 21.0)) + 1)) if g is None else g
     return HashedMemoized(k, l_grr(buckets, epsilon_first, epsilon_forever, calibration))
+
+
+def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
+    """A few kept bits of a histogram (dBitFlipPM): each person is asked about `bits` of the k values, for ever.
+
+    p = sqrt(e) / (sqrt(e) + 1), q = 1 - p; with one bit, only one can differ, and p = e / (e + 1). There is no second round, so
+    a change of the value shows as a change of the report.
+
+    >>> m = dbitflip(100, epsilon=1.0, bits=4)
+    >>> m.loss() <= 1.0, m.report_bytes
+    (True, 5)
+
+    Reference: ding2017.
+    """
+    drawn = whole_number("bits, the number of values that each person is asked about,", bits, 1)
+
+    def make(one: int) -> BitFlip:
+        return BitFlip(k, drawn, one, FULL - one)
+
+    return make(solve(lambda one: make(one).ratio, epsilon, _HALF + 1, _LARGEST))
 
 
 def allomfree(

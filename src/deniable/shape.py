@@ -59,7 +59,7 @@ class Encoder(Mechanism):
     @final
     def estimate(self, tally: Tally) -> Estimate:
         counted = self.checked_tally(tally)
-        return Estimate(counted.n, counted.counts, self.law)
+        return Estimate(counted.n, counted.counts, self.law, asked=counted.asked)
 
 
 class Shape(Encoder):

@@ -93,7 +93,7 @@ class Share(ABC):
         if len(tallies) != self.d:
             raise InvalidReport(f"there are {len(tallies)} tallies, the share has {self.d} attributes")
         return tuple(
-            Estimate(part.checked_tally(tally).n, tally.counts, self.marginal(j))
+            Estimate(part.checked_tally(tally).n, tally.counts, self.marginal(j), asked=tally.asked)
             for j, (part, tally) in enumerate(zip(self.parts, tallies, strict=True))
         )
 
