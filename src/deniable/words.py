@@ -142,7 +142,8 @@ class SeededRows(Rows):
         if self.index is None and isinstance(rows, slice):
             start, stop, _ = rows.indices(self.n)
             return replace(self, position=self.position + start * self.stride, n=stop - start)
-        index = np.arange(self.n)[rows] if self.index is None else self.index[rows]
+        index = self.index[rows] if self.index is not None else rows
+        assert not isinstance(index, slice)
         return replace(self, n=len(index), index=index)
 
 
