@@ -20,12 +20,16 @@ from deniable import consistency
 from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Floats, Integers
+from deniable.fakes import Blank, Fake, Guessed, Imitated
+from deniable.law import Floats, Integers, Law, Marginal
 from deniable.mechanism import Mechanism, Tally
 from deniable.metrics import METRICS
 from deniable.population import MOST_PEOPLE, Population, checked_people, checked_size, numbers_from
 from deniable.protocols import PROTOCOLS, Protocol
+from deniable.repeat import Memoized
+from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Unary
+from deniable.share import Faked, Sample, Share
 from deniable.summed import Summed
 from deniable.words import seeded
 
@@ -56,7 +60,7 @@ def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.r
             "ask fewer, or draw another shape directly (grr, oue, hr, ...)"
         )
     words = seeded(int(generator.integers(1 << 62)))
-    total = Tally(0, np.zeros(mechanism.k, dtype=np.int64))
+    total = mechanism.tally(mechanism.privatize(np.zeros(0, dtype=np.int64), seeded(0)))
     step = max(1, min(1 << 20, _BLOCK_BYTES // mechanism.report_bytes))
     ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
     for start in range(0, n, step):
@@ -69,17 +73,22 @@ def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.r
 def _(mechanism: Unary, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
     """Every bit is a coin of its own, so every count is two binomials of its own."""
     counts, n = _checked_counts(mechanism, true_counts)
-    law = mechanism.law
-    return Tally(n, generator.binomial(counts, law.p) + generator.binomial(n - counts, law.q))
+    return Tally(n, _draw_bits(mechanism.law, counts, generator))
 
 
 @draw_tally.register
 def _(mechanism: Direct, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
     """Some tell the truth for sure, with p - q; the others report any of the k values, all alike."""
     counts, n = _checked_counts(mechanism, true_counts)
-    truthful = generator.binomial(counts, float(mechanism.law.exact_p - mechanism.law.exact_q))
-    others = generator.multinomial(n - int(truthful.sum()), np.full(mechanism.k, 1 / mechanism.k))
-    return Tally(n, truthful + others)
+    return Tally(n, _draw_values(mechanism.law, counts, generator))
+
+
+@draw_tally.register
+def _(mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+    """One collection: two rounds of bits, or of values, are one round with the chain's own p and q."""
+    counts, n = _checked_counts(mechanism, true_counts)
+    draw = _draw_bits if isinstance(mechanism.first, Unary) else _draw_values
+    return Tally(n, draw(mechanism.law, counts, generator))
 
 
 @draw_tally.register
@@ -105,6 +114,19 @@ def is_drawn_directly(mechanism: Mechanism) -> bool:
     return draw_tally.dispatch(type(mechanism)) is not draw_tally.dispatch(object)
 
 
+def _draw_bits(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
+    """Counts of independent bits, for one row of true counts or for many."""
+    n = counts.sum(axis=-1, keepdims=True)
+    return np.asarray(generator.binomial(counts, law.p) + generator.binomial(n - counts, law.q), dtype=np.int64)
+
+
+def _draw_values(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
+    """Counts of reported values, for one row of true counts or for many."""
+    truthful = generator.binomial(counts, law.gain)
+    others = generator.multinomial((counts - truthful).sum(axis=-1), np.full(law.k, 1 / law.k))
+    return np.asarray(truthful + others, dtype=np.int64)
+
+
 def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.random.Generator) -> Integers:
     """How many people report each column of a Hadamard matrix: uniform in the half that agrees with their row, or not.
 
@@ -124,12 +146,125 @@ def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.rando
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Tallies of one attribute of a share, a row for each run."""
+
+    n: Integers
+    counts: Integers
+    asked: Integers | None = None
+    """How many of the reports are about each value, where not all are."""
+
+    def tally(self, run: int) -> Tally:
+        """The tally of one run."""
+        return Tally(int(self.n[run]), self.counts[run], None if self.asked is None else self.asked[run])
+
+    def frequencies(self, law: Law | Marginal) -> Floats:
+        """The unbiased estimates of all runs, a row each."""
+        about = np.broadcast_to(self.n[:, None], self.counts.shape) if self.asked is None else self.asked
+        return Estimate(int(self.n.max()), self.counts, law, asked=about).frequencies
+
+
+def draw_share(
+    share: Share, true_counts: Sequence[npt.ArrayLike], runs: int, generator: np.random.Generator
+) -> tuple[Draws, ...]:
+    """The tallies of many runs of a share, of which only how many people have each value of each attribute is known.
+
+    The tallies of one attribute have the very law of counting real records. Those of different attributes are drawn
+    apart: for `Split` that is their law too, for the others it is not, since a person who reports one attribute leaves
+    out (or fakes) the rest. So errors of an attribute and their averages are right; do not look for correlations.
+    """
+    whole_number("runs", runs, 1)
+    if len(true_counts) != share.d:
+        raise InvalidParameter(f"the share has {share.d} attributes, but there are true counts of {len(true_counts)}")
+    known = [_checked_counts(part, counts) for part, counts in zip(share.parts, true_counts, strict=True)]
+    if len({n for _, n in known}) > 1:
+        raise InvalidParameter(f"true counts of every attribute are of the same people, got {[n for _, n in known]}")
+    return tuple(_draw_attribute(share, j, np.tile(counts, (runs, 1)), generator) for j, (counts, _) in enumerate(known))
+
+
+def draw_share_tallies(share: Share, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator) -> tuple[Tally, ...]:
+    """The tallies of one run of a share, one per attribute; see `draw_share` for how exact they are."""
+    return tuple(draws.tally(0) for draws in draw_share(share, true_counts, 1, generator))
+
+
+def _draw_attribute(share: Share, attribute: int, people: Integers, generator: np.random.Generator) -> Draws:
+    """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a binomial."""
+    part = share.parts[attribute]
+    if isinstance(share, Sample):
+        return _draw_reports(part, generator.binomial(people, share.drawn / share.d), generator)
+    if isinstance(share, Faked):
+        reporters = generator.binomial(people, 1 / share.d)
+        real = _draw_reports(part, reporters, generator)
+        faked = _draw_fakes(share.fakes[attribute], (people - reporters).sum(axis=1), generator)
+        return Draws(people.sum(axis=1), real.counts + faked)
+    return _draw_reports(part, people, generator)
+
+
+def _draw_reports(part: Encoder, people: Integers, generator: np.random.Generator) -> Draws:
+    """One tally of a mechanism for each row of people: all at once where a law does it, else one by one."""
+    rounds = part.first if isinstance(part, Memoized) else part
+    if isinstance(rounds, Unary | Direct):
+        draw = _draw_bits if isinstance(rounds, Unary) else _draw_values
+        return Draws(people.sum(axis=1), draw(part.law, people, generator))
+    tallies = [draw_tally(part, row, generator) for row in people]
+    about = [tally.asked for tally in tallies if tally.asked is not None]
+    counts = np.array([tally.counts for tally in tallies])
+    return Draws(people.sum(axis=1), counts, np.array(about) if about else None)
+
+
+def _draw_fakes(fake: Fake, fakes: Integers, generator: np.random.Generator) -> Integers:
+    """How many of so many fakes support each value, a row for each number of fakes."""
+    if isinstance(fake, Blank):
+        law = fake.part.law
+        return np.asarray(generator.binomial(fakes[:, None], law.q, (fakes.size, law.k)), dtype=np.int64)
+    if not isinstance(fake, Guessed | Imitated):
+        raise InvalidParameter(f"there is no shortcut for fakes of {type(fake).__name__}; make the records instead")
+    values = np.asarray(generator.multinomial(fakes, fake.prior.shares), dtype=np.int64)
+    return values if isinstance(fake, Guessed) else _draw_reports(fake.part, values, generator).counts
+
+
+@final
 @dataclass(frozen=True)
 class Mean:
     """An average over repeats and its standard error, which one repeat alone does not give."""
 
     mean: float
     stderr: float | None
+
+
+@final
+@dataclass(frozen=True)
+class ShareErrors:
+    """MSE_avg: the squared error of a frequency, averaged over the values and then over the attributes."""
+
+    unbiased: Mean
+    projected: Mean
+    """After a consistency step."""
+
+
+def measure_share(
+    share: Share,
+    true_counts: Sequence[npt.ArrayLike],
+    runs: int,
+    generator: np.random.Generator,
+    step: str = "norm-mul",
+) -> ShareErrors:
+    """How far a share's estimates are from the frequencies among the people who answered, over many runs.
+
+    The standard errors take the attributes of one run to err independently, which they nearly do.
+    """
+    if step not in consistency.STEPS:
+        raise InvalidParameter(not_among(step, "a consistency step", consistency.STEPS))
+    project = consistency.STEPS[step]
+    unbiased, projected = np.zeros((2, runs))
+    for j, draws in enumerate(draw_share(share, true_counts, runs, generator)):
+        counts = np.asarray(true_counts[j])
+        truth = counts / counts.sum()
+        frequencies = draws.frequencies(share.marginal(j))
+        unbiased += ((frequencies - truth) ** 2).mean(axis=1) / share.d
+        projected += ((np.array([project(row) for row in frequencies]) - truth) ** 2).mean(axis=1) / share.d
+    return ShareErrors(_mean(unbiased), _mean(projected))
 
 
 @final
@@ -247,7 +382,7 @@ def _covered(estimate: Estimate, truth: Floats) -> float:
     return float(((low <= truth) & (truth <= high)).mean())
 
 
-def _mean(values: Sequence[float]) -> Mean:
+def _mean(values: Sequence[float] | Floats) -> Mean:
     stderr = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
     return Mean(float(np.mean(values)), stderr)
 

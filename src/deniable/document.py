@@ -1,0 +1,244 @@
+"""What a plan says: attributes, share, policies; what that gives away; and both as a document of integers and text.
+
+Losses are stated in billionths of a nat, rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, final, get_args
+
+from deniable.domain import Domain, checked_text
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import whole_number
+from deniable.notation import (
+    InvalidPlan,
+    Json,
+    checked_fields,
+    checked_integer,
+    checked_list,
+    checked_string,
+    domain_from_dict,
+    domain_to_dict,
+    share_from_dict,
+    share_to_dict,
+)
+from deniable.repeat import Losses, Repeated
+from deniable.shape import Encoder
+from deniable.share import Faked, Sample, Share
+
+VERSION = 1
+NANO = 10**9
+"""Losses are stated in units of 1 / NANO nat."""
+NO_ANSWER_LABEL = "no answer"
+MOST_ROUNDS = 1000
+
+Missing = Literal["refuse", "value", "random"]
+POLICIES: tuple[Missing, ...] = get_args(Missing)
+
+_FIGURES = ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual")
+
+
+@final
+@dataclass(frozen=True)
+class Attribute:
+    """What is asked under one name."""
+
+    name: str
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        checked_text(self.name, "an attribute's name")
+
+
+@final
+@dataclass(frozen=True)
+class Loss:
+    """What one report gives away, exactly and rounded up: of the whole record, and of one attribute of it."""
+
+    record: float
+    attribute: float
+    repeated: Losses | None = None
+    """For studies that ask again: what a person's reports give away of their record, together."""
+
+
+@final
+@dataclass(frozen=True)
+class Content:
+    """All that a plan says but for its losses and its id, which follow from it."""
+
+    attributes: tuple[Attribute, ...]
+    share: Share | Encoder
+    people: int
+    title: str = ""
+    missing: Missing = "refuse"
+    rounds: int | None = None
+    """How many collections the losses are stated for, where the study asks again."""
+
+    def __post_init__(self) -> None:
+        whole_number("people", self.people, 1, 1 << 53)
+        if self.title:
+            checked_text(self.title, "a title")
+        if self.missing not in POLICIES:
+            raise InvalidParameter(not_among(str(self.missing), "a policy for missing answers", POLICIES))
+        names = [attribute.name for attribute in self.attributes]
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise InvalidParameter(f"the attribute {twice!r} is there twice")
+        if isinstance(self.share, Faked):
+            object.__setattr__(self, "share", replace(self.share, claim=None))
+        self._check_sizes()
+        self._check_rounds()
+
+    def _check_sizes(self) -> None:
+        if len(self.parts) != len(self.attributes):
+            raise InvalidParameter(f"there are {len(self.attributes)} attributes, but mechanisms for {len(self.parts)}")
+        for attribute, part in zip(self.attributes, self.parts, strict=True):
+            if self.missing == "value" and NO_ANSWER_LABEL in attribute.domain.labels:
+                raise InvalidParameter(f"{attribute.name!r} has a value {NO_ANSWER_LABEL!r} already; refuse missing answers")
+            if part.k != self.size(attribute):
+                raise InvalidParameter(f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}")
+
+    def _check_rounds(self) -> None:
+        repeated = [isinstance(part, Repeated) for part in self.parts]
+        if any(repeated) != all(repeated):
+            raise InvalidParameter("either all attributes are asked again and again, or none is")
+        if any(repeated):
+            whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS)
+        elif self.rounds is not None:
+            raise InvalidParameter("rounds are for studies that ask again; these mechanisms answer once")
+
+    @property
+    def parts(self) -> tuple[Encoder, ...]:
+        """One mechanism per attribute."""
+        return self.share.parts if isinstance(self.share, Share) else (self.share,)
+
+    def size(self, attribute: Attribute) -> int:
+        """How many values the mechanism of an attribute has: no answer may be one of them."""
+        return attribute.domain.k + (self.missing == "value")
+
+    def labels(self, attribute: Attribute) -> tuple[str, ...]:
+        """The values' names, no answer among them where it is a value."""
+        return attribute.domain.labels + ((NO_ANSWER_LABEL,) if self.missing == "value" else ())
+
+    def loss(self) -> Loss:
+        """Recomputed from the integers alone."""
+        if isinstance(self.share, Share):
+            record, attribute = self.share.loss("record"), self.share.loss("attribute")
+        else:
+            record = attribute = self.share.loss()
+        return Loss(record, attribute, self._repeated())
+
+    def _repeated(self) -> Losses | None:
+        """All attributes that one person reports, together; which ones is drawn once and kept."""
+        if self.rounds is None:
+            return None
+        each = [part.losses(self.rounds, self.rounds) for part in self.parts if isinstance(part, Repeated)]
+        reported = self.share.drawn if isinstance(self.share, Sample) else len(each)
+
+        def together(figure: Callable[[Losses], float]) -> float:
+            worst = sorted(map(figure, each), reverse=True)[:reported]
+            return math.inf if math.inf in worst else _up(sum(map(Fraction, worst), Fraction(0)))
+
+        return Losses(
+            one_report=together(lambda losses: losses.one_report),
+            same_value=together(lambda losses: losses.same_value),
+            one_value_forever=together(lambda losses: losses.one_value_forever),
+            changing_values=together(lambda losses: losses.changing_values),
+            changing_values_usual=together(lambda losses: losses.changing_values_usual),
+            reports=self.rounds,
+            rounds=self.rounds,
+        )
+
+    def to_dict(self) -> Json:
+        """The document, without losses and id."""
+        return {
+            "attributes": [
+                {"name": attribute.name, "domain": domain_to_dict(attribute.domain)} for attribute in self.attributes
+            ],
+            "missing": self.missing,
+            "people": self.people,
+            "rounds": self.rounds,
+            "share": share_to_dict(self.share),
+            "title": self.title,
+            "version": VERSION,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Content:
+        """Back from `to_dict`; whatever is not just as it would have been written is refused."""
+        checked_fields(data, "the plan", ("attributes", "missing", "people", "rounds", "share", "title", "version"))
+        attributes = []
+        for given in checked_list(data["attributes"], "attributes"):
+            one = checked_fields(given, "an attribute", ("name", "domain"))
+            attributes.append(Attribute(checked_string(one["name"], "name"), domain_from_dict(one["domain"])))
+        content = Content(
+            attributes=tuple(attributes),
+            share=share_from_dict(data["share"], [attribute.domain.k for attribute in attributes]),
+            people=checked_integer(data["people"], "people"),
+            title=checked_string(data["title"], "title"),
+            missing=data["missing"],
+            rounds=None if data["rounds"] is None else checked_integer(data["rounds"], "rounds"),
+        )
+        if content.to_dict() != data:
+            raise InvalidPlan("the plan is not in its canonical form: it says the same thing otherwise than it is written")
+        return content
+
+
+@final
+@dataclass(frozen=True)
+class Stated:
+    """The losses that a plan states, in billionths of a nat, rounded up; None where there is no bound."""
+
+    record: int
+    attribute: int
+    repeated: tuple[int | None, ...] | None = None
+
+    @staticmethod
+    def of(loss: Loss) -> Stated:
+        """What a plan with this loss should state."""
+        record, attribute = math.ceil(Fraction(loss.record) * NANO), math.ceil(Fraction(loss.attribute) * NANO)
+        if loss.repeated is None:
+            return Stated(record, attribute)
+        figures = (getattr(loss.repeated, figure) for figure in _FIGURES)
+        repeated = (None if math.isinf(figure) else math.ceil(Fraction(figure) * NANO) for figure in figures)
+        return Stated(record, attribute, tuple(repeated))
+
+    def to_dict(self) -> Json:
+        """The field `losses` of a document."""
+        repeated = None if self.repeated is None else dict(zip(_FIGURES, self.repeated, strict=True))
+        return {"record": self.record, "attribute": self.attribute, "repeated": repeated}
+
+    @staticmethod
+    def from_dict(data: object) -> Stated:
+        """Back from `to_dict`."""
+        data = checked_fields(data, "losses", ("record", "attribute", "repeated"))
+        record, attribute = (checked_integer(data[name], f"the loss per {name}") for name in ("record", "attribute"))
+        if data["repeated"] is None:
+            return Stated(record, attribute)
+        repeated = checked_fields(data["repeated"], "repeated losses", _FIGURES)
+        figures = (repeated[name] for name in _FIGURES)
+        return Stated(record, attribute, tuple(None if one is None else checked_integer(one, "a loss") for one in figures))
+
+    def refuse_less(self, loss: Loss) -> None:
+        """Refuse where the true loss is above what is stated."""
+        true = Stated.of(loss)
+        if (self.repeated is None) != (true.repeated is None):
+            raise InvalidPlan("the plan must state losses of repeated reports if, and only if, it asks again")
+        claims = [self.record, self.attribute, *(self.repeated or ())]
+        truths = [true.record, true.attribute, *(true.repeated or ())]
+        for name, claim, truth in zip(("record", "attribute", *_FIGURES), claims, truths, strict=False):
+            if claim is not None and (truth is None or claim < truth):
+                spent = "have no bound" if truth is None else f"lose {truth / NANO:.9f}"
+                raise InvalidPlan(
+                    f"the plan states a loss of {claim / NANO:.9f} ({name.replace('_', ' ')}), but its thresholds {spent}; "
+                    "do not answer it"
+                )
+
+
+def _up(number: Fraction) -> float:
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

@@ -1,0 +1,220 @@
+"""A plan in plain words: what is expected of it, what it gives away, what was considered, and when it would be noise."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from textwrap import fill
+
+from deniable.bitflip import BitFlip
+from deniable.choose import Considered, Objective, Size, warning
+from deniable.compose import shuffled
+from deniable.document import NANO, Content, Loss
+from deniable.references import protocol_name
+from deniable.shape import Encoder
+from deniable.share import Faked, Sample, Share, Split
+
+_DELTA = 1e-6
+_MOST_ROWS = 12
+_WIDTH = 110
+_LEFT = ("attribute", "protocol", "choice", "why not")  # columns of text
+
+
+def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
+    """The whole text, a paragraph for each question that a reader has."""
+    here = _as_considered(content, loss)
+    paragraphs = [_opening(content, plan_id), _attributes(content, here), _losses(content, loss), _missing(content)]
+    paragraphs += [_shuffle(content, loss), _choices(considered), _noise(content, here)]
+    return "\n\n".join(_wrapped(paragraph) for paragraph in paragraphs if paragraph)
+
+
+def _opening(content: Content, plan_id: str) -> str:
+    title = f" · {content.title}" if content.title else ""
+    d, share = len(content.attributes), content.share
+    asked = f"{content.people:,} people, {d} attribute{'s' if d > 1 else ''}"
+    if isinstance(share, Split):
+        how = "Each person reports all attributes, each with a part of the budget (SPL)."
+    elif isinstance(share, Sample):
+        number = "one attribute" if share.drawn == 1 else f"{share.drawn} attributes"
+        how = f"Each person reports {number} of {d}, drawn at random and named in the report (SMP)."
+    elif isinstance(share, Faked):
+        how = f"Each person reports one attribute of {d}, drawn at random and not named; the others are fakes (RS+FD)."
+    else:
+        how = "Each person reports the one attribute."
+    if content.rounds is not None:
+        how += " They are asked again and again: a first answer is kept for ever, and reported with fresh noise each time."
+    return f"Plan {plan_id[:12]}{title}\n{asked}. {how}"
+
+
+def _attributes(content: Content, here: Considered) -> str:
+    headers = ["attribute", "values", "protocol", "typical error", "best guess", "blind guess", "bytes"]
+    rows = []
+    for attribute, part, error, success in zip(content.attributes, content.parts, here.errors, here.success, strict=True):
+        numbers = [_points(math.sqrt(error)), _percent(success), _percent(1 / part.k), str(part.report_bytes)]
+        rows.append([attribute.name, f"{part.k:,}", protocol_name(part), *numbers])
+    whose = {Sample: " that was drawn", Faked: " that is real, were it known which one is"}.get(type(content.share), "")
+    return "\n".join(
+        [
+            *_table(headers, rows),
+            f"typical error: the standard error of an estimated share, averaged over its values, for {content.people:,} people",
+            f"best guess: how often an attacker who sees one report, and thinks all values equally likely, is right about an "
+            f"answer{whose}",
+        ]
+    )
+
+
+def _losses(content: Content, loss: Loss) -> str:
+    lines = ["What one report gives away (exact, rounded up, in nats):"]
+    if len(content.attributes) > 1:
+        lines += [
+            f"  {_nats(loss.record)} per record: no report is more than {_times(loss.record)} likelier from one person than "
+            "from another, whatever all their answers are",
+            f"  {_nats(loss.attribute)} per attribute: the same for two people who differ in one answer only",
+        ]
+    else:
+        lines.append(
+            f"  {_nats(loss.record)}: no report is more than {_times(loss.record)} likelier from one person than from another"
+        )
+    lines.append(
+        "  This holds against any attacker, if the report is made on the person's own device from secret random words."
+    )
+    if loss.repeated is not None:
+        lines.append("What many reports of one person give away together, per record:")
+        lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
+        lines.append("  All hold only if every device keeps its first answers, its attribute and its hash function.")
+    return "\n".join(lines)
+
+
+def _missing(content: Content) -> str:
+    if content.missing == "value":
+        return 'A missing answer is a value of its own, "no answer", and as deniable as any other.'
+    if content.missing == "random":
+        return (
+            "A missing answer becomes a random value, all equally likely, before it is reported. Estimates are then of answers "
+            "and random values together: if a part m is missing, m / k of each estimate is random."
+        )
+    return "A record with a missing answer is refused."
+
+
+def _shuffle(content: Content, loss: Loss) -> str:
+    if content.rounds is not None or content.people < 2:
+        return ""
+    found = shuffled(loss.record, content.people, _DELTA)
+    if found.epsilon >= loss.record:
+        return "A shuffler that strips names and order would not improve the guarantee with so few people."
+    return (
+        f"If a shuffler strips names and order from all {content.people:,} reports, whoever sees the result learns at most "
+        f"epsilon = {_up(found.epsilon)} about a record, but for a chance delta = {found.delta:g} ({found.bound}). "
+        "It holds only if everyone else is honest and nobody sees a report before it is shuffled."
+    )
+
+
+def _choices(considered: Sequence[Considered]) -> str:
+    if not considered:
+        return "What else was considered is known when a plan is made; its file keeps the choice only."
+    headers = ["choice", "typical error", "best guess", "bytes", "per record", "per attribute", "why not"]
+    rows = []
+    for row in considered[:_MOST_ROWS]:
+        if row.share is None:
+            rows.append([row.name, "", "", "", "", "", _first_line(row.why_not)])
+            continue
+        error = math.sqrt(math.fsum(row.errors) / len(row.errors))
+        numbers = [_points(error), _percent(max(row.success)), str(row.report_bytes.most)]
+        losses = [f"{row.loss_record:.4f}", f"{row.loss_attribute:.4f}"]
+        rows.append([row.name, *numbers, *losses, _first_line(row.why_not)])
+    more = len(considered) - _MOST_ROWS
+    lines = ["What was considered, the choice first (error averaged, guess and bytes at most, over the attributes):"]
+    lines += _table(headers, rows)
+    return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _noise(content: Content, here: Considered) -> str:
+    text = warning(here, content.people)
+    if text is None:
+        return ""
+    names = [attribute.name for attribute in content.attributes]
+    return "WARNING. " + re.sub(r"[Aa]ttribute (\d+)", lambda found: repr(names[int(found[1])]), text, count=1)
+
+
+def _as_considered(content: Content, loss: Loss) -> Considered:
+    """The plan's own row, recomputed from its integers."""
+    share, n = content.share, content.people
+    sizes = [part.report_bytes for part in content.parts]
+    together = isinstance(share, Split | Faked)
+    names = tuple(map(protocol_name, content.parts))
+    kind = "SPL" if isinstance(share, Split) else "SMP" if isinstance(share, Sample) else "RS+FD"
+    assert isinstance(share, Split | Sample | Faked | Encoder)
+    return Considered(
+        name=f"{kind}[adaptive]" if isinstance(share, Share) else names[0],
+        share=share,
+        protocols=names,
+        errors=tuple(_errors(content, n)),
+        success=tuple(part.success() for part in content.parts),
+        report_bytes=Size(float(sum(sizes)), sum(sizes)) if together else Size(sum(sizes) / len(sizes), max(sizes)),
+        loss_record=loss.record,
+        loss_attribute=loss.attribute,
+        n=n,
+        objective=Objective(),
+    )
+
+
+def _errors(content: Content, n: int) -> Iterator[float]:
+    share = content.share
+    for j, part in enumerate(content.parts):
+        law = share.marginal(j) if isinstance(share, Share) else part.law
+        reported = share.drawn / share.d if isinstance(share, Sample) else 1.0
+        if isinstance(part, BitFlip):
+            reported *= part.bits / part.k
+        yield law.error(1) / (n * reported)
+
+
+def _wrapped(paragraph: str) -> str:
+    """Sentences folded to a page's width; tables, whose cells are two spaces or more apart, as they are."""
+    lines = paragraph.split("\n")
+    return "\n".join(line if "  " in line.strip() else fill(line, _WIDTH, subsequent_indent=_indent(line)) for line in lines)
+
+
+def _indent(line: str) -> str:
+    return " " * (4 if line.startswith("  ") else 0)
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Aligned columns; those that are empty throughout are left out."""
+    shown = [j for j in range(len(headers)) if any(row[j] for row in rows)]
+    widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (cells[j].ljust(widths[j]) if headers[j] in _LEFT else cells[j].rjust(widths[j]) for j in shown)
+        return "  ".join(aligned).rstrip()
+
+    return [line(headers), *map(line, rows)]
+
+
+def _first_line(text: str | None) -> str:
+    return "" if text is None else text.split("\n", 1)[0]
+
+
+def _points(error: float) -> str:
+    return f"{100 * error:.2g} points" if error < 1 else f"{100 * error:,.0f} points"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _nats(loss: float) -> str:
+    """Billionths of a nat, rounded up, as a plan states them."""
+    units = math.ceil(Fraction(loss) * NANO)
+    return f"{units // NANO}.{units % NANO:09d}"
+
+
+def _times(loss: float) -> str:
+    return f"{math.exp(loss):.3g} times" if loss < 50 else f"e^{loss:.3g} times"
+
+
+def _up(number: float) -> str:
+    """Two or three digits, rounded up."""
+    digits = 2 - math.floor(math.log10(number))
+    return f"{math.ceil(number * 10**digits) / 10**digits:.{max(digits, 0)}f}"

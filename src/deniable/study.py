@@ -1,0 +1,243 @@
+"""A study: what is asked, of how many people, at what loss. It compiles to a plan."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, final
+
+from deniable.choose import Considered, Objective, consider, consider_repeated
+from deniable.document import MOST_ROUNDS, POLICIES, Missing
+from deniable.domain import Categories, Domain, Range, as_domain, checked_text
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import positive_epsilon, whole_number
+from deniable.plan import Plan
+from deniable.share import Per
+from deniable.table import column_names, columns_of
+
+_SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
+_MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned when a study is inferred
+_BINS = 10
+_ANYTHING = Objective()
+
+
+class DeniableWarning(UserWarning):
+    """Something that is allowed, and that somebody should know about."""
+
+
+@final
+@dataclass(frozen=True)
+class Study:
+    """Attributes by name, each a list of values or a `Range`, and the loss that a report may have.
+
+    >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
+    >>> plan = study.plan(people=10_000)
+    >>> plan.loss.record <= 1.0
+    True
+
+    Everything else is chosen by the least error, or named: `share` ("split", "sample", "faked"), `protocol` (for all, or by
+    attribute), `objective` (caps on an attacker's guess and on bytes). For asking again and again give `epsilon_first`, for
+    one report, and `epsilon_forever`, for any number of reports of one value, instead of epsilon.
+    """
+
+    attributes: Mapping[str, Any]
+    """A domain each; a list of values is made one."""
+    epsilon: float | None = None
+    missing: Missing = "refuse"
+    """What a missing answer means: "refuse", "value" (one more value, "no answer"), or "random" (a uniform random value)."""
+    title: str = ""
+    per: Per = "record"
+    """Whether epsilon bounds what a report says about the whole record, or about one attribute of it."""
+    share: str | None = None
+    protocol: str | Mapping[str, str] | None = None
+    objective: Objective = _ANYTHING
+    epsilon_first: float | None = None
+    epsilon_forever: float | None = None
+    rounds: int = 10
+    """For how many collections the losses of asking again are stated."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.attributes, Mapping) or not self.attributes:
+            raise InvalidParameter("a study asks for at least one attribute, by name: {'color': ['red', 'green']}")
+        named = {checked_text(name, "an attribute's name"): as_domain(one, name) for name, one in self.attributes.items()}
+        object.__setattr__(self, "attributes", named)
+        if not isinstance(self.objective, Objective):
+            raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {self.objective!r}")
+        self._check()
+
+    def _check(self) -> None:
+        if self.missing not in POLICIES:
+            raise InvalidParameter(not_among(str(self.missing), "a policy for missing answers", POLICIES))
+        if self.per not in ("record", "attribute"):
+            raise InvalidParameter(f"per is 'record' or 'attribute', got {self.per!r}")
+        if self.title:
+            checked_text(self.title, "a title")
+        if self.share is not None and str(self.share) not in _SHARES:
+            raise InvalidParameter(not_among(str(self.share), "a share", _SHARES))
+        for name in self.protocol if isinstance(self.protocol, Mapping) else ():
+            if name not in self.attributes:
+                raise InvalidParameter(not_among(str(name), "an attribute with a protocol", self.attributes))
+        self._check_budget()
+
+    def _check_budget(self) -> None:
+        if not self.repeated:
+            if self.epsilon is None:
+                raise InvalidParameter("a study needs an epsilon, or epsilon_first and epsilon_forever to ask again")
+            positive_epsilon(self.epsilon)
+            return
+        if self.epsilon is not None:
+            raise InvalidParameter("give epsilon, or epsilon_first and epsilon_forever to ask again, not both")
+        if self.epsilon_first is None or self.epsilon_forever is None:
+            raise InvalidParameter("epsilon_first, for one report, and epsilon_forever, for all of them, go together")
+        positive_epsilon(self.epsilon_first)
+        positive_epsilon(self.epsilon_forever)
+        whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS)
+        if self.share not in (None, "sample") or self.per != "record":
+            raise InvalidParameter("a study that asks again samples one attribute per person, with its budget per record")
+
+    @property
+    def repeated(self) -> bool:
+        """Whether people are asked again and again."""
+        return self.epsilon_first is not None or self.epsilon_forever is not None
+
+    @staticmethod
+    def read(path: str | Path) -> Study:
+        """A study from a TOML file (`deniable init` writes an example)."""
+        text = Path(path).read_bytes()
+        try:
+            data = tomllib.loads(text.decode())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            raise InvalidParameter(f"{Path(path).name} is not valid TOML: {problem}") from None
+        try:
+            return Study.from_dict(data)
+        except InvalidParameter as problem:
+            raise InvalidParameter(f"{Path(path).name}: {problem}") from None
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Study:
+        """A study from what a TOML file holds."""
+        options = dict(data)
+        given = _section(options.pop("attributes", None), "attributes")
+        protocols = {}
+        attributes = {}
+        for name, table in given.items():
+            attributes[name], protocol = _attribute(name, table)
+            if protocol is not None:
+                protocols[name] = protocol
+        again = _section(options.pop("repeat", {}), "repeat", ("epsilon_first", "epsilon_forever", "rounds"))
+        caps = _section(options.pop("objective", {}), "objective", tuple(one.name for one in fields(Objective)))
+        known = ("title", "epsilon", "missing", "per", "share", "protocol")
+        _section(options, "the study", (*known, "attributes", "repeat", "objective"))
+        if protocols:
+            if "protocol" in options:
+                protocols = dict.fromkeys(attributes, options["protocol"]) | protocols
+            options["protocol"] = protocols
+        return Study(attributes, **options, **again, objective=Objective(**caps))
+
+    @staticmethod
+    def infer(table: object, epsilon: float | None = None, **options: Any) -> Study:
+        """A study with the columns of a table, and the values found in them. The values of private data are private too."""
+        warnings.warn(
+            "the values of this study were read off the data: if those are private, the study tells who is among them "
+            "(a rare value, the oldest age); name the values yourself before you show it to anybody",
+            DeniableWarning,
+            stacklevel=2,
+        )
+        names = column_names(table)
+        found = {name: _inferred(name, column) for name, column in zip(names, columns_of(table, names), strict=True)}
+        return Study(found, epsilon, **options)
+
+    def plan(self, people: int) -> Plan:
+        """The plan that errs least with this many people, with what else was considered; no loss is above the budget."""
+        whole_number("people", people, 1)
+        rows = self._considered(people)
+        best = rows[0]
+        if best.share is None or best.why_not is not None:
+            raise InvalidParameter(f"nothing fits this study; the nearest, {best.name}: {best.why_not}")
+        plan = Plan.of(
+            self.attributes, best.share, people, self.title, self.missing, self.rounds if self.repeated else None, rows
+        )
+        self._refuse_overspent(plan)
+        return plan
+
+    def _considered(self, people: int) -> list[Considered]:
+        ks = [domain.k + (self.missing == "value") for domain in self.attributes.values()]
+        protocols: str | dict[int, str] | None
+        if isinstance(self.protocol, Mapping):
+            protocols = {j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol}
+        else:
+            protocols = self.protocol
+        if self.epsilon_first is not None and self.epsilon_forever is not None:
+            return consider_repeated(ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols)
+        assert self.epsilon is not None
+        shares = None if self.share is None else _SHARES[self.share]
+        return consider(ks, self.epsilon, people, self.objective, shares, protocols, self.per)
+
+    def _refuse_overspent(self, plan: Plan) -> None:
+        """What the choice promises is checked against what the thresholds lose."""
+        loss = plan.verify()
+        spent = loss.record if self.per == "record" else loss.attribute
+        budget = self.epsilon if self.epsilon is not None else self.epsilon_first
+        forever = loss.repeated.one_value_forever if loss.repeated is not None else 0.0
+        if budget is None or spent > budget or forever > (self.epsilon_forever or math.inf):
+            raise InvalidParameter(f"this plan would lose {max(spent, forever):.9g}, more than the study allows")
+
+
+def _section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise InvalidParameter(f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]")
+    for name in table if known is not None else ():
+        if name not in list(known or ()):
+            raise InvalidParameter(not_among(name, f"a key of {what}", known or ()))
+    return dict(table)
+
+
+def _attribute(name: str, given: object) -> tuple[Domain, str | None]:
+    """A list of values, or a table of values or a range, and the protocol if one is named."""
+    if isinstance(given, list):
+        return as_domain(given, name), None
+    if not isinstance(given, dict):
+        raise InvalidParameter(f"attributes.{name} must be a list of values or a section, got {given!r}")
+    table = dict(given)
+    protocol = table.pop("protocol", None)
+    if protocol is not None and not isinstance(protocol, str):
+        raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
+    kind = {"values"} if "values" in table else {"low", "high", "step", "open_low", "open_high"}
+    for key in table:
+        if key not in kind:
+            near = difflib.get_close_matches(key, [*sorted(kind), "protocol"], n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InvalidParameter(f"attributes.{name}.{key}: an attribute has values, or low, high and step{hint}")
+    if "values" in table:
+        if not isinstance(table["values"], list):
+            raise InvalidParameter(f"attributes.{name}.values must be a list, got {table['values']!r}")
+        return as_domain(table["values"], f"attributes.{name}"), protocol
+    for key in ("low", "high", "step"):
+        if key not in table:
+            raise InvalidParameter(f"attributes.{name} has no {key!r}; an attribute has values, or low, high and step")
+    try:
+        return Range(**table), protocol
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"attributes.{name}: {problem}") from None
+
+
+def _inferred(name: str, column: Iterable[Any]) -> Domain:
+    """Few distinct values are categories; many numbers are a range of about ten bins."""
+    items = column.tolist() if hasattr(column, "tolist") else list(column)
+    known = {item for item in items if item is not None and item == item and item != ""}
+    numbers = all(isinstance(item, int | float) and not isinstance(item, bool) for item in known)
+    if not numbers or len(known) <= _MOST_CATEGORIES:
+        return as_domain(Categories(sorted(known) if numbers else sorted(known, key=str)) if len(known) > 1 else known, name)
+    low, high = min(known), max(known)
+    step = 10.0 ** math.floor(math.log10((high - low) / _BINS))
+    step = next(step * times for times in (1, 2, 5, 10, 20) if (high - low) / (step * times) <= _BINS)
+    step = int(step) if step >= 1 else float(f"{step:.1g}")
+    first = math.floor(low / step)
+    bins = max(2, math.floor(high / step) + 1 - first)
+    digits = max(0, -math.floor(math.log10(step)))
+    return Range(round(first * step, digits), round((first + bins) * step, digits), step)

@@ -1,0 +1,389 @@
+"""The exact law of what is sent, by full enumeration, from the definitions of the samplers and none of their formulas.
+
+`law_of` goes by the definition: a word is uniform on 2^64, `word < t` has t cases, and the high half of `word * m` has as
+many cases for j as there are such words. `sampled_law` asks the code itself: it feeds `encode` one word of every kind and
+weighs each report by the number of such words. The two must agree to the last word.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from deniable.fakes import Blank, Fake, Guessed, Imitated
+from deniable.mechanism import Array
+from deniable.repeat import Memoized
+from deniable.shape import Encoder
+from deniable.shapes import Direct, Subset, Unary
+from deniable.share import Faked, Records, Sample, Share, Split
+from deniable.words import DrawnRows
+
+WORDS = 1 << 64
+Law = dict[Any, Fraction]
+"""How likely every outcome is: a value, a tuple of bits, or a tuple of those."""
+Record = tuple[int, ...]
+Choice = tuple[Fraction, list[int], list[int]]
+"""Words with one and the same effect: how likely they are, the first and the last of them."""
+
+
+# The definitions.
+
+
+def cells(bound: int) -> list[Fraction]:
+    """How likely the high half of word * bound is 0, 1, ..."""
+    ends = [-(-WORDS * j // bound) for j in range(bound + 1)]
+    return [Fraction(stop - start, WORDS) for start, stop in itertools.pairwise(ends)]
+
+
+def product(laws: Iterable[Law]) -> Law:
+    """Independent outcomes side by side."""
+    found: Law = {(): Fraction(1)}
+    for law in laws:
+        found = {(*before, one): a * b for before, a in found.items() for one, b in law.items()}
+    return found
+
+
+def mixture(weighted: Iterable[tuple[Fraction, Law]]) -> Law:
+    """One of the laws, by weight."""
+    found: Law = {}
+    for weight, law in weighted:
+        for outcome, chance in law.items():
+            found[outcome] = found.get(outcome, Fraction(0)) + weight * chance
+    return found
+
+
+def direct_law(k: int, keep: int, value: int) -> Law:
+    """The value if the first word is below keep, else one of the others by the second word."""
+    kept = Fraction(keep, WORDS)
+    others = [v for v in range(k) if v != value]
+    return {value: kept} | {v: (1 - kept) * cell for v, cell in zip(others, cells(k - 1), strict=True)}
+
+
+def bits_law(one: int, zero: int, truth: Sequence[bool]) -> Law:
+    """Each bit set by a coin of its own."""
+    coins = [Fraction(one if true else zero, WORDS) for true in truth]
+    return {
+        bits: math.prod((coin if bit else 1 - coin for bit, coin in zip(bits, coins, strict=True)), start=Fraction(1))
+        for bits in itertools.product((False, True), repeat=len(coins))
+    }
+
+
+def subset_law(k: int, size: int, keep: int, value: int) -> Law:
+    """The value is a member if the first word is below keep; the other members are drawn from the others, a word each."""
+    others = [v for v in range(k) if v != value]
+    found = []
+    for kept, chance in ((True, Fraction(keep, WORDS)), (False, 1 - Fraction(keep, WORDS))):
+        for picked, weight in drawn_attributes(k - 1, size - kept).items():
+            members = {others[i] for i in picked} | ({value} if kept else set())
+            found.append((chance * weight, {tuple(v in members for v in range(k)): Fraction(1)}))
+    return mixture(found)
+
+
+def again(part: Direct | Unary, kept: Hashable) -> Law:
+    """A round on what an earlier one gave: a value, or bits."""
+    if isinstance(part, Direct):
+        assert isinstance(kept, int)
+        return direct_law(part.k, part.keep, kept)
+    assert isinstance(kept, tuple)
+    return bits_law(part.one, part.zero, kept)
+
+
+@cache
+def part_law(part: Encoder, value: int) -> Law:
+    """The law of one report of a value."""
+    match part:
+        case Direct():
+            return again(part, value)
+        case Unary():
+            return again(part, tuple(v == value for v in range(part.k)))
+        case Subset(k=k, size=size, keep=keep):
+            return subset_law(k, size, keep, value)
+        case Memoized():
+            return repeated_law(part, value, 1)
+    raise AssertionError(f"say how {type(part).__name__} samples")
+
+
+def repeated_law(part: Memoized, value: int, reports: int) -> Law:
+    """The law of several reports of one value: each is a fresh round on the same kept answer."""
+    if isinstance(part.first, Direct):
+        first = part_law(part.first, value)
+        rounds = {kept: again(part.second, kept) for kept in first}
+        found = mixture((chance, product([rounds[kept]] * reports)) for kept, chance in first.items())
+    else:
+        found = _repeated_bits(part, value, reports)
+    return {outcome[0]: chance for outcome, chance in found.items()} if reports == 1 else found
+
+
+def _repeated_bits(part: Memoized, value: int, reports: int) -> Law:
+    """The same for bits, each with a kept coin and fresh coins of its own: bit by bit, then all of them."""
+    first, second = part.first, part.second
+    assert isinstance(first, Unary)
+    assert isinstance(second, Unary)
+    columns = []
+    for v in range(part.k):
+        kept = Fraction(first.one if v == value else first.zero, WORDS)
+        coins = [(kept, Fraction(second.one, WORDS)), (1 - kept, Fraction(second.zero, WORDS))]
+        columns.append(mixture((weight, product([{True: coin, False: 1 - coin}] * reports)) for weight, coin in coins))
+    return {tuple(zip(*bits, strict=True)): chance for bits, chance in product(columns).items()}
+
+
+@cache
+def fake_law(fake: Fake) -> Law:
+    """The law of a fake."""
+    match fake:
+        case Guessed(prior=prior):
+            return {v: Fraction(weight, WORDS) for v, weight in enumerate(prior.weights)}
+        case Imitated(part=part, prior=prior):
+            return mixture((Fraction(weight, WORDS), part_law(part, v)) for v, weight in enumerate(prior.weights))
+        case Blank(part=part):
+            return again(part, (False,) * part.k)
+    raise AssertionError(f"say how {type(fake).__name__} samples")
+
+
+def drawn_attributes(d: int, drawn: int) -> dict[tuple[int, ...], Fraction]:
+    """Floyd's sampling: draw t is among the first d - drawn + t + 1, and the last of them if that is taken."""
+    found: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
+    for last in range(d - drawn, d):
+        longer: dict[tuple[int, ...], Fraction] = {}
+        for picked, chance in found.items():
+            for j, cell in enumerate(cells(last + 1)):
+                more = (*picked, last if j in picked else j)
+                longer[more] = longer.get(more, Fraction(0)) + chance * cell
+        found = longer
+    return found
+
+
+def law_of(share: Share, record: Record) -> Law:
+    """The law of the report of a record: a tuple with an outcome per attribute, None where it is not reported."""
+    parts = [part_law(part, value) for part, value in zip(share.parts, record, strict=True)]
+    match share:
+        case Split():
+            return product(parts)
+        case Sample(drawn=drawn):
+            silent: Law = {None: Fraction(1)}
+            return mixture(
+                (chance, product([law if j in picked else silent for j, law in enumerate(parts)]))
+                for picked, chance in drawn_attributes(share.d, drawn).items()
+            )
+        case Faked(fakes=fakes):
+            faked = [fake_law(fake) for fake in fakes]
+            return mixture(
+                (chance, product([*faked[:j], parts[j], *faked[j + 1 :]])) for j, chance in enumerate(cells(share.d))
+            )
+    raise AssertionError(f"say how {type(share).__name__} samples")
+
+
+def records_of(share: Share) -> list[Record]:
+    """Every record there can be."""
+    return list(itertools.product(*(range(part.k) for part in share.parts)))
+
+
+# What is lost.
+
+
+def worst_ratio(laws: Iterable[Law]) -> Fraction:
+    """The largest ratio of two of these laws over all outcomes."""
+    known = list(laws)
+    return max(max(law[y] for law in known) / min(law[y] for law in known) for y in known[0])
+
+
+def true_ratio(share: Share, per: str) -> Fraction:
+    """The largest ratio of two people's probabilities of one report: any two, or two who differ in one answer."""
+    laws = {record: law_of(share, record) for record in records_of(share)}
+    if per == "record":
+        return worst_ratio(laws.values())
+    worst = Fraction(1)
+    for j, part in enumerate(share.parts):
+        for record in laws:
+            if record[j] == 0:
+                alike = [laws[(*record[:j], value, *record[j + 1 :])] for value in range(part.k)]
+                worst = max(worst, worst_ratio(alike))
+    return worst
+
+
+def exact_log(ratio: Fraction) -> Decimal:
+    """ln(ratio) to sixty digits."""
+    with localcontext(prec=60):
+        return (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+
+
+def log(ratio: Fraction) -> float:
+    """ln(ratio) to all digits of a float, nothing cancelled."""
+    return float(exact_log(ratio))
+
+
+def check_ratio(stated: Fraction, loss: float, truth: Fraction, what: str) -> None:
+    """What is stated is never below the truth, by not so much as one word, and at most 1e-9 above."""
+    assert stated >= truth, f"{what}: the ratio that is stated is below the truth by {float(truth / stated - 1):.1e} of itself"
+    exact = log(truth)
+    assert Decimal(loss) >= exact_log(truth), f"{what}: the stated loss {loss!r} is below the truth {exact!r}"
+    assert loss - exact < 1e-9, f"{what}: the stated loss {loss!r} is far above the truth {exact!r}"
+
+
+# Sequences of values.
+
+
+def sequence_law(part: Memoized, values: Sequence[int]) -> Callable[[Sequence[Hashable]], Fraction]:
+    """How likely a sequence of reports is: a sum over all tables of kept answers, one answer for every value."""
+    rounds = {kept: again(part.second, kept) for kept in part_law(part.first, 0)}
+    tables = [
+        (kept, math.prod((part_law(part.first, v)[answer] for v, answer in enumerate(kept)), start=Fraction(1)))
+        for kept in itertools.product(rounds, repeat=part.k)
+    ]
+
+    def chance(reports: Sequence[Hashable]) -> Fraction:
+        return sum(
+            (
+                weight * math.prod((rounds[kept[v]][y] for v, y in zip(values, reports, strict=True)), start=Fraction(1))
+                for kept, weight in tables
+            ),
+            Fraction(0),
+        )
+
+    return chance
+
+
+# The sampler itself.
+
+
+def _cut(*cuts: int) -> list[Choice]:
+    """One word, for every range between two cuts."""
+    edges = sorted({0, WORDS, *cuts})
+    return [(Fraction(stop - first, WORDS), [first], [stop - 1]) for first, stop in itertools.pairwise(edges)]
+
+
+def _below(bound: int) -> list[Choice]:
+    return _cut(*(-(-WORDS * j // bound) for j in range(bound)))
+
+
+def _joined(columns: Sequence[list[Choice]]) -> list[Choice]:
+    """Independent choices, their words one after the other."""
+    return [
+        (
+            math.prod((chance for chance, _, _ in picked), start=Fraction(1)),
+            [word for _, first, _ in picked for word in first],
+            [word for _, _, last in picked for word in last],
+        )
+        for picked in itertools.product(*columns)
+    ]
+
+
+def _padded(choices: list[Choice], width: int) -> list[Choice]:
+    """With words that must not matter: all bits clear at the one end, all set at the other."""
+    return [
+        (chance, first + [0] * (width - len(first)), last + [WORDS - 1] * (width - len(last)))
+        for chance, first, last in choices
+    ]
+
+
+def _across(choices: list[Choice], k: int) -> list[Choice]:
+    """The numbers of k coins as 64 words: word l has digit l of every number; what is beyond must not matter."""
+
+    def words(numbers: list[int], beyond: int) -> list[int]:
+        return [
+            sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers)) | beyond >> k << k for level in range(64)
+        ]
+
+    return [(chance, words(first, 0), words(last, WORDS - 1)) for chance, first, last in choices]
+
+
+@cache
+def _part_choices(part: Encoder) -> list[Choice]:
+    match part:
+        case Direct(k=k, keep=keep):
+            return _joined([_cut(keep), _below(k - 1)])
+        case Unary(k=k, one=one, zero=zero):
+            return _across(_joined([_cut(one, zero)] * k), k)
+        case Memoized(first=first, second=second):
+            return _joined([_part_choices(first), _part_choices(second)])
+    raise AssertionError(f"say which choices {type(part).__name__} makes")
+
+
+def _fake_choices(fake: Fake) -> list[Choice]:
+    match fake:
+        case Guessed(prior=prior):
+            return _cut(*itertools.accumulate(prior.weights))
+        case Imitated(part=part, prior=prior):
+            return _joined([_cut(*itertools.accumulate(prior.weights)), _part_choices(part)])
+        case Blank(part=part):
+            return _part_choices(part)
+    raise AssertionError(f"say which choices {type(fake).__name__} makes")
+
+
+def _record_choices(share: Share) -> Iterator[list[Choice]]:
+    """The choices for a record, in lists that are alike in which attributes are drawn."""
+    match share:
+        case Split(parts=parts):
+            yield _joined([_part_choices(part) for part in parts])
+        case Sample(parts=parts, drawn=drawn):
+            room = share.words // drawn - 1
+            for draws in itertools.product(*(enumerate(_below(last + 1)) for last in range(share.d - drawn, share.d))):
+                picked: list[int] = []
+                for last, (j, _) in enumerate(draws, share.d - drawn):
+                    picked.append(last if j in picked else j)
+                yield _joined([*([word] for _, word in draws), *(_padded(_part_choices(parts[j]), room) for j in picked)])
+        case Faked(fakes=fakes):
+            for j, word in enumerate(_below(share.d)):
+                made = [_part_choices(fake.part) if i == j else _fake_choices(fake) for i, fake in enumerate(fakes)]
+                widths = [max(fake.words, fake.part.words) for fake in fakes]
+                yield _joined([[word], *(_padded(some, width) for some, width in zip(made, widths, strict=True))])
+        case _:
+            raise AssertionError(f"say which choices {type(share).__name__} makes")
+
+
+def outcomes(part: Encoder, reports: Array) -> list[Hashable]:
+    """Reports as the outcomes of the definition."""
+    if reports.ndim == 1:
+        return [int(report) for report in reports]
+    return [tuple(map(bool, bits)) for bits in part.support(reports)]
+
+
+def record_outcomes(share: Share, records: Records) -> list[Hashable]:
+    """One tuple per record, with None where an attribute is not reported."""
+    table: list[list[Hashable]] = [[None] * share.d for _ in range(records.n)]
+    for j, (part, column) in enumerate(zip(share.parts, records.columns, strict=True)):
+        who = range(records.n) if records.reporters is None else records.reporters[j]
+        for i, outcome in zip(who, outcomes(part, column), strict=True):
+            table[i][j] = outcome
+    return [tuple(row) for row in table]
+
+
+def _drawn(choices: Sequence[Choice], end: int) -> DrawnRows:
+    return DrawnRows(np.array([choice[1 + end] for choice in choices], dtype=np.uint64))
+
+
+def _weighed(choices: list[Choice], firsts: list[Hashable], lasts: list[Hashable]) -> Law:
+    assert firsts == lasts, "a threshold is not where the definition says it is"
+    return mixture((chance, {outcome: Fraction(1)}) for (chance, _, _), outcome in zip(choices, firsts, strict=True))
+
+
+def sampled_part_law(part: Encoder, value: int) -> Law:
+    """The law of a report, asked of the code: one word of every kind, the first and the last of each."""
+    choices = _part_choices(part)
+    values = np.full(len(choices), value)
+    firsts, lasts = (outcomes(part, part.encode(values, _drawn(choices, end))) for end in (0, 1))
+    return _weighed(choices, firsts, lasts)
+
+
+def sampled_fake_law(fake: Fake) -> Law:
+    """The law of a fake, asked of the code."""
+    choices = _fake_choices(fake)
+    firsts, lasts = (outcomes(fake.part, fake.encode(_drawn(choices, end))) for end in (0, 1))
+    return _weighed(choices, firsts, lasts)
+
+
+def sampled_law(share: Share, record: Record) -> Law:
+    """The law of a record's report, asked of the code."""
+    found = []
+    for choices in _record_choices(share):
+        columns = np.repeat(np.array(record)[:, None], len(choices), axis=1)
+        firsts, lasts = (record_outcomes(share, share.encode(columns, _drawn(choices, end))) for end in (0, 1))
+        found.append((Fraction(1), _weighed(choices, firsts, lasts)))
+    return mixture(found)

@@ -1,0 +1,198 @@
+"""Labels and numbers to codes and back: exact bins, clear refusals, missing answers that are never lost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniable.domain import NO_ANSWER, Categories, Domain, Range, as_domain
+from deniable.errors import InvalidParameter, InvalidValue
+
+COLORS = Categories(["red", "green", "blue"])
+AGE = Range(0, 100, step=10)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["blue", "red", "red"],
+        ("blue", "red", "red"),
+        np.array(["blue", "red", "red"]),
+        np.array(["blue", "red", "red"], dtype=object),
+        pd.Series(["blue", "red", "red"]),
+        pd.Series(["blue", "red", "red"], dtype="category"),
+        pl.Series(["blue", "red", "red"]),
+        pa.array(["blue", "red", "red"]),
+        pa.chunked_array([["blue", "red"], ["red"]]),
+    ],
+)
+def test_every_array_like_is_encoded_alike(values: object) -> None:
+    assert COLORS.encode(values, "color").tolist() == [2, 0, 0]
+
+
+def test_a_wrong_label_is_named_with_the_nearest() -> None:
+    with pytest.raises(InvalidValue) as problem:
+        COLORS.encode(["red", "blu"], "color")
+    assert str(problem.value) == "'blu' is not a value of 'color' (red, green, blue); did you mean 'blue'?"
+
+
+def test_a_long_list_of_labels_is_not_recited() -> None:
+    many = Categories([f"town {i}" for i in range(1000)])
+    with pytest.raises(InvalidValue, match=r"town 7, and 992 more\); did you mean 'town 100'"):
+        many.encode(["town 1000"], "town")
+
+
+def test_numbers_and_booleans_are_known_by_their_text() -> None:
+    grades = Categories([1, 2, 3])
+    assert grades.labels == ("1", "2", "3")
+    for values in ([1, 3], np.array([1, 3], dtype=np.uint8), np.array([1.0, 3.0]), ["1", "3"], [np.int64(1), 3.0]):
+        assert grades.encode(values).tolist() == [0, 2]
+    assert Categories([True, False]).encode(np.array([False, True])).tolist() == [1, 0]
+    with pytest.raises(InvalidValue, match="True is not a value"):
+        grades.encode([True])
+    with pytest.raises(InvalidValue, match=r"1\.5 is not a value"):
+        grades.encode(np.array([1.5]))
+
+
+@pytest.mark.parametrize("values", [[["red"]], [{"a": 1}], [object()], [b"red"], "red", 3, np.array([["red"]])])
+def test_what_is_no_list_of_values_is_refused(values: object) -> None:
+    with pytest.raises(InvalidValue):
+        COLORS.encode(values, "color")
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        (["red"], "at least two values, got 1"),
+        ([], "at least two"),
+        (["red", "blue", "red"], "'red' is there twice"),
+        ([1, "1"], "'1' is there twice"),
+        (["red", ""], "not empty"),
+        (["red", "a\nb"], "control characters"),
+        (["red", "\ud800"], "control characters"),
+        ("red", "put it in a list"),
+    ],
+)
+def test_labels_that_cannot_be_told_apart_or_shown_are_refused(labels: list[object], reason: str) -> None:
+    with pytest.raises(InvalidParameter, match=reason):
+        Categories(labels)
+
+
+def test_labels_of_any_script_are_welcome() -> None:
+    assert Categories(["می‌خواهم", "👨‍👩‍👧", "où", " Private"]).encode([" Private", "👨‍👩‍👧"]).tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("domain", [COLORS, AGE])
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, "", np.float32("nan")])
+def test_missing_answers_are_found_and_refused(domain: Domain, missing: object) -> None:
+    known = domain.labels[1] if isinstance(domain, Categories) else 15
+    assert domain.codes([known, missing]).tolist() == [1, NO_ANSWER]
+    with pytest.raises(InvalidValue, match="1 of 2 answers to 'it' are missing"):
+        domain.encode([known, missing], "it")
+
+
+def test_missing_answers_of_dataframe_columns() -> None:
+    for values in (pd.Series(["red", None]), pl.Series(["red", None]), pa.array(["red", None]), pd.array(["red", pd.NA])):
+        assert COLORS.codes(values).tolist() == [0, NO_ANSWER]
+    for values in (pd.Series([5, None]), pl.Series([5, None]), pa.array([5, None]), pd.array([5, pd.NA], dtype="Int64")):
+        assert AGE.codes(values).tolist() == [0, NO_ANSWER]
+
+
+def test_bins_are_half_open_and_what_falls_outside_is_refused() -> None:
+    assert AGE.encode([0, 9.999, 10, 99, "42", " 7 ", Decimal("10.0"), Fraction(1, 2)]).tolist() == [0, 0, 1, 9, 4, 0, 1, 0]
+    assert AGE.k == len(AGE.labels) == 10
+    for wrong, hint in ((100, "open_high"), (-0.1, "open_low"), (float("inf"), "open_high")):
+        with pytest.raises(InvalidValue, match=rf"is not a value of 'age' \(0 to under 100\); .* {hint}"):
+            AGE.encode([wrong], "age")
+
+
+def test_open_ends_take_everything_on_their_side_only() -> None:
+    both = Range(0, 100, 10, open_low=True, open_high=True)
+    assert both.encode([-5, 1e300, 50]).tolist() == [0, 9, 5]
+    assert (both.labels[0], both.labels[-1]) == ("under 10", "90 or more")
+    with pytest.raises(InvalidValue):
+        Range(0, 100, 10, open_high=True).encode([-1])
+
+
+@pytest.mark.parametrize("wrong", [True, "ten", "nan", "1_0", "inf inf", [1], b"1", np.bool_(True)])
+def test_what_is_no_number_is_refused(wrong: object) -> None:
+    with pytest.raises(InvalidValue, match="is not a number"):
+        AGE.encode([wrong], "age")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((0, 100, 0), "positive step"),
+        ((0, 100, -10), "positive step"),
+        ((100, 0, 10), "positive step"),
+        ((0, 100, 30), "whole bins"),
+        ((0, 10, 10), "from 2 to"),
+        ((0, 1e9, 1), "from 2 to"),
+        ((0, float("inf"), 1), "must be a number"),
+        ((0, float("nan"), 1), "must be a number"),
+        ((0, True, 1), "must be a number"),
+        (("0", 10, 1), "must be a number"),
+        ((0, 10**17, 10**16), "15 digits"),
+    ],
+)
+def test_ranges_that_make_no_bins_are_refused(arguments: tuple[float, float, float], reason: str) -> None:
+    with pytest.raises(InvalidParameter, match=reason):
+        Range(*arguments)
+    with pytest.raises(InvalidParameter, match="open_low is true or false"):
+        Range(0, 10, 1, open_low=1)  # type: ignore[arg-type]
+
+
+def test_decimal_edges_are_where_they_are_written() -> None:
+    tenths = Range(0, 1, step=0.1)
+    assert (tenths.digits, tenths.scaled_low, tenths.scaled_step, tenths.bins) == (1, 0, 1, 10)
+    assert tenths.encode([i / 10 for i in range(10)]).tolist() == list(range(10))
+    assert tenths.labels[3] == "0.3 to under 0.4"
+
+
+@given(
+    low=st.integers(-(10**9), 10**9),
+    step=st.integers(1, 10**6),
+    bins=st.integers(2, 50),
+    digits=st.integers(0, 5),
+    at=st.integers(0, 49),
+)
+def test_a_range_is_its_integers(low: int, step: int, bins: int, digits: int, at: int) -> None:
+    made = Range.from_integers(low, step, bins, digits, False, True)
+    shrink = 10 ** (digits - made.digits)
+    assert (made.scaled_low * shrink, made.scaled_step * shrink, made.bins) == (low, step, bins)
+    again = Range.from_integers(made.scaled_low, made.scaled_step, made.bins, made.digits, False, True)
+    assert again == made
+    i = at % bins
+    edge = (low + i * step) / 10**digits
+    assert made.encode([edge]).tolist() == [i]
+    if i:
+        assert made.encode([np.nextafter(edge, -np.inf)]).tolist() == [i - 1]
+
+
+@given(st.lists(st.sampled_from(["red", "green", "blue"]), max_size=50))
+def test_decode_undoes_encode(values: list[str]) -> None:
+    assert COLORS.decode(COLORS.encode(values)) == values
+
+
+def test_decode_refuses_what_is_no_code() -> None:
+    for codes in ([3], [-1], [0.5]):
+        with pytest.raises(InvalidValue):
+            COLORS.decode(codes)
+
+
+def test_a_list_of_labels_is_a_domain() -> None:
+    assert as_domain(["red", "green", "blue"], "color") == COLORS
+    assert as_domain(AGE, "age") is AGE
+    with pytest.raises(InvalidParameter, match="'color' needs a list"):
+        as_domain(3, "color")
+    with pytest.raises(InvalidParameter, match=r"'color': .* twice"):
+        as_domain(["a", "a"], "color")

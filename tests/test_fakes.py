@@ -1,0 +1,137 @@
+"""Priors and fakes: their laws to the last word, and how much likelier than a fake a real report can be."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.words import FULL
+from tests.enumeration import cells, fake_law, part_law, sampled_fake_law
+
+FAKES: dict[str, Callable[[], Fake]] = {
+    "guessed": lambda: Guessed(dn.grr(4, 1.0), Prior.uniform(4)),
+    "guessed of three": lambda: Guessed(dn.grr(3, 1.0), Prior.uniform(3)),
+    "guessed from a prior": lambda: Guessed(dn.grr(5, 0.7), Prior.of([5, 4, 3, 2, 1], 5)),
+    "imitated": lambda: Imitated(dn.grr(3, 1.0), Prior.uniform(3)),
+    "imitated from a prior": lambda: Imitated(dn.grr(4, 2.0), Prior.of([0.7, 0.1, 0.15, 0.05], 4)),
+    "imitated by oue": lambda: Imitated(dn.oue(3, 1.0), Prior.uniform(3)),
+    "imitated by sue": lambda: Imitated(dn.sue(4, 0.5), Prior.of([0.4, 0.3, 0.2, 0.1], 4)),
+    "imitated by two bits": lambda: Imitated(dn.oue(2, 1.0), Prior.of([0.2, 0.8], 2)),
+    "blank by oue": lambda: Blank(dn.oue(3, 1.0)),
+    "blank by sue": lambda: Blank(dn.sue(4, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", FAKES)
+def test_a_fake_follows_its_definition_to_the_last_word(name: str) -> None:
+    fake = FAKES[name]()
+    law = fake_law(fake)
+    assert sum(law.values()) == 1
+    assert sampled_fake_law(fake) == law
+
+
+@pytest.mark.parametrize("name", FAKES)
+def test_what_a_fake_supports(name: str) -> None:
+    """As often as its law says, for every value."""
+    fake = FAKES[name]()
+    for value in range(fake.part.k):
+        chance = sum(
+            weight
+            for outcome, weight in fake_law(fake).items()
+            if (outcome[value] if isinstance(outcome, tuple) else outcome == value)
+        )
+        assert fake.supported[value] == pytest.approx(float(chance), abs=1e-15)
+
+
+@pytest.mark.parametrize("name", FAKES)
+def test_evidence_is_as_extreme_as_any_report_and_no_more(name: str) -> None:
+    """How much likelier than from the fake: over all reports and pairs of values, and never below, but for the slack."""
+    fake = FAKES[name]()
+    real, faked = [part_law(fake.part, value) for value in range(fake.part.k)], fake_law(fake)
+    true = [(one[y] / faked[y], other[y] / faked[y]) for one, other in itertools.product(real, repeat=2) for y in faked]
+    stated = fake.evidence()
+    near = Fraction(1, 10**15)
+    for slope in (Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(5)):
+        # all that a sum of ratios can ask of one attribute: the largest one - slope * other
+        most, claimed = (max(one - slope * other for one, other in pairs) for pairs in (true, stated))
+        assert claimed + (fake.slack - 1) * max(one + slope * other for one, other in stated) >= most
+        assert claimed - most <= near
+    least, claimed = (min(min(pair) for pair in pairs) for pairs in (true, stated))
+    assert claimed / fake.slack <= least
+    assert least - claimed <= near
+
+
+@pytest.mark.parametrize("name", FAKES)
+def test_batches_of_fakes(name: str) -> None:
+    """One by one from the same words, and no more words than it says."""
+    fake = FAKES[name]()
+    words = dn.seeded(3)
+    single = np.concatenate([fake.encode(words.rows(1, fake.words)) for _ in range(50)])
+    assert fake.encode(dn.seeded(3).rows(50, fake.words)).tobytes() == single.tobytes()
+
+
+# Priors.
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 7, 64, 1000])
+def test_the_uniform_prior_is_the_law_of_below(k: int) -> None:
+    assert [Fraction(weight, FULL) for weight in Prior.uniform(k).weights] == cells(k)
+
+
+@pytest.mark.parametrize("prior", [Prior.uniform(3), Prior.uniform(5), Prior.of([5, 1, 3], 3), Prior((1, FULL - 2, 1))])
+def test_every_value_has_as_many_words_as_its_weight(prior: Prior) -> None:
+    ends = list(itertools.accumulate(prior.weights, initial=0))
+    firsts, lasts = np.array(ends[:-1], dtype=np.uint64), np.array([end - 1 for end in ends[1:]], dtype=np.uint64)
+    assert prior.draw(firsts).tolist() == list(range(prior.k))
+    assert prior.draw(lasts).tolist() == list(range(prior.k))
+
+
+def test_shares_become_weights() -> None:
+    random = np.random.default_rng(1)
+    for k in (2, 3, 10, 500):
+        shares = random.dirichlet(np.ones(k)) + 1e-6
+        prior = Prior.of(shares, k)
+        assert sum(prior.weights) == FULL
+        np.testing.assert_allclose(prior.shares, shares / shares.sum(), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(Prior.of([30, 10], 2).shares, [0.75, 0.25], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(Prior.of([1, 0, 0], 3, mixed=0.3).shares, [0.8, 0.1, 0.1], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(Prior.of([1, 0], 2, mixed=1).shares, [0.5, 0.5], rtol=0, atol=1e-15)
+
+
+def test_a_value_without_a_share_is_refused_unless_mixed() -> None:
+    for shares, missing in (([0.5, 0.5, 0.0], 1), ([1, 0, 0], 2), ([1, 1e-30, 1], 1)):
+        with pytest.raises(dn.InvalidParameter, match=rf"{missing} of 3 values have no share.*mix the prior"):
+            Prior.of(shares, 3)
+        assert min(Prior.of(shares, 3, mixed=0.01).weights) > 0
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.5, 0.5, 0.5, 0.5], [0, 0, 0], [1, -1, 1], [1, float("nan"), 1], [[1, 2, 3]]])
+def test_shares_that_are_no_prior_are_refused(shares: list[float]) -> None:
+    with pytest.raises(dn.InvalidParameter, match="3 non-negative weights"):
+        Prior.of(shares, 3, mixed=0.5)
+
+
+@pytest.mark.parametrize("mixed", [-0.1, 1.1, float("nan")])
+def test_a_part_that_is_spread_is_between_none_and_all(mixed: float) -> None:
+    with pytest.raises(dn.InvalidParameter, match="between 0 and 1"):
+        Prior.of([1, 2, 3], 3, mixed)
+
+
+@pytest.mark.parametrize("weights", [(FULL,), (1, 1), (0, FULL), (-1, FULL + 1), (FULL, FULL)])
+def test_weights_that_are_no_prior_are_refused(weights: tuple[int, ...]) -> None:
+    with pytest.raises(dn.InvalidParameter, match=r"positive integers that sum to 2\^64"):
+        Prior(weights)
+
+
+def test_a_prior_of_another_size_is_refused() -> None:
+    """A fake that can send what no real report is would disclose the attribute."""
+    with pytest.raises(dn.InvalidParameter):
+        Guessed(dn.grr(3, 1.0), Prior.uniform(4))
+    with pytest.raises(dn.InvalidParameter):
+        Imitated(dn.oue(3, 1.0), Prior.uniform(2))

@@ -1,0 +1,407 @@
+"""The names people know for records: the papers' numbers, claims and estimators, and what is true of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deniable as dn
+from deniable.fakes import Blank, Guessed, Imitated
+from deniable.mechanism import Array
+from deniable.multidimensional import amplified, equal_part, rsfd, rsrfd, smp, spl
+from deniable.share import Faked, Share
+from tests.enumeration import law_of, log, true_ratio
+
+ADULT = [74, 7, 16, 7, 14, 6, 5, 2, 41, 2]
+ACS = [92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6]
+NURSERY = [3, 5, 4, 4, 3, 2, 3, 3, 5]
+MS_FIMU = [3, 3, 8, 12, 37, 11]
+FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r"]
+
+
+# The printed values.
+
+
+@pytest.mark.parametrize(
+    ("ks", "epsilon", "grr", "unary", "record"),
+    [
+        (ADULT, 1.0, 1.558, 2.360, 2.900),
+        (ADULT, math.log(2), 1.049, 1.717, 2.398),
+        (ACS, 1.0, 2.080, 2.789, 3.464),
+        (ACS, 5.0, 7.102, 7.637, 7.884),
+        (NURSERY, 1.0, 1.185, 1.608, 2.801),
+    ],
+)
+def test_what_published_parameters_give_away(ks: list[int], epsilon: float, grr: float, unary: float, record: float) -> None:
+    for protocol, attribute in (("grr", grr), ("oue-r", unary), ("sue-r", unary), ("oue-z", epsilon), ("sue-z", epsilon)):
+        share = rsfd(ks, epsilon, protocol, "published")
+        assert share.claim == epsilon
+        assert share.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
+        assert share.loss() == pytest.approx(record, abs=5.1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ks", "attribute", "record"), [(MS_FIMU, 0.921, 1.946), (ADULT[1:], 1.035, 2.303), (NURSERY, 0.824, 2.303)]
+)
+def test_what_a_target_of_ln_2_becomes(ks: list[int], attribute: float, record: float) -> None:
+    share = rsfd(ks, math.log(2), "grr", "published")
+    assert share.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
+    assert share.loss() == pytest.approx(record, abs=5.1e-4)
+
+
+def test_fakes_and_sampling_at_equal_and_at_claimed_loss() -> None:
+    """Ten attributes at ln 2: n Var is 800 at equal loss, against sampling's 80; the paper compares 44 with 80."""
+    ks, epsilon = [20] * 10, math.log(2)
+    assert np.asarray(rsfd(ks, epsilon, "oue-z").marginal(0).variance(1)) == pytest.approx(800, rel=1e-9)
+    assert np.asarray(rsfd(ks, epsilon, "oue-z", "published").marginal(0).variance(1)) == pytest.approx(44, rel=1e-9)
+    assert 10 * smp(ks, epsilon, "oue").marginal(0).variance(1) == pytest.approx(80, rel=1e-9)
+
+
+def test_mixed_fakes_of_equal_sizes() -> None:
+    """GRR beside OUE-z at epsilon = 1 and k = (3, 3): 1.082 per attribute."""
+    budget = amplified(1.0, 2)
+    guessed, blank = (rsfd((3, 3), 1.0, name, "published").fakes[0] for name in ("grr", "oue-z"))
+    share = Faked((guessed, blank))
+    assert share.parts[0].loss() == pytest.approx(budget, abs=1e-9)
+    assert share.loss("attribute") == pytest.approx(1.082, abs=5.1e-4)
+    assert share.loss("attribute") == pytest.approx(log(true_ratio(share, "attribute")), abs=1e-9)
+
+
+# The table of losses per attribute, in closed form.
+
+
+def closed_form(b: Sequence[float], s: Sequence[float], e: float) -> float:
+    """max_j ln(1 + (e - 1) b_j / (b_j + sum of the other s_i))."""
+    return max(math.log1p((e - 1) * one / (one + sum(s) - s[j])) for j, one in enumerate(b))
+
+
+def rows_of_the_table(share: Faked, e: float) -> tuple[list[float], list[float]]:
+    """b and s of each attribute, from its kind of fake, its number of values and its prior."""
+    b, s = [], []
+    for fake in share.fakes:
+        k = fake.part.k
+        match fake:
+            case Guessed(prior=prior):
+                q = 1 / (e + k - 1)
+                b.append(q / prior.shares.min())
+                s.append(q / prior.shares.max())
+            case Imitated(part=dn.Unary(), prior=prior):
+                least = float(prior.shares.min())
+                b.append(1 / (least * e + 1 - least))
+                s.append(1 / ((1 - least) * e + least))
+            case Blank(part=part):
+                b.append((1 - part.law.p) / (1 - part.law.q))
+                s.append(b[-1])
+            case Imitated(prior=prior):
+                q, gain = 1 / (e + k - 1), (e - 1) / (e + k - 1)
+                b.append(q / (q + gain * float(prior.shares.min())))
+                s.append(q / (q + gain * float(prior.shares.max())))
+    return b, s
+
+
+@pytest.mark.parametrize("ks", [(3, 3), (2, 3, 5), (2, 7), (4, 4, 4), (2, 2), (2, 30, 90), tuple(ADULT)], ids=str)
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_losses_per_attribute_are_those_of_the_table(ks: tuple[int, ...], epsilon: float) -> None:
+    d, e = len(ks), math.exp(amplified(epsilon, len(ks)))
+    random = np.random.default_rng(4)
+    priors = [random.dirichlet(np.ones(k)) + 1e-3 for k in ks]
+    shares = [rsfd(ks, epsilon, protocol, "published") for protocol in [*FAKED, "adaptive"]]
+    shares += [rsrfd(ks, epsilon, priors, protocol, "published") for protocol in ("grr", "oue-r", "sue-r")]
+    shares.append(rsrfd(ks, epsilon, priors, "grr", "published", "published"))
+    for share in shares:
+        assert share.loss() == pytest.approx(amplified(epsilon, d), abs=1e-9)
+        assert share.loss("attribute") == pytest.approx(closed_form(*rows_of_the_table(share, e), e), abs=1e-9)
+
+
+def test_when_the_claim_is_kept_per_attribute() -> None:
+    """Exactly for UE-z; for GRR only where all sizes are equal; for UE-r only where they are all 2; never per record."""
+    for ks in ((2, 2), (5, 5, 5), (2, 3), (4, 9, 2)):
+        equal, binary = len(set(ks)) == 1, set(ks) == {2}
+        for protocol, kept in (("oue-z", True), ("sue-z", True), ("grr", equal), ("oue-r", binary), ("sue-r", binary)):
+            share = rsfd(ks, 1.0, protocol, "published")
+            assert (share.loss("attribute") < 1.0 + 1e-9) == kept, f"{protocol} {ks}"
+            assert share.loss() > 1.4
+
+
+@pytest.mark.parametrize("protocol", FAKED)
+def test_published_parameters_keep_neither(protocol: str) -> None:
+    """The counterexample: two records and the one report that tells them apart by more than is claimed."""
+    ks, epsilon = (2, 4), 1.0
+    share = rsfd(ks, epsilon, protocol, "published")
+    one, other = law_of(share, (0, 0)), law_of(share, (1, 3))
+    telling: Any = (0, 0) if protocol == "grr" else ((True, False), (True, False, False, False))
+    found = log(one[telling] / other[telling])
+    assert found == pytest.approx(amplified(epsilon, 2), abs=1e-9)
+    assert found > epsilon + 0.4
+    if not protocol.endswith("-z"):
+        one, other = law_of(share, (0, 0)), law_of(share, (0, 1))
+        assert max(log(one[y] / other[y]) for y in one) > epsilon + 0.05
+
+
+def test_a_prior_makes_it_worse() -> None:
+    """At least the loss of uniform fakes, equal only for a uniform prior; nearly that of the part where a cell is tiny."""
+    uniform = rsfd((3, 3), 1.0, "grr", "published").loss("attribute")
+    same = rsrfd((3, 3), 1.0, [np.ones(3)] * 2, "grr", "published", "published").loss("attribute")
+    assert same == pytest.approx(uniform, abs=1e-9)
+    for seed in range(10):
+        priors = [np.random.default_rng(seed).dirichlet(np.ones(3)) for _ in range(2)]
+        assert rsrfd((3, 3), 1.0, priors, "grr", "published", "published").loss("attribute") > uniform
+    tiny = [[1e-9, 0.5, 0.5], [1.0, 1.0, 1.0]]
+    share = rsrfd((3, 3), 1.0, tiny, "grr", "published", "published")
+    assert share.loss("attribute") == pytest.approx(share.loss(), abs=1e-6)
+
+
+# Calibration.
+
+SIZES = st.lists(st.integers(2, 30), min_size=2, max_size=5)
+BUDGETS = st.floats(math.log(1e-3), math.log(10)).map(math.exp)
+QUICK = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+@QUICK
+@given(SIZES, BUDGETS, st.sampled_from([*FAKED, "adaptive"]))
+def test_a_record_never_loses_more_than_epsilon(ks: list[int], epsilon: float, protocol: str) -> None:
+    share = rsfd(ks, epsilon, protocol)
+    assert epsilon - 1e-9 < share.loss() <= epsilon
+    assert share.loss("attribute") <= share.loss()
+
+
+@QUICK
+@given(
+    SIZES, BUDGETS, st.sampled_from(["grr", "oue-r", "sue-r"]), st.sampled_from(["perturbed", "published"]), st.integers(0, 99)
+)
+def test_nor_with_priors(ks: list[int], epsilon: float, protocol: str, fakes: Any, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    priors = [random.dirichlet(np.full(k, 0.3)) for k in ks]
+    share = rsrfd(ks, epsilon, priors, protocol, fakes=fakes, mixed=0.01)
+    assert epsilon - 1e-9 < share.loss() <= epsilon
+    assert share.loss("attribute") <= share.loss()
+
+
+@QUICK
+@given(SIZES, BUDGETS, st.sampled_from(["grr", "oue", "sue", "ss", "olh", "hr"]), st.data())
+def test_nor_by_splitting_or_sampling(ks: list[int], epsilon: float, protocol: str, data: st.DataObject) -> None:
+    attributes = data.draw(st.integers(1, len(ks)))
+    for share in (spl(ks, epsilon, protocol), smp(ks, epsilon, protocol, attributes)):
+        assert epsilon - 1e-8 < share.loss() <= epsilon
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(st.lists(st.integers(2, 40), min_size=2, max_size=3), BUDGETS, st.sampled_from(FAKED))
+def test_an_attribute_loses_epsilon_and_no_more(ks: list[int], epsilon: float, protocol: str) -> None:
+    share = rsfd(ks, epsilon, protocol, "attribute")
+    assert epsilon - 1e-9 < share.loss("attribute") <= epsilon
+    assert share.loss("attribute") <= share.loss()
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(
+    st.lists(st.integers(2, 20), min_size=2, max_size=3),
+    BUDGETS,
+    st.sampled_from(["grr", "oue-r", "sue-r"]),
+    st.sampled_from(["perturbed", "published"]),
+)
+def test_an_attribute_loses_epsilon_and_no_more_with_priors(ks: list[int], epsilon: float, protocol: str, fakes: Any) -> None:
+    priors = [np.arange(1, k + 1) for k in ks]
+    share = rsrfd(ks, epsilon, priors, protocol, "attribute", fakes)
+    assert epsilon - 1e-9 < share.loss("attribute") <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_the_adaptive_choice_per_attribute_keeps_epsilon(epsilon: float) -> None:
+    """The choice jumps with the budget, so that all of epsilon need not be spent; more never is."""
+    for ks in ((3, 3), (2, 9, 40), (4, 16)):
+        share = rsfd(ks, epsilon, "adaptive", "attribute")
+        assert 0.8 * epsilon < share.loss("attribute") <= epsilon
+
+
+def test_calibrated_shares_by_enumeration() -> None:
+    for protocol in FAKED:
+        assert log(true_ratio(rsfd((2, 3), 0.8, protocol, "attribute"), "attribute")) == pytest.approx(0.8, abs=1e-9)
+        assert log(true_ratio(rsfd((2, 3), 0.8, protocol), "record")) == pytest.approx(0.8, abs=1e-9)
+
+
+def test_closed_calibration_where_there_is_one() -> None:
+    """UE-z, and GRR of equal sizes: ln(d (e^epsilon - 1) + 1) per attribute is right there."""
+    for protocol, ks in (("oue-z", (3, 8)), ("sue-z", (2, 2, 9)), ("grr", (4, 4, 4))):
+        share = rsfd(ks, 0.9, protocol, "attribute")
+        assert share.loss() == pytest.approx(amplified(0.9, len(ks)), abs=1e-8)
+
+
+@given(st.floats(1e-3, 50.0), st.integers(1, 1000))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_equal_parts_do_not_exceed_the_whole(epsilon: float, parts: int) -> None:
+    part = equal_part(epsilon, parts)
+    assert Fraction(part) * parts <= Fraction(epsilon)
+    assert part == pytest.approx(epsilon / parts, rel=1e-15)
+
+
+# One estimator: the papers' are special cases of it.
+
+N = 10_000
+Oracle = Callable[[Array, Array, Array, int], tuple[Array, Array, Array]]
+
+
+def grr_pq(k: int, epsilon: float) -> tuple[float, float]:
+    return math.exp(epsilon) / (math.exp(epsilon) + k - 1), 1 / (math.exp(epsilon) + k - 1)
+
+
+def oue_pq(k: int, epsilon: float) -> tuple[float, float]:
+    return 0.5, 1 / (math.exp(epsilon) + 1)
+
+
+def sue_pq(k: int, epsilon: float) -> tuple[float, float]:
+    return math.exp(epsilon / 2) / (math.exp(epsilon / 2) + 1), 1 / (math.exp(epsilon / 2) + 1)
+
+
+PAIRS = {"grr": grr_pq, "oue": oue_pq, "sue": sue_pq}
+
+
+def check_estimator(
+    share: Share, j: int, n: int, estimator: Callable[[Array], Array], variance: Callable[[Array], Array]
+) -> None:
+    """The share's estimate of any counts, and its variance at any frequencies, are the paper's."""
+    k = share.parts[j].k
+    random = np.random.default_rng(j)
+    counts = random.integers(0, n, size=k)
+    tallies = [dn.Tally(n, np.zeros(part.k, dtype=int)) for part in share.parts]
+    tallies[j] = dn.Tally(n, counts)
+    found = share.estimate(tallies)[j].frequencies
+    np.testing.assert_allclose(found, estimator(counts), rtol=1e-12, atol=1e-12)
+    for f in (np.zeros(k), random.dirichlet(np.ones(k))):
+        np.testing.assert_allclose(share.marginal(j).variance(n, f), variance(f), rtol=1e-12)
+        fixed = variance(f) - f * (1 - f) / n
+        np.testing.assert_allclose(share.marginal(j).variance(n, f, "fixed"), fixed, rtol=1e-12)
+
+
+@pytest.mark.parametrize("protocol", FAKED)
+def test_estimator_of_rsfd(protocol: str) -> None:
+    ks, epsilon = (3, 8, 12), 0.8
+    d, share = len(ks), rsfd(ks, epsilon, protocol, "published")
+    for j, k in enumerate(ks):
+        p, q = PAIRS[protocol[:3]](k, math.log(d * (math.exp(epsilon) - 1) + 1))
+        fakes = {"gr": 1 / k, "-z": q, "-r": (p + (k - 1) * q) / k}["gr" if protocol == "grr" else protocol[-2:]]
+
+        def estimator(counts: Array, p: float = p, q: float = q, fakes: float = fakes) -> Array:
+            return np.asarray((d * counts / N - q - (d - 1) * fakes) / (p - q))
+
+        def variance(f: Array, p: float = p, q: float = q, fakes: float = fakes) -> Array:
+            t = (q + f * (p - q) + (d - 1) * fakes) / d
+            return np.asarray(d**2 * t * (1 - t) / (N * (p - q) ** 2))
+
+        check_estimator(share, j, N, estimator, variance)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "fakes"), [("grr", "published"), ("grr", "perturbed"), ("oue-r", "perturbed"), ("sue-r", "perturbed")]
+)
+def test_estimator_of_rsrfd(protocol: str, fakes: Any) -> None:
+    """The papers' two; and GRR with perturbed fakes, where the prior's share is replaced by q + (p - q) times it."""
+    ks, epsilon = (3, 8), 0.8
+    priors = [np.random.default_rng(j).dirichlet(np.ones(k)) for j, k in enumerate(ks)]
+    d, share = len(ks), rsrfd(ks, epsilon, priors, protocol, "published", fakes)
+    for j, k in enumerate(ks):
+        p, q = PAIRS[protocol[:3]](k, math.log(d * (math.exp(epsilon) - 1) + 1))
+        supported = priors[j] if fakes == "published" else q + (p - q) * priors[j]
+
+        def estimator(counts: Array, p: float = p, q: float = q, supported: Array = supported) -> Array:
+            return np.asarray((d * counts - N * (q + (d - 1) * supported)) / (N * (p - q)))
+
+        def variance(f: Array, p: float = p, q: float = q, supported: Array = supported) -> Array:
+            gamma = (f * (p - q) + q + (d - 1) * supported) / d
+            return np.asarray(d**2 * gamma * (1 - gamma) / (N * (p - q) ** 2))
+
+        check_estimator(share, j, N, estimator, variance)
+
+
+@pytest.mark.parametrize("protocol", ["grr", "oue", "sue"])
+@pytest.mark.parametrize("attributes", [1, 2, 3])
+def test_estimator_of_sampling_and_splitting(protocol: str, attributes: int) -> None:
+    """r of d, epsilon / r each, from n r / d people; r = d is splitting."""
+    ks, epsilon = (3, 8, 12), 1.5
+    n, d, e = 9000, 3, math.exp(epsilon / attributes)
+    share: Share = smp(ks, epsilon, protocol, attributes)
+    reports = n * attributes // d
+    for j, k in enumerate(ks):
+        p, q = PAIRS[protocol](k, epsilon / attributes)
+        printed = {
+            "grr": d * (e + k - 2) / (n * attributes * (e - 1) ** 2),
+            "sue": d * math.sqrt(e) / (n * attributes * (math.sqrt(e) - 1) ** 2),
+            "oue": 4 * d * e / (n * attributes * (e - 1) ** 2),
+        }[protocol]
+        assert share.marginal(j).variance(reports) == pytest.approx(printed, rel=1e-12)
+
+        def estimator(counts: Array, p: float = p, q: float = q) -> Array:
+            return np.asarray((counts / reports - q) / (p - q))
+
+        def variance(f: Array, p: float = p, q: float = q) -> Array:
+            t = q + f * (p - q)
+            return np.asarray(t * (1 - t) / (reports * (p - q) ** 2))
+
+        check_estimator(share, j, reports, estimator, variance)
+        if attributes == d:
+            check_estimator(spl(ks, epsilon, protocol), j, reports, estimator, variance)
+
+
+def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
+    """For records with fakes: the smaller of the two variances at f = 0, attribute by attribute."""
+    for ks, epsilon in (((2, 3, 50), 1.0), ((4, 8, 16, 32), 0.5), ((2, 10), 3.0)):
+        grr, oue, both = (rsfd(ks, epsilon, name, "published") for name in ("grr", "oue-z", "adaptive"))
+        for j in range(len(ks)):
+            direct, unary = (float(np.mean(share.marginal(j).variance(1))) for share in (grr, oue))
+            assert isinstance(both.parts[j], dn.Direct if direct <= unary else dn.Unary)
+            assert float(np.mean(both.marginal(j).variance(1))) == min(direct, unary)
+    kinds = {type(part) for part in rsfd((2, 3, 50), 1.0, "adaptive").parts}
+    assert kinds == {dn.Direct, dn.Unary}
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: spl((2, 3), 1.0, "grrr"), r"'grrr' is not an exact protocol .*did you mean 'grr'\?"),
+        (lambda: smp((2, 3), 1.0, "ouee"), r"did you mean 'oue'\?"),
+        (lambda: smp((2, 3), 1.0, "she"), r"'she' is not an exact protocol"),
+        (lambda: rsfd((2, 3), 1.0, "oue"), r"'oue' is not a protocol of RS\+FD .*did you mean 'oue-[zr]'\?"),
+        (lambda: rsfd((2, 3), 1.0, "adaptve"), r"did you mean 'adaptive'\?"),
+        (lambda: rsfd((2, 3), 1.0, "grr", "records"), r"'records' is not a calibration .*did you mean 'record'\?"),  # type: ignore[arg-type]
+        (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1, 1]], "oue-z"), r"'oue-z' is not a protocol of RS\+RFD .*'oue-r'\?"),
+        (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1, 1]], fakes="perturb"), "'perturbed' or 'published', got 'perturb'"),  # type: ignore[arg-type]
+        (lambda: rsrfd((2, 3), 1.0, [[1, 1]]), "there are 2 attributes, but 1 priors"),
+        (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1]]), "a prior is 3 non-negative weights"),
+        (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 0, 1]]), r"1 of 3 values have no share .* \(mixed=0.01\)"),
+        (lambda: smp((2, 3), 1.0, "grr", 3), "from 1 to 2, got 3"),
+        (lambda: smp((2, 3), 1.0, "grr", 0), "from 1 to 2, got 0"),
+        (lambda: spl((2, 1), 1.0, "grr"), "k, the number of values, must be an integer of at least 2, got 1"),
+        (lambda: spl((), 1.0), "number of attributes"),
+        (lambda: smp((), 1.0), "attributes"),
+        (lambda: rsfd((), 1.0), "attributes"),
+    ],
+)
+def test_refusals(make: Callable[[], Share], message: str) -> None:
+    with pytest.raises(dn.InvalidParameter, match=message):
+        make()
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf"), "1", None])
+@pytest.mark.parametrize("make", [spl, smp, rsfd, lambda ks, epsilon: rsrfd(ks, epsilon, [[1, 1], [1, 1, 1]])])
+def test_epsilon_must_be_positive(make: Any, epsilon: Any) -> None:
+    with pytest.raises(dn.InvalidParameter, match="epsilon must be a positive number"):
+        make((2, 3), epsilon)
+
+
+def test_a_prior_with_an_empty_cell_can_be_mixed() -> None:
+    share = rsrfd((2, 3), 1.0, [[1, 1], [1, 0, 1]], "grr", mixed=0.01)
+    assert share.loss() <= 1.0
+    prior = share.fakes[1]
+    assert isinstance(prior, Imitated)
+    np.testing.assert_allclose(prior.prior.shares, [0.495 + 0.01 / 3, 0.01 / 3, 0.495 + 0.01 / 3], atol=1e-15)
