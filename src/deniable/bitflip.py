@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.exact import whole_number
+from deniable.exact import times_up, whole_number
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
 from deniable.repeat import Losses, Repeated
@@ -60,8 +60,10 @@ class BitFlip(Repeated):
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         """Without fresh noise a changed value shows: there is no bound on what a sequence of changes gives away."""
+        whole_number("reports", reports, 1)
+        whole_number("rounds", rounds, 1)
         patterns = self.bits + (self.bits < self.k)
-        usual = self.loss() * min(rounds, patterns)
+        usual = times_up(self.loss(), min(rounds, patterns))
         return Losses(self.loss(), self.loss(), self.loss(), float("inf"), usual, reports, rounds)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:

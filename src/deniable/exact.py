@@ -54,6 +54,12 @@ def log_up(ratio: Fraction) -> float:
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
+def times_up(loss: float, times: int) -> float:
+    """So many times a loss, rounded up."""
+    total = loss * times
+    return total if Fraction(total) >= Fraction(loss) * times else math.nextafter(total, math.inf)
+
+
 def solve(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: int) -> int:
     """The largest integer threshold from low to high whose ratio is at most e^epsilon; ratio must not decrease.
 

@@ -73,6 +73,11 @@ class Prior:
         return len(self.weights)
 
     @property
+    def extremes(self) -> set[int]:
+        """The smallest and the largest weight: ratios to a fake are largest and smallest there."""
+        return {min(self.weights), max(self.weights)}
+
+    @property
     def shares(self) -> Floats:
         """The weights as floats."""
         return np.array([weight / FULL for weight in self.weights])
@@ -128,6 +133,9 @@ class Guessed(Fake):
     part: Direct
     prior: Prior
 
+    def __post_init__(self) -> None:
+        _checked_sizes(self.part, self.prior)
+
     words = 1
 
     def encode(self, rows: Rows) -> Array:
@@ -138,7 +146,7 @@ class Guessed(Fake):
         return self.prior.shares
 
     def evidence(self) -> list[Evidence]:
-        return _direct_evidence(self.part, [Fraction(weight, FULL) for weight in set(self.prior.weights)])
+        return _direct_evidence(self.part, [Fraction(weight, FULL) for weight in self.prior.extremes])
 
 
 @final
@@ -148,6 +156,9 @@ class Imitated(Fake):
 
     part: Direct | Unary
     prior: Prior
+
+    def __post_init__(self) -> None:
+        _checked_sizes(self.part, self.prior)
 
     @property
     def words(self) -> int:
@@ -167,7 +178,7 @@ class Imitated(Fake):
         return Fraction(FULL, FULL - 4 * self.part.k) if isinstance(self.part, Direct) else Fraction(1)
 
     def evidence(self) -> list[Evidence]:
-        shares = [Fraction(weight, FULL) for weight in set(self.prior.weights)]
+        shares = [Fraction(weight, FULL) for weight in self.prior.extremes]
         law = self.part.law
         if isinstance(self.part, Direct):
             return _direct_evidence(self.part, [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares])
@@ -202,6 +213,12 @@ class Blank(Fake):
     def evidence(self) -> list[Evidence]:
         law = self.part.law
         return _both_ways(law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q))
+
+
+def _checked_sizes(part: Shape, prior: Prior) -> None:
+    """A fake that no person can send, or the other way round, would disclose the attribute."""
+    if part.k != prior.k:
+        raise InvalidParameter(f"the prior has {prior.k} values, the mechanism has {part.k}")
 
 
 def _direct_evidence(part: Direct, fakes: list[Fraction]) -> list[Evidence]:

@@ -14,6 +14,7 @@ from deniable import calibrate
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, positive_epsilon, solve, whole_number
+from deniable.hashing import PRIME
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Unary
 from deniable.share import Sample
@@ -38,14 +39,14 @@ def l_grr(
     """
     _checked_budgets(epsilon_first, epsilon_forever)
     first = calibrate.direct(k, epsilon_forever)
-    if calibration == "published":
-        a, c = exp_down(float(epsilon_forever)), exp_down(float(epsilon_first))
-        r = (c * a - 1) / (a - c)
-        return Memoized(first, Direct(first.k, int(r / (r + first.k - 1) * FULL)))
-    if calibration != "exact":
+    if calibration not in ("exact", "published"):
         raise InvalidParameter(f"calibration is 'exact' or 'published', got {calibration!r}")
     low = FULL // first.k + (FULL // first.k >> 50) + 2
     keep = solve(lambda t: Memoized(first, Direct(first.k, t)).ratio, epsilon_first, low, _LARGEST)
+    if calibration == "published":
+        a, c = exp_down(float(epsilon_forever)), exp_down(float(epsilon_first))
+        r = (c * a - 1) / (a - c)
+        keep = min(keep, int(r / (r + first.k - 1) * FULL))  # for k = 2 the two agree but for the last words
     return Memoized(first, Direct(first.k, keep))
 
 
@@ -111,6 +112,7 @@ def loloha(
     """
     _checked_budgets(epsilon_first, epsilon_forever)
     buckets = max(2, round(math.exp(min(epsilon_first, 21.0)) + 1)) if g is None else g
+    whole_number("g, the number of buckets,", buckets, 2, PRIME - 1)
     return HashedMemoized(k, l_grr(buckets, epsilon_first, epsilon_forever, calibration))
 
 

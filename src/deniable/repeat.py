@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.exact import log_up, whole_number
+from deniable.exact import log_up, times_up, whole_number
 from deniable.hashing import PRIME, collision, hash_function, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
@@ -117,19 +117,24 @@ class Memoized(Repeated):
             one_report=self.loss(),
             same_value=log_up(min(self.ratio_after(reports), self.first.ratio)),
             one_value_forever=self.first.loss(),
-            changing_values=log_up(self._fresh_ratio) * rounds,
-            changing_values_usual=self.first.loss() * min(rounds, self.k),
+            changing_values=times_up(log_up(self._fresh_ratio), rounds * self._kept_parts),
+            changing_values_usual=times_up(self.first.loss(), min(rounds, self.k)),
             reports=reports,
             rounds=rounds,
         )
 
     @property
     def _fresh_ratio(self) -> Fraction:
-        """How far one report can change with what is kept: the value, or every bit."""
+        """How far one report can change with a part of what is kept: the value, or a bit."""
         if isinstance(self.second, Direct):
             return self.second.ratio
         law = self.second.law
-        return max(law.exact_p / law.exact_q, (1 - law.exact_q) / (1 - law.exact_p)) ** self.k
+        return max(law.exact_p / law.exact_q, (1 - law.exact_q) / (1 - law.exact_p))
+
+    @property
+    def _kept_parts(self) -> int:
+        """What is kept is one value, or k bits that may all change."""
+        return 1 if isinstance(self.second, Direct) else self.k
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)

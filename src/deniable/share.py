@@ -24,7 +24,7 @@ from deniable.fakes import Evidence, Fake
 from deniable.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Tally, checked_values
 from deniable.shape import Encoder
-from deniable.words import Rows, Words, below, system
+from deniable.words import Rows, Words, below, cell, system
 
 Per = Literal["record", "attribute"]
 
@@ -99,7 +99,10 @@ class Share(ABC):
 
     def _checked_columns(self, table: npt.ArrayLike) -> Integers:
         """The table as one contiguous row of integers per attribute."""
-        array = np.asarray(table)
+        try:
+            array = np.asarray(table)
+        except (ValueError, TypeError) as problem:
+            raise InvalidValue(f"a table has a row per record and {self.d} columns of integers: {problem}") from None
         if array.ndim != 2 or array.shape[1] != self.d:
             raise InvalidValue(f"a table has a row per record and {self.d} columns, got shape {array.shape}")
         columns = np.empty(array.shape[::-1], dtype=array.dtype)
@@ -176,8 +179,10 @@ class Sample(Share):
             for draw in range(self.drawn):
                 who, start = groups[draw][j], self.drawn + draw * room
                 made.append(part.encode(columns[j][who], rows.pick(who).columns(start, start + part.words)))
-            reports.append(np.concatenate(made))
-            reporters.append(np.concatenate([group[j] for group in groups]))
+            who = np.concatenate([group[j] for group in groups])
+            order = np.argsort(who, kind="stable") if self.drawn > 1 else slice(None)
+            reports.append(np.concatenate(made)[order])
+            reporters.append(who[order])
         return Records(rows.n, tuple(reports), tuple(reporters))
 
 
@@ -215,7 +220,8 @@ class Faked(Share):
     @cached_property
     def _ratios(self) -> tuple[Fraction, Fraction]:
         evidence = [fake.evidence() for fake in self.fakes]
-        slack = max(fake.slack for fake in self.fakes)
+        fewest, most = cell(self.d)  # the words of an attribute: not quite as many for each
+        slack = max(fake.slack for fake in self.fakes) * Fraction(most, fewest)
         record = min(_largest_ratio(evidence) * slack, max(part.ratio for part in self.parts))
         return record, min(_largest_single_ratio(evidence) * slack, record)
 

@@ -139,11 +139,15 @@ class SeededRows(Rows):
         return replace(self, position=self.position + start, width=stop - start)
 
     def pick(self, rows: slice | Indices) -> SeededRows:
-        if self.index is None and isinstance(rows, slice):
-            start, stop, _ = rows.indices(self.n)
-            return replace(self, position=self.position + start * self.stride, n=stop - start)
-        index = self.index[rows] if self.index is not None else rows
-        assert not isinstance(index, slice)
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.n)
+            if self.index is None and step == 1:
+                return replace(self, position=self.position + start * self.stride, n=max(0, stop - start))
+            rows = np.arange(start, stop, step)
+        if self.index is not None:
+            index = self.index[rows]
+        else:
+            index = np.where(rows < 0, rows + self.n, rows) if rows.size and rows.min() < 0 else rows
         return replace(self, n=len(index), index=index)
 
 
@@ -270,8 +274,8 @@ class _Remembering(Words):
         return self._fresh.take(count)
 
     def rows(self, n: int, width: int) -> RememberingRows:
-        kept = seeded(self._seed).rows(n, width)
-        assert isinstance(kept, SeededRows)
+        # an odd stride, since people are 2^32 rows apart: an even one would bring them back to the same words
+        kept = replace(_seeded(b"deniable kept words", self._seed).rows(n, width), stride=width | 1)
         return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n))
 
 
@@ -327,8 +331,11 @@ def seeded(seed: int) -> Words:
     >>> [hex(word) for word in seeded(7).take(2)]
     ['0xbb99ae56dd41d789', '0x79787b4a484bbb19']
     """
-    number = whole_number("seed", seed, 0)
-    digest = hashlib.sha256(b"deniable seeded words" + _encode(number)).digest()
+    return _seeded(b"deniable seeded words", whole_number("seed", seed, 0))
+
+
+def _seeded(purpose: bytes, seed: int) -> Seeded:
+    digest = hashlib.sha256(purpose + _encode(seed)).digest()
     return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
 
 
