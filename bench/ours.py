@@ -34,6 +34,30 @@ def tally(protocol: str, k: int) -> Task:
     return lambda: mechanism.tally(reports), len(reports)
 
 
+def records(name: str) -> dn.Split | dn.Sample | dn.Faked:
+    """Ten attributes of ten values each."""
+    share, _, protocol = name.partition(" ")
+    ks = [10] * 10
+    return {"spl": dn.spl, "smp": dn.smp, "rsfd": dn.rsfd}[share](ks, 1.0, protocol)
+
+
+def privatize_records(name: str) -> Task:
+    share, table = records(name), np.random.default_rng(1).integers(0, 10, (100_000, 10))
+    return lambda: share.privatize(table, dn.seeded(7)), len(table)
+
+
+def tally_records(name: str) -> Task:
+    share, table = records(name), np.random.default_rng(1).integers(0, 10, (100_000, 10))
+    reports = share.privatize(table, dn.seeded(7))
+    return lambda: share.tally(reports), len(table)
+
+
+def again(make: Callable[[int, float, float], dn.Memoized]) -> Task:
+    """A population whose permanent answers are kept per person."""
+    mechanism, people = make(100, 1.0, 2.0), values(100)[:100_000]
+    return lambda: mechanism.privatize(people, dn.remembering(3, dn.seeded(7))), len(people)
+
+
 def seeded_words() -> Task:
     from deniable import kernels
 
@@ -90,4 +114,8 @@ if __name__ == "__main__":
                 tasks[f"privatize {name} {size}"] = partial(privatize, name, size, False)
                 tasks[f"secure {name} {size}"] = partial(privatize, name, size, True)
                 tasks[f"tally {name} {size}"] = partial(tally, name, size)
+        for name in ("spl grr", "smp grr", "rsfd grr", "spl oue", "rsfd oue-z"):
+            tasks[f"privatize {name}"] = partial(privatize_records, name)
+            tasks[f"tally {name}"] = partial(tally_records, name)
+        tasks["privatize l_grr"], tasks["privatize l_osue"] = partial(again, dn.l_grr), partial(again, dn.l_osue)
         serve(tasks)

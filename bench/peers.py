@@ -7,6 +7,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from multi_freq_ldpy.long_freq_est.L_GRR import L_GRR_Client
+from multi_freq_ldpy.long_freq_est.L_OSUE import L_OSUE_Client
+from multi_freq_ldpy.mdim_freq_est.RSpFD_solution import (
+    RSpFD_GRR_Aggregator_MI,
+    RSpFD_GRR_Client,
+    RSpFD_UE_zero_Aggregator_MI,
+    RSpFD_UE_zero_Client,
+)
+from multi_freq_ldpy.mdim_freq_est.SMP_solution import SMP_GRR_Client
+from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_GRR_Client, SPL_UE_Client
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
 from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
 from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
@@ -70,5 +80,35 @@ def tasks_for(k: int) -> dict[str, Callable[[], Task]]:
     }
 
 
+def record_tasks() -> dict[str, Callable[[], Task]]:
+    d, n = 10, 5_000
+    ks = [10] * d
+    table = np.random.default_rng(1).integers(0, 10, (n, d))
+    clients: dict[str, Callable[[Any], Any]] = {
+        "spl grr": lambda row: SPL_GRR_Client(row, ks, d, EPSILON),
+        "smp grr": lambda row: SMP_GRR_Client(row, ks, d, EPSILON),
+        "rsfd grr": lambda row: RSpFD_GRR_Client(row, ks, d, EPSILON),
+        "spl oue": lambda row: SPL_UE_Client(row, ks, d, EPSILON, True),
+        "rsfd oue-z": lambda row: RSpFD_UE_zero_Client(row, ks, d, EPSILON, True),
+    }
+    servers: dict[str, Callable[[Any], Any]] = {
+        "rsfd grr": lambda reports: RSpFD_GRR_Aggregator_MI(reports, ks, d, EPSILON),
+        "rsfd oue-z": lambda reports: RSpFD_UE_zero_Aggregator_MI(reports, ks, d, EPSILON, True),
+    }
+
+    def made(name: str) -> Task:
+        return lambda: [clients[name](row) for row in table], n
+
+    def counted_records(name: str) -> Task:
+        reports = [clients[name](row) for row in table]
+        return lambda: servers[name](reports), n
+
+    tasks: dict[str, Callable[[], Task]] = {f"multi privatize {name}": partial(made, name) for name in clients}
+    tasks |= {f"multi tally {name}": partial(counted_records, name) for name in servers}
+    tasks["multi privatize l_grr"] = partial(each, lambda v: L_GRR_Client(v, 100, 2.0, 1.0), 100, n)
+    tasks["multi privatize l_osue"] = partial(each, lambda v: L_OSUE_Client(v, 100, 2.0, 1.0), 100, n)
+    return tasks
+
+
 if __name__ == "__main__":
-    serve({**tasks_for(100), **tasks_for(1000)})
+    serve({**tasks_for(100), **tasks_for(1000), **record_tasks()})

@@ -33,6 +33,15 @@ BARS = {  # what each task must reach beside multi-freq-ldpy
     "tally oue 100": 40,
     "tally olh 100": 400,
     "tally olh 1000": 400,
+    "privatize spl grr": 100,
+    "privatize smp grr": 100,
+    "privatize rsfd grr": 100,
+    "privatize spl oue": 30,
+    "privatize rsfd oue-z": 30,
+    "tally rsfd grr": 50,
+    "tally rsfd oue-z": 50,
+    "privatize l_grr": 100,
+    "privatize l_osue": 15,
 }
 ALSO = ["privatize grr 1000", "privatize olh 1000", "privatize ss 1000", "tally oue 1000", "tally ss 100"]
 SECURE = [f"{name} {k}" for name in ("grr", "sue", "oue", "the", "blh", "olh", "ss", "hr") for k in (100, 1000)]

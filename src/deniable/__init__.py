@@ -4,35 +4,56 @@ A mechanism turns a value and some random words into a report; a report supports
 known exactly. Everything else is computed from the law.
 """
 
+from deniable.bitflip import BitFlip
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, NotExact, WordsExhausted
 from deniable.estimate import Estimate, Interval
-from deniable.law import Law, Moments
+from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.law import Law, Marginal, Moments
+from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.matrix import Matrix
 from deniable.mechanism import Mechanism, Tally
+from deniable.multidimensional import rsfd, rsrfd, smp, spl
 from deniable.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
+from deniable.repeat import HashedMemoized, Losses, Memoized
 from deniable.robust import alh, ass, athe, aue
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.summed import Summed
-from deniable.words import Words, below, chance, fixed, keyed, seeded, system
+from deniable.words import Words, below, chance, fixed, keyed, remembering, seeded, system
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PROTOCOLS",
+    "BitFlip",
+    "Blank",
     "DeniableError",
     "Direct",
     "Estimate",
+    "Fake",
+    "Faked",
+    "Guessed",
     "Hadamard",
     "Hashed",
+    "HashedMemoized",
+    "Imitated",
     "Interval",
     "InvalidParameter",
     "InvalidReport",
     "InvalidValue",
     "Law",
+    "Losses",
+    "Marginal",
     "Matrix",
     "Mechanism",
+    "Memoized",
     "Moments",
     "NotExact",
+    "Prior",
+    "Records",
+    "Sample",
+    "Share",
+    "Split",
     "Subset",
     "Summed",
     "Tally",
@@ -41,22 +62,35 @@ __all__ = [
     "WordsExhausted",
     "adaptive",
     "alh",
+    "allomfree",
     "ass",
     "athe",
     "aue",
     "below",
     "blh",
     "chance",
+    "dbitflip",
     "fixed",
     "grr",
     "hr",
     "keyed",
+    "l_grr",
+    "l_osue",
+    "l_oue",
+    "l_soue",
+    "l_sue",
     "lh",
+    "loloha",
     "olh",
     "oue",
+    "remembering",
     "rr",
+    "rsfd",
+    "rsrfd",
     "seeded",
     "she",
+    "smp",
+    "spl",
     "ss",
     "sue",
     "system",

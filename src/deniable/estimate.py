@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable import consistency
 from deniable.errors import InvalidParameter
-from deniable.law import Convention, Floats, Law, Moments
+from deniable.law import Convention, Floats, Law, Marginal, Moments
 
 Method = Literal["exact", "wilson"]
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -39,12 +39,16 @@ class Estimate:
 
     n: int
     support_counts: npt.NDArray[Any] = field(repr=False)
-    law: Law | Moments = field(repr=False)
+    law: Law | Marginal | Moments = field(repr=False)
     labels: Sequence[object] | None = field(default=None, repr=False)
+    asked: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    """How many of the n reports are about each value, where not all are."""
 
     def __post_init__(self) -> None:
         if self.n < 1:
             raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+        if self.asked is not None and self.asked.min() < 1:
+            raise InvalidParameter("nobody was asked about some of the values yet, so there is nothing to estimate")
 
     @property
     def k(self) -> int:
@@ -54,7 +58,11 @@ class Estimate:
     @cached_property
     def frequencies(self) -> Floats:
         """The unbiased estimate of each value's share."""
-        return self._shares(self.support_counts / self.n)
+        return self._shares(self.support_counts / self._about)
+
+    @property
+    def _about(self) -> int | npt.NDArray[np.int64]:
+        return self.n if self.asked is None else self.asked
 
     @property
     def counts(self) -> Floats:
@@ -84,7 +92,7 @@ class Estimate:
         if isinstance(self.law, Moments):
             return self._normal_interval(alpha)
         ends = _clopper_pearson if method == "exact" else _wilson
-        low, high = ends(self.support_counts.astype(np.float64), self.n, alpha)
+        low, high = ends(self.support_counts.astype(np.float64), self._about, alpha)
         return Interval(self._shares(low), self._shares(high))
 
     def project(self, method: str) -> Floats:
@@ -110,10 +118,10 @@ class Estimate:
         return nw.from_dict(columns, backend=backend or _installed_backend()).to_native()
 
     def _shares(self, supported: Floats) -> Floats:
-        return np.asarray((supported - self.law.q) / (self.law.p - self.law.q))
+        return np.asarray((supported - self.law.q) / self.law.gain)
 
     def _errors(self, frequencies: Floats, population: Convention) -> Floats:
-        return np.sqrt(self.law.variance(self.n, frequencies, population))
+        return np.asarray(np.sqrt(self.law.variance(1, frequencies, population) / self._about))
 
     def _normal_interval(self, alpha: float) -> Interval:
         from scipy.special import ndtri
@@ -159,7 +167,7 @@ class Estimate:
         )
 
 
-def _clopper_pearson(counts: Floats, n: int, alpha: float) -> tuple[Floats, Floats]:
+def _clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], alpha: float) -> tuple[Floats, Floats]:
     from scipy.special import betaincinv
 
     low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, alpha / 2), 0.0)
@@ -167,7 +175,7 @@ def _clopper_pearson(counts: Floats, n: int, alpha: float) -> tuple[Floats, Floa
     return low, high
 
 
-def _wilson(counts: Floats, n: int, alpha: float) -> tuple[Floats, Floats]:
+def _wilson(counts: Floats, n: int | npt.NDArray[np.int64], alpha: float) -> tuple[Floats, Floats]:
     from scipy.special import ndtri
 
     z2 = float(ndtri(1 - alpha / 2)) ** 2

@@ -7,7 +7,7 @@ says so (`unary_bits` on a stream uses no more words than it needs).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,35 +57,55 @@ def fill_seeded(key: np.uint64, gamma: np.uint64, start: np.uint64, words: Array
         state += gamma
 
 
+class Address(NamedTuple):
+    """Where the words of a batch are: computed from a key (gamma > 0), or in a list. Row i begins at position + stride * i."""
+
+    key: np.uint64
+    gamma: np.uint64
+    position: np.uint64
+    stride: np.uint64
+    rows: Array
+    """Which rows to take, in order; empty for all of them."""
+    words: Array
+
+
+@inlined
+def _row(position: np.uint64, stride: np.uint64, rows: Array, i: int) -> np.uint64:
+    """The number of the first word of the i-th report."""
+    return position + stride * np.uint64(rows[i] if rows.size else i)
+
+
 @compiled
-def _draw(
-    key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, width: int, first: int, size: int, drawn: Array
-) -> None:
-    """drawn[c, j] = word c of report first + j: seeded (gamma > 0) or from a list, `width` words a report."""
+def _draw(where: Address, first: int, size: int, drawn: Array) -> None:
+    """drawn[c, j] = word c of report first + j."""
+    key, gamma, position, stride, rows, words = where  # taken apart once: a part of a tuple is costly to reach in a loop
+    step = gamma * stride
+    some = rows[first : first + size]
     for c in range(drawn.shape[0]):
-        row = drawn[c]
+        into = drawn[c]
         if gamma == _ZERO:
             for j in range(size):
-                row[j] = words[np.uint64(first + j) * np.uint64(width) + np.uint64(c)]
-        else:
-            state = key + gamma * (at + np.uint64(first * width + c) + _ONE)
-            step = gamma * np.uint64(width)
+                into[j] = words[_row(position, stride, rows, first + j) + np.uint64(c)]
+        elif rows.size:
+            state = key + gamma * (position + np.uint64(c) + _ONE)
             for j in range(size):
-                row[j] = _mix(state)
+                into[j] = _mix(state + step * np.uint64(some[j]))
+        else:
+            state = key + gamma * (_row(position, stride, rows, first) + np.uint64(c) + _ONE)
+            for j in range(size):
+                into[j] = _mix(state)
                 state += step
 
 
 @compiled
-def direct(
-    values: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, k: np.uint64, keep: np.uint64, reports: Array
-) -> None:
+def direct(values: Array, where: Address, k: np.uint64, keep: np.uint64, reports: Array) -> None:
     """Keep the value, or report one of the k - 1 others."""
     drawn = np.empty((2, _SPAN), np.uint64)
     coin, rest = drawn[0], drawn[1]
     others = k - _ONE
     for first in range(0, values.size, _SPAN):
         some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
-        _draw(key, gamma, at, words, 2, first, some.size, drawn)
+        _draw(where, first, some.size, drawn)
         for i in range(some.size):
             value = np.uint64(some[i])
             other = _below(rest[i], others)
@@ -94,9 +114,7 @@ def direct(
 
 
 @compiled
-def hashed(
-    values: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, g: np.uint32, keep: np.uint64, reports: Array
-) -> None:
+def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports: Array) -> None:
     """Hash the value by a fresh function of the family, then keep the bucket or report another.
 
     A number x below 2^31 has x // g = x * magic >> shift, the product below 2^64: no division, so the loop is vectorized
@@ -113,7 +131,7 @@ def hashed(
     scales, offsets, found = np.empty(_SPAN, np.uint32), np.empty(_SPAN, np.uint32), np.empty(_SPAN, np.uint32)
     for first in range(0, values.size, _SPAN):
         some = values[first : first + _SPAN]
-        _draw(key, gamma, at, words, 3, first, some.size, drawn)
+        _draw(where, first, some.size, drawn)
         for i in range(some.size):
             scale = function[i] >> np.uint64(33)
             scale = ((scale - most if scale >= most else scale) + _ONE) & _LOW
@@ -143,26 +161,25 @@ def hashed(
 @compiled
 def subset(
     values: Array,
-    key: np.uint64,
-    gamma: np.uint64,
-    at: np.uint64,
-    words: Array,
+    where: Address,
     k: np.uint64,
     size: np.uint64,
     keep: np.uint64,
     reports: Array,
 ) -> None:
     """Floyd's sampling of the other members, marked in a table and read off in order."""
+    key, gamma, position, stride, rows, words = where
     width = int(size) + 1
     marks = np.zeros(int(k), dtype=np.uint8)
     members = np.zeros(int(k) + 1, dtype=np.uint32)
     drawn = np.empty(width, np.uint64)
     for i in range(values.size):
+        row = _row(position, stride, rows, i)
         if gamma == _ZERO:
             for c in range(width):
-                drawn[c] = words[np.uint64(i) * np.uint64(width) + np.uint64(c)]
+                drawn[c] = words[row + np.uint64(c)]
         else:
-            state = key + gamma * (at + np.uint64(i * width) + _ONE)
+            state = key + gamma * (row + _ONE)
             for c in range(width):
                 drawn[c] = _mix(state)
                 state += gamma
@@ -184,18 +201,15 @@ def subset(
         for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
             members[found] = v
             found += np.uint64(marks[v])
-        row = reports[i]
-        for t in range(row.size):
-            row[t] = members[t]
+        into = reports[i]
+        for t in range(into.size):
+            into[t] = members[t]
 
 
 @compiled
 def hadamard(
     values: Array,
-    key: np.uint64,
-    gamma: np.uint64,
-    at: np.uint64,
-    words: Array,
+    where: Address,
     bits: np.uint64,
     keep: np.uint64,
     reports: Array,
@@ -205,7 +219,7 @@ def hadamard(
     coin, column = drawn[0], drawn[1]
     for first in range(0, values.size, _SPAN):
         some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
-        _draw(key, gamma, at, words, 2, first, some.size, drawn)
+        _draw(where, first, some.size, drawn)
         for i in range(some.size):
             row = np.uint64(some[i]) + _ONE
             report = column[i] >> (np.uint64(64) - bits)
@@ -257,16 +271,17 @@ def _toss(
 
 
 @compiled
-def unary_bits(
-    values: Array, k: int, ones: Array, zeros: Array, key: np.uint64, gamma: np.uint64, at: np.uint64, words: Array, out: Array
-) -> tuple[int, int]:
+def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address, out: Array) -> tuple[int, int]:
     """64 coins at once: words are compared with the thresholds' binary digits, the first digit first.
+
+    values has one column, the true value; or, after an unused one, the true bits of every 64 values.
 
     ones[l] and zeros[l] are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of most
     groups of 64; the groups left over go on together for eight more, and the rare rest alone. Seeded words (gamma > 0)
     sit at fixed places, so that what is not needed is skipped; a stream (gamma = 0) is read on, until fewer words are
     left than a block of groups might need. Returns how many reports were made and how many words of the stream were used.
     """
+    key, gamma, position, stride, rows, words = where
     groups = (k + 63) // 64
     room = max(_SPAN, groups)
     states, truth = np.empty(room, np.uint64), np.empty(room, np.uint64)
@@ -278,20 +293,27 @@ def unary_bits(
     last_lanes = _ALL >> (np.uint64(64) - in_last)
     reports_at_once = max(1, _SPAN // groups)
     used = 0
-    for first in range(0, values.size, reports_at_once):
-        count = min(reports_at_once, values.size - first)
+    for first in range(0, values.shape[0], reports_at_once):
+        count = min(reports_at_once, values.shape[0] - first)
         size = count * groups
         if gamma == _ZERO and words.size - used < 64 * size:
             return first, used
-        base = key + gamma * (at + np.uint64(64 * first * groups) + _ONE)
         for j in range(size):
-            states[j] = base + gamma * np.uint64(64 * j)
             truth[j] = _ZERO
             undecided[j] = _ALL
             result[j] = _ZERO
         for i in range(count):
-            value = values[first + i]
-            truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
+            state = key + gamma * (_row(position, stride, rows, first + i) + _ONE)
+            for group in range(groups):
+                states[i * groups + group] = state
+                state += gamma * np.uint64(64)
+            if values.shape[1] == 1:
+                value = np.int64(values[first + i, 0])
+                if value >= 0:  # a fake report comes from no value at all, -1
+                    truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
+            else:
+                for group in range(groups):
+                    truth[i * groups + group] = np.uint64(values[first + i, 1 + group])
             undecided[i * groups + groups - 1] = last_lanes
         used = _toss(states, truth, undecided, result, size, 0, 8, ones, zeros, gamma, words, used)
         open_groups = 0
@@ -330,7 +352,7 @@ def unary_bits(
                 else:
                     for byte in range(into.size):
                         into[byte] = np.uint8(bits >> np.uint64(8 * byte))
-    return values.size, used
+    return values.shape[0], used
 
 
 def reserve(groups: int) -> int:

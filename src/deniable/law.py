@@ -140,6 +140,11 @@ class Law:
         return Law(k, p, p * together + (1 - p) * apart, self.ratio, parts)
 
     @property
+    def gain(self) -> float:
+        """p - q, without the rounding of either."""
+        return float(self.exact_p - self.exact_q)
+
+    @property
     def p(self) -> float:
         """Pr(the true value is supported)."""
         return float(self.exact_p)
@@ -183,7 +188,7 @@ class Law:
         """The variance of an estimated frequency from n reports where the truth is f (0 as in the papers)."""
         _checked_convention(n, population)
         f = np.asarray(f, dtype=np.float64)
-        gain, rest = float(self.exact_p - self.exact_q), float(1 - self.exact_q)  # 1 - q, exact where q is next to 1
+        gain, rest = self.gain, float(1 - self.exact_q)  # 1 - q, exact where q is next to 1
         if population == "sampled":
             one = (self.q + f * gain) * (rest - f * gain)
         else:
@@ -303,6 +308,36 @@ def _success_with_prior(law: Law, prior: Floats) -> float:
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """The law of one attribute among fakes: every value has its own chances of support, p and q, that differ by the same.
+
+    It estimates an attribute and guarantees nothing: what a report gives away is a matter of the whole record.
+    """
+
+    k: int
+    p: Floats
+    q: Floats
+    gain: float
+
+    def loss(self) -> float:
+        """Refused: ask the share."""
+        raise NotExact("an attribute among fakes guarantees nothing by itself; ask the share it came from")
+
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> Floats:
+        """The variance of each value's estimated frequency from n reports where the truth is f."""
+        _checked_convention(n, population)
+        f = np.asarray(f, dtype=np.float64)
+        supported = self.q + f * self.gain
+        one = supported * (1 - supported) - (f * (1 - f) * self.gain**2 if population == "fixed" else 0.0)
+        return np.asarray(one / (n * self.gain**2))
+
+    def error(self, n: int, f: float | None = None) -> float:
+        """The variance averaged over the k values for the people who answered; with f, at that frequency."""
+        return float(np.mean(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f)))
+
+
+@final
 @dataclass(frozen=True)
 class Moments:
     """The law of a noisy sum: each report adds the truth plus noise of known variance to every cell.
@@ -314,7 +349,7 @@ class Moments:
     noise: float
     best_guess: float = field(repr=False)
 
-    p, q = 1.0, 0.0
+    p, q, gain = 1.0, 0.0, 1.0
 
     def loss(self) -> float:
         """Refused: the floats that are sent do not follow the real-valued law that a proof is about."""

@@ -30,9 +30,16 @@ class Tally:
 
     n: int
     counts: Array
+    asked: Array | None = None
+    """How many of the reports are about each value at all, where not all are."""
 
     def __post_init__(self) -> None:
         counts = np.asarray(self.counts)
+        if self.asked is not None:
+            asked = np.asarray(self.asked)
+            if asked.dtype.kind not in "iu" or asked.shape != counts.shape or (asked > self.n).any() or (counts > asked).any():
+                raise InvalidParameter("asked is the number of reports about each value: at least its count, at most n")
+            object.__setattr__(self, "asked", asked.astype(np.int64))
         object.__setattr__(self, "n", whole_number("n, the number of reports,", self.n, 0))
         if counts.ndim != 1 or counts.size < 2 or counts.dtype.kind not in "iuf":
             raise InvalidParameter("counts is one number per value, for at least two values")
@@ -46,14 +53,14 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         self._same_size(other)
-        return Tally(self.n + other.n, self.counts + other.counts)
+        return Tally(self.n + other.n, self.counts + other.counts, self._asked(other, 1))
 
     def __sub__(self, other: Tally) -> Tally:
         self._same_size(other)
-        return Tally(self.n - other.n, self.counts - other.counts)
+        return Tally(self.n - other.n, self.counts - other.counts, self._asked(other, -1))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tally) and self.n == other.n and np.array_equal(self.counts, other.counts)
+        return isinstance(other, Tally) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.n, self.counts.tobytes()))
@@ -64,14 +71,20 @@ class Tally:
         >>> Tally.from_dict(Tally(3, [1, 2]).to_dict()) == Tally(3, [1, 2])
         True
         """
-        return {"n": self.n, "counts": self.counts.tolist()}
+        plain = {"n": self.n, "counts": self.counts.tolist()}
+        return plain if self.asked is None else {**plain, "asked": self.asked.tolist()}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tally:
         """Back from `to_dict`."""
-        if set(data) != {"n", "counts"} or not isinstance(data["counts"], list):
+        if set(data) - {"asked"} != {"n", "counts"} or not isinstance(data["counts"], list):
             raise InvalidParameter("a tally is {'n': ..., 'counts': [...]}")
-        return Tally(data["n"], np.asarray(data["counts"]))
+        return Tally(data["n"], np.asarray(data["counts"]), np.asarray(data["asked"]) if "asked" in data else None)
+
+    def _asked(self, other: Tally, sign: int) -> Array | None:
+        if (self.asked is None) != (other.asked is None):
+            raise InvalidParameter("one of the tallies says how many were asked about each value, the other does not")
+        return None if self.asked is None or other.asked is None else self.asked + sign * other.asked
 
     def _same_size(self, other: Tally) -> None:
         if other.counts.size != self.counts.size:

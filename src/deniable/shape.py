@@ -19,15 +19,15 @@ from deniable.estimate import Estimate
 from deniable.exact import log_up
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
-from deniable.words import System, WordArray, Words, system
+from deniable.words import Rows, WordArray, Words, system
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
 COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
 PARALLEL = 1 << 24  # with less work than this one core is done before another has started
 
 
-class Shape(Mechanism):
-    """What the shapes share: checks at the edge, work in blocks on all cores, one loss, one estimator."""
+class Encoder(Mechanism):
+    """A mechanism whose report supports a set of values: one loss, one estimator, and a part of any share."""
 
     @property
     @abstractmethod
@@ -40,15 +40,37 @@ class Shape(Mechanism):
         """The law of the report's support."""
 
     @abstractmethod
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         """Room for n reports."""
+
+    @abstractmethod
+    def encode(self, values: Integers, rows: Rows) -> Array:
+        """One report per value that is known to be in the domain, from one row of words each."""
+
+    @final
+    def loss(self) -> float:
+        return log_up(self.ratio)
+
+    @final
+    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
+        checked = checked_values(values, self.k)
+        return self.encode(checked, (system() if words is None else words).rows(checked.size, self.words))
+
+    @final
+    def estimate(self, tally: Tally) -> Estimate:
+        counted = self.checked_tally(tally)
+        return Estimate(counted.n, counted.counts, self.law, asked=counted.asked)
+
+
+class Shape(Encoder):
+    """What the shapes share: work in blocks on all cores, and checks of what comes back."""
 
     @abstractmethod
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         """Write one report per value, from one row of words each."""
 
     @abstractmethod
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         """The same by a compiled loop, which draws its words itself."""
 
     @property
@@ -69,34 +91,25 @@ class Shape(Mechanism):
         return cells
 
     @final
-    def loss(self) -> float:
-        return log_up(self.ratio)
-
-    @final
-    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
-        checked = checked_values(values, self.k)
-        source = system() if words is None else words
-        reports = self._blank(checked.size)
-        compiled = _worth_compiling(checked.size, self._usual_words)
+    def encode(self, values: Integers, rows: Rows) -> Array:
+        reports, rows = self.blank(len(values)), rows.anew()
+        compiled = _worth_compiling(len(values), self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
-        starts = range(0, checked.size, step)
-        sources = source.split([min(step, checked.size - start) * self.words for start in starts])
+        starts = range(0, len(values), step)
 
         def work(part: int) -> None:
             block = slice(starts[part], starts[part] + step)
-            some = checked[block]
             if compiled:
-                self._encode_compiled(some, sources[part], reports[block])
-                return
-            draw = source.read if isinstance(source, System) and checked.size == 1 else sources[part].take
-            self._encode(some, draw(some.size * self.words).reshape(some.size, self.words), reports[block])
+                self._encode_compiled(values[block], rows.pick(block), reports[block])
+            else:
+                self._encode(values[block], rows.pick(block).array(), reports[block])
 
-        _run(work, len(starts), compiled and checked.size * self._usual_words >= PARALLEL)
+        _run(work, len(starts), compiled and len(values) * self._usual_words >= PARALLEL)
         return reports
 
     @final
     def tally(self, reports: Array) -> Tally:
-        like = self._blank(0)
+        like = self.blank(0)
         array = np.asarray(reports)
         if array.dtype != like.dtype or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
             raise InvalidReport(
@@ -123,11 +136,6 @@ class Shape(Mechanism):
     def _cells_per_report(self) -> int:
         """How much work it is to count one report."""
         return max(1, self.report_bytes)
-
-    @final
-    def estimate(self, tally: Tally) -> Estimate:
-        counted = self.checked_tally(tally)
-        return Estimate(counted.n, counted.counts, self.law)
 
 
 def _worth_compiling(reports: int, work: int) -> bool:

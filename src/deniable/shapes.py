@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,10 @@ from deniable.hashing import PRIME, collision, hash_function, hash_values, occup
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
-from deniable.words import FULL, Seeded, System, WordArray, Words, below, cell, chance
+from deniable.words import FULL, DrawnRows, Rows, SeededRows, System, SystemRows, WordArray, below, cell, chance
+
+if TYPE_CHECKING:
+    from deniable.kernels import Address
 
 
 @final
@@ -55,16 +58,16 @@ class Direct(Shape):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(reports[:, None] == np.arange(self.k))
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty(n, dtype=_smallest(self.k))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         reports[:] = _keep_or_other(values.astype(np.uint64), words, self.k, self.keep)
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
-        kernels.direct(values, *_drawn(source, values.size * self.words), np.uint64(self.k), np.uint64(self.keep), reports)
+        kernels.direct(values, _address(rows), np.uint64(self.k), np.uint64(self.keep), reports)
 
     def _checked(self, reports: Array) -> None:
         if reports.size and reports.max() >= self.k:
@@ -118,13 +121,28 @@ class Unary(Shape):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.unpackbits(np.asarray(reports), axis=1, count=self.k, bitorder="little").astype(bool)
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty((n, self.report_bytes), dtype=np.uint8)
+
+    def encode_again(self, reports: Array, rows: Rows) -> Array:
+        """A second round on the bits of a first one: each bit that is set counts as true."""
+        whole = np.zeros((len(reports), 8 * self._groups), dtype=np.uint8)
+        whole[:, : self.report_bytes] = reports
+        unused = np.zeros((len(reports), 1), dtype=np.int64)
+        return self.encode(np.hstack([unused, whole.view("<i8")]), rows)
+
+    def _truth(self, values: Integers) -> WordArray:
+        """The true bits of every 64 values: one of them, or none for a fake's -1; or those that are given."""
+        if values.ndim == 2:
+            return values[:, 1:].astype(np.uint64)
+        truth = np.zeros((len(values), self._groups), dtype=np.uint64)
+        has = np.flatnonzero(values >= 0)
+        truth[has, values[has] >> 6] = np.uint64(1) << (values[has] & 63).astype(np.uint64)
+        return truth
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         drawn = words.reshape(len(values), self._groups, 64)
-        truth = np.zeros((len(values), self._groups), dtype=np.uint64)
-        truth[np.arange(len(values)), values >> 6] = np.uint64(1) << (values & 63).astype(np.uint64)
+        truth = self._truth(values)
         undecided = np.full(truth.shape, FULL - 1, dtype=np.uint64)
         result = np.zeros_like(truth)
         for level, (ones, zeros) in enumerate(zip(_digits(self.one), _digits(self.zero), strict=True)):
@@ -140,24 +158,25 @@ class Unary(Shape):
     def _usual_words(self) -> int:
         return 10 * self._groups
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of 64."""
         from deniable import kernels
 
         ones, zeros = _digits(self.one), _digits(self.zero)
-        if isinstance(source, Seeded):
-            kernels.unary_bits(values, self.k, ones, zeros, *_drawn(source, values.size * self.words), reports)
-        elif isinstance(source, System):
-            nothing = np.uint64(0)
+        known = values if values.ndim == 2 else values[:, None]
+        if isinstance(rows, SeededRows):
+            kernels.unary_bits(known, self.k, ones, zeros, _address(rows), reports)
+        elif isinstance(rows, SystemRows):
+            source = System()
             done, stream = 0, np.zeros(0, dtype=np.uint64)
-            while done < values.size:
-                wanted = min(BLOCK, self._usual_words * (values.size - done)) + kernels.reserve(self._groups)
+            while done < len(known):
+                wanted = min(BLOCK, self._usual_words * (len(known) - done)) + kernels.reserve(self._groups)
                 stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
-                block = values[done:], self.k, ones, zeros, nothing, nothing, nothing, stream, reports[done:]
-                made, used = kernels.unary_bits(*block)
+                where = _address(DrawnRows(stream[:, None]))
+                made, used = kernels.unary_bits(known[done:], self.k, ones, zeros, where, reports[done:])
                 done, stream = done + made, stream[used:]
         else:
-            self._encode(values, source.take(values.size * self.words).reshape(values.size, self.words), reports)
+            self._encode(values, rows.array(), reports)
 
     def _checked(self, reports: Array) -> None:
         unused = 8 * self.report_bytes - self.k
@@ -220,7 +239,7 @@ class Subset(Shape):
         np.put_along_axis(holds, np.asarray(reports).astype(np.int64), True, axis=1)
         return holds
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty((n, self.size), dtype=_smallest(self.k))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -229,11 +248,11 @@ class Subset(Shape):
             block = slice(start, start + step)
             reports[block] = self._sampled(values[block], words[block])
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
         numbers = np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
-        kernels.subset(values, *_drawn(source, values.size * self.words), *numbers, reports)
+        kernels.subset(values, _address(rows), *numbers, reports)
 
     def _sampled(self, values: Integers, words: WordArray) -> Array:
         """Floyd's sampling among the k - 1 others: every set is equally likely, one word a member."""
@@ -309,7 +328,7 @@ class Hashed(Shape):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(hash_values(reports["a"], reports["b"], self.k, self.g) == reports["bucket"][:, None])
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty(n, dtype=[("a", "<u4"), ("b", "<u4"), ("bucket", _smallest(self.g))])
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -318,12 +337,12 @@ class Hashed(Shape):
         reports["a"], reports["b"] = a, b
         reports["bucket"] = _keep_or_other(true, words[:, 1:], self.g, self.keep)
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
-        drawn = _drawn(source, values.size * self.words)
+        drawn = _address(rows)
         as_bytes = reports.view(np.uint8).reshape(values.size, self.report_bytes)
-        kernels.hashed(values, *drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
+        kernels.hashed(values, drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
 
     def _checked(self, reports: Array) -> None:
         a, b, bucket = reports["a"], reports["b"], reports["bucket"]
@@ -394,7 +413,7 @@ class Hadamard(Shape):
         common = np.asarray(reports).astype(np.uint64)[:, None] & np.arange(1, self.k + 1, dtype=np.uint64)
         return np.asarray(np.bitwise_count(common) % 2 == 0)
 
-    def _blank(self, n: int) -> Array:
+    def blank(self, n: int) -> Array:
         return np.empty(n, dtype=_smallest(1 << self.bits))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -403,11 +422,11 @@ class Hadamard(Shape):
         agrees = np.bitwise_count(column & row) % 2 == 0
         reports[:] = np.where(agrees == chance(words[:, 0], self.keep), column, column ^ (row & -row))
 
-    def _encode_compiled(self, values: Integers, source: Words, reports: Array) -> None:
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
 
-        drawn = _drawn(source, values.size * self.words)
-        kernels.hadamard(values, *drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
+        drawn = _address(rows)
+        kernels.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
 
     def _checked(self, reports: Array) -> None:
         if reports.size and reports.max() >= 1 << self.bits:
@@ -424,11 +443,17 @@ class Hadamard(Shape):
         return self.support_counts(cells, n)
 
 
-def _drawn(source: Words, count: int) -> tuple[np.uint64, np.uint64, np.uint64, WordArray]:
-    """Words for a compiled loop: where seeded ones are found, or the words themselves."""
-    if isinstance(source, Seeded):
-        return np.uint64(source.key), np.uint64(source.gamma), np.uint64(source.position), np.zeros(0, dtype=np.uint64)
-    return np.uint64(0), np.uint64(0), np.uint64(0), source.take(count)
+def _address(rows: Rows) -> Address:
+    """Where a compiled loop finds its words."""
+    from deniable.kernels import Address
+
+    all_rows = np.zeros(0, dtype=np.int64)
+    if isinstance(rows, SeededRows):
+        key, gamma, position, stride = (np.uint64(number) for number in (rows.key, rows.gamma, rows.position, rows.stride))
+        index, no_words = all_rows if rows.index is None else rows.index, np.zeros(0, dtype=np.uint64)
+        return Address(key, gamma, position, stride, index, no_words)
+    words = np.ascontiguousarray(rows.array()).reshape(-1)
+    return Address(np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(rows.width), all_rows, words)
 
 
 def _set(shape: Shape, **numbers: int) -> None:

@@ -11,7 +11,8 @@ import hashlib
 import hmac
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -21,6 +22,7 @@ from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
 
 WordArray = npt.NDArray[np.uint64]
+Indices = npt.NDArray[np.int64]
 
 FULL = 1 << 64
 """The number of words there are: a threshold t means a probability of t / FULL."""
@@ -28,8 +30,156 @@ FULL = 1 << 64
 _DIRECT_READ = 4096  # up to this many words come straight from the operating system; more, from a stream it keys
 _COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
+_VALUES_KEPT = 1 << 32  # more than any mechanism has values, so that no two people share a kept word
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+
+
+class Rows(ABC):
+    """A table of words, a row for each report; rows and columns can be picked before any word is drawn."""
+
+    n: int
+    width: int
+
+    @abstractmethod
+    def array(self) -> WordArray:
+        """The words themselves, n by width."""
+
+    @abstractmethod
+    def columns(self, start: int, stop: int) -> Rows:
+        """Some columns of every row."""
+
+    @abstractmethod
+    def pick(self, rows: slice | Indices) -> Rows:
+        """Some of the rows."""
+
+    def recall(self, values: Indices | None = None) -> Rows:
+        """The words that each person keeps for ever, for this value of theirs or for none; without a memory, just these."""
+        return self
+
+    def anew(self) -> Rows:
+        """The words of this collection, with nothing that is kept beside them."""
+        return self
+
+
+@final
+@dataclass(frozen=True)
+class DrawnRows(Rows):
+    """Words that are there already."""
+
+    words: WordArray
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return len(self.words)
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return int(self.words.shape[1])
+
+    def array(self) -> WordArray:
+        return self.words
+
+    def columns(self, start: int, stop: int) -> DrawnRows:
+        return DrawnRows(self.words[:, start:stop])
+
+    def pick(self, rows: slice | Indices) -> DrawnRows:
+        return DrawnRows(self.words[rows])
+
+
+@final
+@dataclass(frozen=True)
+class SystemRows(Rows):
+    """Words that the operating system will give: all alike, so that which rows they are makes no difference."""
+
+    n: int
+    width: int
+
+    def array(self) -> WordArray:
+        source = System()
+        draw = source.read if self.n == 1 else source.take
+        return draw(self.n * self.width).reshape(self.n, self.width)
+
+    def columns(self, start: int, stop: int) -> SystemRows:
+        return SystemRows(self.n, stop - start)
+
+    def pick(self, rows: slice | Indices) -> SystemRows:
+        return SystemRows(len(range(self.n)[rows]) if isinstance(rows, slice) else len(rows), self.width)
+
+
+@final
+@dataclass(frozen=True)
+class SeededRows(Rows):
+    """Words that can be computed from where they are: number position + stride * row + column."""
+
+    key: int
+    gamma: int
+    position: int
+    stride: int
+    n: int
+    width: int
+    index: Indices | None = None
+    """The rows' numbers, where they are not 0 to n - 1."""
+
+    def array(self) -> WordArray:
+        rows = np.arange(self.n, dtype=np.uint64) if self.index is None else self.index.astype(np.uint64)
+        step = self.gamma * self.stride % FULL
+        first = (self.key + self.gamma * (self.position + 1)) % FULL
+        words = (rows * np.uint64(step) + np.uint64(first))[:, None] + np.arange(self.width, dtype=np.uint64) * np.uint64(
+            self.gamma
+        )
+        words ^= words >> np.uint64(30)
+        words *= np.uint64(0xBF58476D1CE4E5B9)
+        words ^= words >> np.uint64(27)
+        words *= np.uint64(0x94D049BB133111EB)
+        words ^= words >> np.uint64(31)
+        return words
+
+    def columns(self, start: int, stop: int) -> SeededRows:
+        return replace(self, position=self.position + start, width=stop - start)
+
+    def pick(self, rows: slice | Indices) -> SeededRows:
+        if self.index is None and isinstance(rows, slice):
+            start, stop, _ = rows.indices(self.n)
+            return replace(self, position=self.position + start * self.stride, n=stop - start)
+        index = self.index[rows] if self.index is not None else rows
+        assert not isinstance(index, slice)
+        return replace(self, n=len(index), index=index)
+
+
+@final
+@dataclass(frozen=True)
+class RememberingRows(Rows):
+    """Fresh words, and beside them words that stay the same for the same person, column and value."""
+
+    fresh: Rows
+    kept: SeededRows
+    """A row for every person and value, person after person."""
+    people: Indices
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.fresh.n
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.fresh.width
+
+    def array(self) -> WordArray:
+        return self.fresh.array()
+
+    def columns(self, start: int, stop: int) -> RememberingRows:
+        return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
+
+    def pick(self, rows: slice | Indices) -> RememberingRows:
+        return replace(self, fresh=self.fresh.pick(rows), people=self.people[rows])
+
+    def anew(self) -> Rows:
+        return self.fresh
+
+    def recall(self, values: Indices | None = None) -> SeededRows:
+        places = self.people * _VALUES_KEPT + (0 if values is None else values + 1)
+        return replace(self.kept, n=len(places), index=places)
 
 
 class Words(ABC):
@@ -39,9 +189,9 @@ class Words(ABC):
     def take(self, count: int) -> WordArray:
         """Return the next `count` words."""
 
-    def split(self, counts: Sequence[int]) -> list[Words]:
-        """Cut the next sum(counts) words into one source per count, so that threads can read side by side."""
-        return [fixed(self.take(count)) for count in counts]
+    def rows(self, n: int, width: int) -> Rows:
+        """The next n * width words as a table."""
+        return DrawnRows(self.take(n * width).reshape(n, width))
 
 
 @final
@@ -64,8 +214,8 @@ class System(Words):
             self._process = os.getpid()
         return self._stream.take(count)
 
-    def split(self, counts: Sequence[int]) -> list[Words]:
-        return [System() for _ in counts]
+    def rows(self, n: int, width: int) -> SystemRows:
+        return SystemRows(n, width)
 
 
 @final
@@ -89,35 +239,40 @@ class _Stream:
 class Seeded(Words):
     """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): any word can be had without the ones before."""
 
-    def __init__(self, key: int, gamma: int, position: int = 0) -> None:
-        self.key = key
-        self.gamma = gamma
-        self.position = position
+    def __init__(self, key: int, gamma: int) -> None:
+        self._key = key
+        self._gamma = gamma
+        self._position = 0
 
     def take(self, count: int) -> WordArray:
-        start = self.position
-        self.position += count
-        if count >= _COMPILED_FILL:
-            from deniable import kernels
+        if count < _COMPILED_FILL:
+            return self.rows(1, count).array().reshape(-1)
+        from deniable import kernels
 
-            words = np.empty(count, dtype=np.uint64)
-            kernels.fill_seeded(np.uint64(self.key), np.uint64(self.gamma), np.uint64(start), words)
-            return words
-        first = (self.key + self.gamma * (start + 1)) % FULL
-        words = np.arange(count, dtype=np.uint64) * np.uint64(self.gamma) + np.uint64(first)
-        words ^= words >> np.uint64(30)
-        words *= np.uint64(0xBF58476D1CE4E5B9)
-        words ^= words >> np.uint64(27)
-        words *= np.uint64(0x94D049BB133111EB)
-        words ^= words >> np.uint64(31)
+        words = np.empty(count, dtype=np.uint64)
+        kernels.fill_seeded(np.uint64(self._key), np.uint64(self._gamma), np.uint64(self._position), words)
+        self._position += count
         return words
 
-    def split(self, counts: Sequence[int]) -> list[Words]:
-        parts: list[Words] = []
-        for count in counts:
-            parts.append(Seeded(self.key, self.gamma, self.position))
-            self.position += count
-        return parts
+    def rows(self, n: int, width: int) -> SeededRows:
+        found = SeededRows(self._key, self._gamma, self._position, width, n, width)
+        self._position += n * width
+        return found
+
+
+@final
+class _Remembering(Words):
+    def __init__(self, seed: int, fresh: Words) -> None:
+        self._seed = seed
+        self._fresh = fresh
+
+    def take(self, count: int) -> WordArray:
+        return self._fresh.take(count)
+
+    def rows(self, n: int, width: int) -> RememberingRows:
+        kept = seeded(self._seed).rows(n, width)
+        assert isinstance(kept, SeededRows)
+        return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n))
 
 
 @final
@@ -175,6 +330,18 @@ def seeded(seed: int) -> Words:
     number = whole_number("seed", seed, 0)
     digest = hashlib.sha256(b"deniable seeded words" + _encode(number)).digest()
     return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
+
+
+def remembering(seed: int, fresh: Words | None = None) -> Words:
+    """Words for a simulated population whose permanent answers are kept: row i is always the same person's.
+
+    What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the person and
+    the value; everything else is fresh, from the operating system unless given. Nothing is stored.
+
+    >>> remembering(7, seeded(1)).rows(3, 2).n
+    3
+    """
+    return _Remembering(whole_number("seed", seed, 0), system() if fresh is None else fresh)
 
 
 def keyed(secret: bytes, *labels: str | int | bytes) -> Words:

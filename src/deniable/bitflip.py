@@ -1,0 +1,114 @@
+"""A few bits of a histogram, drawn once and kept for ever (dBitFlipPM): nothing is fresh, so equal reports say "unchanged"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.exact import whole_number
+from deniable.law import Integers, Law
+from deniable.mechanism import Array, Tally, checked_k
+from deniable.repeat import Losses, Repeated
+from deniable.shapes import Unary
+from deniable.words import FULL, Rows, below
+
+
+@final
+@dataclass(frozen=True)
+class BitFlip(Repeated):
+    """The report is `bits` of the k values, drawn once and public, and one kept random bit for each of them."""
+
+    k: int
+    bits: int
+    one: int
+    zero: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k, 1 << 16, "bit-flip"))
+        whole_number("bits, the number of values that each person is asked about,", self.bits, 1, self.k)
+        if not 0 < self.zero < self.one < FULL:
+            raise InvalidParameter(f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}")
+
+    @property
+    def words(self) -> int:
+        return self.bits + self._coins.words
+
+    @property
+    def report_bytes(self) -> int:
+        return self.blank(0).dtype.itemsize
+
+    @property
+    def _coins(self) -> Unary:
+        return Unary(max(2, self.bits), self.one, self.zero)
+
+    @property
+    def ratio(self) -> Fraction:
+        """Two of the bits can differ where both values are asked about; with one bit, only one can."""
+        up, down = Fraction(self.one, self.zero), Fraction(FULL - self.zero, FULL - self.one)
+        return max(up, down) if self.bits == 1 else up * down
+
+    @cached_property
+    def law(self) -> Law:
+        """The law of one bit, for the people who are asked about its value: bits / k of all."""
+        return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
+
+    def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
+        """Without fresh noise a changed value shows: there is no bound on what a sequence of changes gives away."""
+        patterns = self.bits + (self.bits < self.k)
+        usual = self.loss() * min(rounds, patterns)
+        return Losses(self.loss(), self.loss(), self.loss(), float("inf"), usual, reports, rounds)
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        """Not more than with all k bits in sight."""
+        return self.law.success(prior)
+
+    def blank(self, n: int) -> Array:
+        index = "<u1" if self.k <= 256 else "<u2"
+        return np.empty(n, dtype=[("about", index, (self.bits,)), ("bits", "u1", ((self.bits + 7) // 8,))])
+
+    def encode(self, values: Integers, rows: Rows) -> Array:
+        reports = self.blank(len(values))
+        about = self._drawn(rows.columns(0, self.bits).recall())
+        place = np.where((about == values[:, None]).any(axis=1), (about < values[:, None]).sum(axis=1), -1)
+        kept = rows.columns(self.bits, self.words).recall(place + 1)
+        coins = self._coins.encode(place, kept)[:, : reports["bits"].shape[1]]
+        coins[:, -1] &= np.uint8(255 >> (-self.bits % 8))
+        reports["about"], reports["bits"] = about, coins
+        return reports
+
+    def _drawn(self, rows: Rows) -> Integers:
+        """Which values each person is asked about, in order, by Floyd's sampling."""
+        words = rows.array()
+        asked = np.zeros((rows.n, self.k), dtype=bool)
+        everyone = np.arange(rows.n)
+        for draw in range(self.bits):
+            last = self.k - self.bits + draw
+            found = below(words[:, draw], last + 1).astype(np.int64)
+            asked[everyone, np.where(asked[everyone, found], last, found)] = True
+        return np.nonzero(asked)[1].reshape(rows.n, self.bits)
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        holds = np.zeros((len(reports), self.k), dtype=bool)
+        bits = np.unpackbits(reports["bits"], axis=1, count=self.bits, bitorder="little").astype(bool)
+        np.put_along_axis(holds, reports["about"].astype(np.int64), bits, axis=1)
+        return holds
+
+    def tally(self, reports: Array) -> Tally:
+        array = np.asarray(reports)
+        if array.dtype != self.blank(0).dtype or array.ndim != 1:
+            raise InvalidReport(f"reports of this mechanism are {self.blank(0).dtype} in one dimension")
+        about, unused = array["about"], -self.bits % 8
+        if len(array) and (about.max() >= self.k or not (about[:, 1:] > about[:, :-1]).all()):
+            raise InvalidReport(f"a report names {self.bits} values from 0 to {self.k - 1} in ascending order")
+        if unused and (array["bits"][:, -1] >> (8 - unused)).any():
+            raise InvalidReport(f"a report sets bits beyond its {self.bits}")
+        bits = np.unpackbits(array["bits"], axis=1, count=self.bits, bitorder="little")
+        asked = np.bincount(about.reshape(-1), minlength=self.k)
+        counts = np.bincount(about.reshape(-1), weights=bits.reshape(-1), minlength=self.k)
+        return Tally(len(array), counts.astype(np.int64), asked)

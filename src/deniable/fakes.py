@@ -1,0 +1,217 @@
+"""Reports that have nothing to do with anyone's value, and what a real one looks like among them.
+
+A fake hides which attribute of a record was reported. What it costs or saves is in one number per report: how many
+times likelier the report is from a person with value v than from the fake. `evidence` lists the extreme ones, exactly.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter
+from deniable.law import Floats, Integers, checked_prior
+from deniable.mechanism import Array
+from deniable.shape import Shape
+from deniable.shapes import Direct, Unary
+from deniable.words import FULL, Rows, WordArray, below, cell
+
+
+class Evidence(NamedTuple):
+    """How much likelier than from the fake: a report that two values can send, from the one and from the other."""
+
+    one: Fraction
+    other: Fraction
+
+
+@final
+@dataclass(frozen=True)
+class Prior:
+    """A public guess of how frequent each value is, in words out of 2^64; no value is left out."""
+
+    weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.weights) < 2 or min(self.weights) < 1 or sum(self.weights) != FULL:
+            raise InvalidParameter("a prior's weights are positive integers that sum to 2^64")
+
+    @staticmethod
+    def uniform(k: int) -> Prior:
+        """All values alike, but for the words left over: the law of `below`."""
+        ends = [-(-FULL * v // k) for v in range(k + 1)]
+        return Prior(tuple(b - a for a, b in pairwise(ends)))
+
+    @staticmethod
+    def of(shares: npt.ArrayLike, k: int, mixed: float = 0.0) -> Prior:
+        """From shares; `mixed` of it is spread evenly. A value that nobody is thought to have is refused: a report of it
+        would disclose the attribute.
+        """
+        if not 0 <= mixed <= 1:
+            raise InvalidParameter(f"mixed, the part that is spread evenly, is between 0 and 1, got {mixed!r}")
+        believed = checked_prior(shares, k)
+        believed = (1 - mixed) * believed + mixed / k
+        if (believed * 2.0**40 < 1).any():
+            missing = int((believed * 2.0**40 < 1).sum())
+            raise InvalidParameter(
+                f"{missing} of {k} values have no share in the prior, so that reporting one would disclose the attribute; "
+                "mix the prior with the uniform one (mixed=0.01)"
+            )
+        weights = [int(share * 2.0**62) * 4 for share in believed]
+        weights[int(np.argmax(believed))] += FULL - sum(weights)
+        return Prior(tuple(weights))
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+        return len(self.weights)
+
+    @property
+    def shares(self) -> Floats:
+        """The weights as floats."""
+        return np.array([weight / FULL for weight in self.weights])
+
+    @cached_property
+    def _ends(self) -> WordArray:
+        return np.cumsum(np.array(self.weights[:-1], dtype=np.uint64))
+
+    @cached_property
+    def _is_uniform(self) -> bool:
+        return self == Prior.uniform(self.k)
+
+    def draw(self, words: WordArray) -> Integers:
+        """One value per word."""
+        return below(words, self.k).astype(np.int64) if self._is_uniform else np.searchsorted(self._ends, words, side="right")
+
+
+class Fake(ABC):
+    """A mechanism whose loss is zero: its report does not depend on the value."""
+
+    part: Shape
+    """The mechanism whose reports it imitates."""
+
+    @property
+    @abstractmethod
+    def words(self) -> int:
+        """How many words one fake takes."""
+
+    @abstractmethod
+    def encode(self, rows: Rows) -> Array:
+        """One fake per row of words."""
+
+    @property
+    @abstractmethod
+    def supported(self) -> Floats:
+        """How likely a fake supports each value."""
+
+    @abstractmethod
+    def evidence(self) -> list[Evidence]:
+        """The extreme pairs over all reports and all pairs of values; a value compared with itself is there too."""
+
+    @property
+    def slack(self) -> Fraction:
+        """How far the bias of `below` may move a fake's probability from the one in `evidence`, as a factor."""
+        return Fraction(1)
+
+
+@final
+@dataclass(frozen=True)
+class Guessed(Fake):
+    """A value drawn from a prior and sent as it is, beside direct reports: as published, and open to a good attacker."""
+
+    part: Direct
+    prior: Prior
+
+    words = 1
+
+    def encode(self, rows: Rows) -> Array:
+        return self.prior.draw(rows.array()[:, 0]).astype(self.part.blank(0).dtype)
+
+    @property
+    def supported(self) -> Floats:
+        return self.prior.shares
+
+    def evidence(self) -> list[Evidence]:
+        return _direct_evidence(self.part, [Fraction(weight, FULL) for weight in set(self.prior.weights)])
+
+
+@final
+@dataclass(frozen=True)
+class Imitated(Fake):
+    """A value drawn from a prior and put through the mechanism, as if a person had it."""
+
+    part: Direct | Unary
+    prior: Prior
+
+    @property
+    def words(self) -> int:
+        return 1 + self.part.words
+
+    def encode(self, rows: Rows) -> Array:
+        values = self.prior.draw(rows.columns(0, 1).array()[:, 0])
+        return self.part.encode(values, rows.columns(1, self.words))
+
+    @property
+    def supported(self) -> Floats:
+        law = self.part.law
+        return law.q + self.prior.shares * (law.p - law.q)
+
+    @property
+    def slack(self) -> Fraction:
+        return Fraction(FULL, FULL - 4 * self.part.k) if isinstance(self.part, Direct) else Fraction(1)
+
+    def evidence(self) -> list[Evidence]:
+        shares = [Fraction(weight, FULL) for weight in set(self.prior.weights)]
+        law = self.part.law
+        if isinstance(self.part, Direct):
+            return _direct_evidence(self.part, [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares])
+        # a set bit speaks for its value by `more`, a clear one by `less`; a fake is an average of both, by the prior's
+        # share of the values whose bits are set: at least one value's, at most all but one's
+        more, less = law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q)
+        found = []
+        for covered in {*shares, *(1 - share for share in shares)}:
+            average = less + (more - less) * covered
+            found += _both_ways(more / average, less / average)
+        return found
+
+
+@final
+@dataclass(frozen=True)
+class Blank(Fake):
+    """All bits clear, put through unary encoding: a person with no value at all."""
+
+    part: Unary
+
+    @property
+    def words(self) -> int:
+        return self.part.words
+
+    def encode(self, rows: Rows) -> Array:
+        return self.part.encode(np.full(rows.n, -1), rows)
+
+    @property
+    def supported(self) -> Floats:
+        return np.full(self.part.k, self.part.law.q)
+
+    def evidence(self) -> list[Evidence]:
+        law = self.part.law
+        return _both_ways(law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q))
+
+
+def _direct_evidence(part: Direct, fakes: list[Fraction]) -> list[Evidence]:
+    kept = Fraction(part.keep, FULL)
+    fewest, most = (Fraction(FULL - part.keep, FULL) * Fraction(words, FULL) for words in cell(part.k - 1))
+    found = []
+    for fake in fakes:
+        found += [*_both_ways(kept / fake, fewest / fake), Evidence(most / fake, fewest / fake)]
+    return found
+
+
+def _both_ways(high: Fraction, low: Fraction) -> list[Evidence]:
+    return [Evidence(high, low), Evidence(low, high), Evidence(high, high), Evidence(low, low)]

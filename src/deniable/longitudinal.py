@@ -1,0 +1,188 @@
+"""The names people know for asking again and again: two rounds, each with a budget.
+
+epsilon_first bounds one report, epsilon_forever any number of reports of one value. Both are spent in full.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+from deniable import calibrate
+from deniable.bitflip import BitFlip
+from deniable.errors import InvalidParameter
+from deniable.exact import exp_down, positive_epsilon, solve, whole_number
+from deniable.repeat import HashedMemoized, Memoized
+from deniable.shapes import Direct, Unary
+from deniable.share import Sample
+from deniable.words import FULL
+
+_HALF = FULL >> 1
+_LARGEST = FULL - 1
+
+
+def l_grr(
+    k: int, epsilon_first: float, epsilon_forever: float, calibration: Literal["exact", "published"] = "exact"
+) -> Memoized:
+    """GRR twice (L-GRR). One report is GRR at epsilon_first.
+
+    Published, the second round counts two values only, whatever k is: it then spends a part of epsilon_first.
+
+    >>> m = l_grr(10, epsilon_first=1.0, epsilon_forever=2.0)
+    >>> m.loss() <= 1.0 < m.loss() + 1e-9, round(l_grr(10, 1.0, 2.0, "published").loss(), 3)
+    (True, 0.699)
+
+    Reference: arcolezi2022.
+    """
+    _checked_budgets(epsilon_first, epsilon_forever)
+    first = calibrate.direct(k, epsilon_forever)
+    if calibration == "published":
+        a, c = exp_down(float(epsilon_forever)), exp_down(float(epsilon_first))
+        r = (c * a - 1) / (a - c)
+        return Memoized(first, Direct(first.k, int(r / (r + first.k - 1) * FULL)))
+    if calibration != "exact":
+        raise InvalidParameter(f"calibration is 'exact' or 'published', got {calibration!r}")
+    low = FULL // first.k + (FULL // first.k >> 50) + 2
+    keep = solve(lambda t: Memoized(first, Direct(first.k, t)).ratio, epsilon_first, low, _LARGEST)
+    return Memoized(first, Direct(first.k, keep))
+
+
+def l_sue(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
+    """SUE twice (L-SUE), which is basic RAPPOR. One report is SUE at epsilon_first.
+
+    >>> round(l_sue(10, epsilon_first=1.0, epsilon_forever=2.0).law.p, 4)
+    0.6225
+
+    Reference: erlingsson2014.
+    """
+    return _symmetric_second(calibrate.symmetric(k, epsilon_forever), epsilon_first, epsilon_forever)
+
+
+def l_osue(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
+    """OUE, then SUE (L-OSUE): the chain of unary encodings that errs least. One report is OUE at epsilon_first.
+
+    >>> round(l_osue(10, epsilon_first=1.0, epsilon_forever=2.0).law.p, 4)
+    0.5
+
+    Reference: arcolezi2022.
+    """
+    return _symmetric_second(calibrate.unary(k, epsilon_forever, _HALF), epsilon_first, epsilon_forever)
+
+
+def l_oue(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
+    """OUE twice (L-OUE); epsilon_first can be at most about two thirds of epsilon_forever.
+
+    >>> l_oue(10, epsilon_first=1.0, epsilon_forever=2.0).loss() <= 1.0
+    True
+
+    Reference: arcolezi2022.
+    """
+    return _half_second(calibrate.unary(k, epsilon_forever, _HALF), epsilon_first, epsilon_forever)
+
+
+def l_soue(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
+    """SUE, then OUE (L-SOUE); epsilon_first can be at most about two thirds of epsilon_forever.
+
+    >>> l_soue(10, epsilon_first=1.0, epsilon_forever=2.0).loss() <= 1.0
+    True
+
+    Reference: arcolezi2022.
+    """
+    return _half_second(calibrate.symmetric(k, epsilon_forever), epsilon_first, epsilon_forever)
+
+
+def loloha(
+    k: int,
+    epsilon_first: float,
+    epsilon_forever: float,
+    g: int | None = None,
+    calibration: Literal["exact", "published"] = "exact",
+) -> HashedMemoized:
+    """Local hashing, then GRR twice on the bucket (LOLOHA): what is kept, and lost as values change, is per bucket.
+
+    g is round(e^epsilon_first + 1) unless given; g = 2 is BiLOLOHA. A larger g gives away more as values change.
+
+    >>> loloha(1000, epsilon_first=1.0, epsilon_forever=2.0).g
+    4
+
+    Reference: arcolezi2023loloha.
+    """
+    _checked_budgets(epsilon_first, epsilon_forever)
+    buckets = max(2, round(math.exp(min(epsilon_first, 21.0)) + 1)) if g is None else g
+    return HashedMemoized(k, l_grr(buckets, epsilon_first, epsilon_forever, calibration))
+
+
+def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
+    """A few kept bits of a histogram (dBitFlipPM): each person is asked about `bits` of the k values, for ever.
+
+    p = sqrt(e) / (sqrt(e) + 1), q = 1 - p; with one bit, only one can differ, and p = e / (e + 1). There is no second round, so
+    a change of the value shows as a change of the report.
+
+    >>> m = dbitflip(100, epsilon=1.0, bits=4)
+    >>> m.loss() <= 1.0, m.report_bytes
+    (True, 5)
+
+    Reference: ding2017.
+    """
+    drawn = whole_number("bits, the number of values that each person is asked about,", bits, 1)
+
+    def make(one: int) -> BitFlip:
+        return BitFlip(k, drawn, one, FULL - one)
+
+    return make(solve(lambda one: make(one).ratio, epsilon, _HALF + 1, _LARGEST))
+
+
+def allomfree(
+    ks: Sequence[int],
+    epsilon_first: float,
+    epsilon_forever: float,
+    calibration: Literal["exact", "published"] = "exact",
+) -> Sample:
+    """One attribute each, drawn once and kept, by L-GRR or L-OSUE, whichever errs less at f = 0 (ALLOMFREE).
+
+    >>> [type(part.second).__name__ for part in allomfree([3, 50], 1.0, 2.0).parts]
+    ['Direct', 'Unary']
+
+    Reference: arcolezi2022.
+    """
+
+    def best(k: int) -> Memoized:
+        direct, unary = l_grr(k, epsilon_first, epsilon_forever, calibration), l_osue(k, epsilon_first, epsilon_forever)
+        return direct if direct.law.error(1, 0.0) <= unary.law.error(1, 0.0) else unary
+
+    return Sample(tuple(best(k) for k in ks))
+
+
+def _symmetric_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> Memoized:
+    _checked_budgets(epsilon_first, epsilon_forever)
+
+    def chain(one: int) -> Memoized:
+        return Memoized(first, Unary(first.k, one, FULL - one))
+
+    return chain(solve(lambda one: chain(one).ratio, epsilon_first, _HALF + 1, _LARGEST))
+
+
+def _half_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> Memoized:
+    _checked_budgets(epsilon_first, epsilon_forever)
+
+    def chain(rest: int) -> Memoized:
+        return Memoized(first, Unary(first.k, _HALF, FULL - rest))
+
+    limit = chain(_LARGEST).loss()
+    if epsilon_first > limit:
+        raise InvalidParameter(
+            f"epsilon_first must be at most {limit:.4g} for this pair of rounds and epsilon_forever = {epsilon_forever}, "
+            f"got {epsilon_first}; l_osue has no such limit"
+        )
+    return chain(solve(lambda rest: chain(rest).ratio, epsilon_first, _HALF + 1, _LARGEST))
+
+
+def _checked_budgets(epsilon_first: float, epsilon_forever: float) -> None:
+    if not positive_epsilon(epsilon_first) < positive_epsilon(epsilon_forever):
+        raise InvalidParameter(
+            f"epsilon_first, for one report, must be below epsilon_forever, got {epsilon_first} and {epsilon_forever}"
+        )
+    if Fraction(epsilon_first) * 1000 > Fraction(epsilon_forever) * 999:
+        raise InvalidParameter("epsilon_first is too close to epsilon_forever for a second round; use a one-round protocol")
