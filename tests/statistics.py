@@ -28,6 +28,8 @@ LAW_REPORTS = 400_000
 MOVED_LAW = 0.01
 SYSTEM_REPORTS = 150_000
 """Per value, where the words come from the operating system."""
+SAMPLE_REPORTS = 20_000
+"""To compare two samples of reports."""
 
 ESTIMATE_REPORTS = 400_000
 """To compare an estimate with the truth."""

@@ -18,6 +18,7 @@ from tests.test_every_mechanism import (
     check_bytes,
     check_enumeration,
     check_law,
+    check_same_reports,
     check_scatter,
     check_unbiased,
     made,
@@ -49,6 +50,8 @@ def test_one_bit_never_randomized(name: str, value: int) -> None:
         check_enumeration(StuckBit(unary(name, 4, 0.5), value))
     with pytest.raises(AssertionError, match="estimate of a share"):
         check_unbiased(StuckBit(unary(name, len(SHARES), 1.0), value), dn.seeded(5))
+    with pytest.raises(AssertionError, match="lowest members: chi-square"):
+        check_same_reports(StuckBit(unary(name, 130, 1.0), value), dn.seeded(14), dn.seeded(13))
 
 
 @pytest.mark.parametrize("name", UNARY)

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.exact import log_up, whole_number
-from deniable.hashing import PRIME, collision, hash_function, occupied_buckets
+from deniable.exact import PRIME, log_up, whole_number
+from deniable.hashing import collision, hash_function, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
 from deniable.shape import Encoder
@@ -130,9 +130,6 @@ class Memoized(Repeated):
             return self.second.ratio
         law = self.second.law
         return max(law.exact_p / law.exact_q, (1 - law.exact_q) / (1 - law.exact_p)) ** self.k
-
-    def success(self, prior: npt.ArrayLike | None = None) -> float:
-        return self.law.success(prior)
 
     def blank(self, n: int) -> Array:
         return self.second.blank(n)
