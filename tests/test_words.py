@@ -51,10 +51,11 @@ def test_keyed_words_are_uniform() -> None:
 
 @pytest.mark.parametrize("count", [1, 5, 4096, 4097, 50_000])
 def test_system_words_never_repeat(count: int) -> None:
-    """Neither from one call to the next, nor from one source to another, nor between the parts of a split."""
+    """Neither from one call to the next, nor from one source to another, nor between the parts of a table."""
     source = dn.system()
     drawn = [source.take(count), source.take(count), dn.system().take(count)]
-    drawn += [part.take(count) for part in source.split([count, count])]
+    table = source.rows(2, count)
+    drawn += [table.pick(slice(row, row + 1)).array().reshape(-1) for row in (0, 1)]
     assert all(words.dtype == np.uint64 for words in drawn)
     assert len(set(np.concatenate(drawn).tolist())) == 5 * count
 
@@ -113,10 +114,24 @@ def test_seeded_words_do_not_depend_on_how_they_are_taken() -> None:
     whole = dn.seeded(3).take(1000).tolist()
     source = dn.seeded(3)
     assert [word for count in (1, 0, 7, 992) for word in source.take(count).tolist()] == whole
+
+
+def test_seeded_tables_can_be_read_in_any_order() -> None:
+    """Rows and columns are picked before any word is drawn, and the source goes on after the whole table."""
     source = dn.seeded(3)
-    parts = source.split([300, 0, 500])
-    rest = source.take(200).tolist()
-    assert [parts[2].take(500).tolist(), parts[0].take(300).tolist(), rest] == [whole[300:800], whole[:300], whole[800:]]
+    source.take(5)
+    table = source.rows(20, 7)
+    after = source.take(3).tolist()
+    words = np.array(dn.seeded(3).take(5 + 20 * 7 + 3)[5:]).tolist()
+    assert after == words[140:]
+    expected = np.array(words[:140], dtype=np.uint64).reshape(20, 7)
+    some = np.array([19, 3, 3, 0])
+    assert np.array_equal(table.array(), expected)
+    assert np.array_equal(table.pick(slice(4, 9)).array(), expected[4:9])
+    assert np.array_equal(table.pick(some).array(), expected[some])
+    assert np.array_equal(table.columns(2, 5).pick(some).array(), expected[some, 2:5])
+    assert np.array_equal(table.pick(slice(4, 9)).columns(2, 5).pick(np.array([4, 0])).array(), expected[[8, 4], 2:5])
+    assert np.array_equal(table.pick(some).pick(slice(1, 3)).columns(6, 7).array(), expected[[3, 3], 6:7])
 
 
 def test_many_seeded_words_are_the_same_as_few() -> None:
@@ -157,8 +172,8 @@ def test_keyed_words_by_hand(labels: tuple[str | int | bytes, ...]) -> None:
     assert dn.keyed(SECRET, *labels).take(12).tolist() == expected
     source = dn.keyed(SECRET, *labels)
     assert [word for count in (1, 2, 0, 6, 3) for word in source.take(count).tolist()] == expected
-    source = dn.keyed(SECRET, *labels)
-    assert [part.take(6).tolist() for part in source.split([6, 6])] == [expected[:6], expected[6:]]
+    table = dn.keyed(SECRET, *labels).rows(2, 6)
+    assert [table.pick(slice(row, row + 1)).array().tolist() for row in (1, 0)] == [[expected[6:]], [expected[:6]]]
 
 
 @MANY

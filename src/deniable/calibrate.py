@@ -88,7 +88,7 @@ def _theta_for(sharpness: float) -> float:
     def variance(theta: float) -> float:
         p = 1 - math.exp(-sharpness * (1 - theta)) / 2
         q = math.exp(-sharpness * theta) / 2
-        return q * (1 - q) / (p - q) ** 2
+        return q * (1 - q) / (p - q) ** 2 if p > q else math.inf
 
     return minimum(variance, 0.5, 1.0)
 

@@ -87,7 +87,7 @@ class Estimate:
         """
         if method not in ("exact", "wilson"):
             raise InvalidParameter(f"method is 'exact' or 'wilson', got {method!r}")
-        tail = (1 - number("level, the confidence,", level, 0.0, 1.0)) / 2
+        tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         return self._ends(tail / self.k if simultaneous else tail, method)
 
     def _ends(self, tail: float, method: Method) -> Interval:

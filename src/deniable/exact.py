@@ -19,21 +19,20 @@ PRIME = (1 << 31) - 1
 """The modulus of the hash family."""
 
 
-def number(name: str, value: object, low: float, high: float) -> float:
+def number(name: str, value: object, low: float, high: float, allowed: str | None = None) -> float:
     """Check a number, of Python's or numpy's, strictly between low and high."""
     try:
         checked = math.nan if isinstance(value, bool) or not isinstance(value, Real | Decimal) else float(value)
     except OverflowError:
         checked = math.nan
     if not low < checked < high:
-        allowed = f"above {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
-        raise InvalidParameter(f"{name} must be a number {allowed}, got {value!r}")
+        raise InvalidParameter(f"{name} must be {allowed or f'a number between {low:g} and {high:g}'}, got {value!r}")
     return checked
 
 
 def positive_epsilon(epsilon: float) -> float:
     """Check an epsilon: a positive, finite number."""
-    return number("epsilon", epsilon, 0.0, math.inf)
+    return number("epsilon", epsilon, 0.0, math.inf, "a positive number")
 
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:

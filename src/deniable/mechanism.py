@@ -157,8 +157,8 @@ def checked_values(values: npt.ArrayLike, k: int) -> Integers:
 
     It is a copy, so that what was checked is what is reported, whatever another thread does to the original.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise InvalidValue("values are masked: decide what a missing answer means first, since a mask would be dropped")
+    if np.ma.is_masked(values):
+        raise InvalidValue("some values are masked: decide what a missing answer means first, since a mask would be dropped")
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, OverflowError) as problem:
@@ -182,7 +182,7 @@ def checked_values(values: npt.ArrayLike, k: int) -> Integers:
 
 def unmasked(reports: Array) -> Array:
     """Reports as an array; a mask would be dropped, so it is refused."""
-    if isinstance(reports, np.ma.MaskedArray):
+    if np.ma.is_masked(reports):
         raise InvalidReport("reports are masked: take out those that do not count, since a mask would be dropped")
     return np.asarray(reports)
 

@@ -37,7 +37,8 @@ def aue(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
     Reference: revisiting2025.
     """
     k = checked_k(k, 1 << 20, "unary")
-    e = math.exp(-min(positive_epsilon(epsilon), 700.0))
+    epsilon = positive_epsilon(epsilon)
+    e = math.exp(-min(epsilon, 700.0))
 
     def make(log_odds: float) -> Unary:  # of q; those of p are epsilon more
         return calibrate.unary(k, epsilon, FULL - max(1, round(FULL / (1 + math.exp(log_odds) / e))))
@@ -58,7 +59,7 @@ def ass(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
 
     Reference: revisiting2025.
     """
-    k = checked_k(k, 1 << 16, "subset")
+    k, epsilon = checked_k(k, 1 << 16, "subset"), positive_epsilon(epsilon)
 
     def choose(score: Score) -> Subset:
         return calibrate.subset(k, epsilon, least(lambda size: score(calibrate.subset(k, epsilon, size)), 1, k - 1))
@@ -77,8 +78,8 @@ def alh(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
 
     Reference: revisiting2025.
     """
-    k = checked_k(k, PRIME - 1, "hashed")
-    most = min(PRIME - 1, max(k - 1, 3, round(math.exp(min(positive_epsilon(epsilon), 21.0))) + 1))
+    k, epsilon = checked_k(k, PRIME - 1, "hashed"), positive_epsilon(epsilon)
+    most = min(PRIME - 1, max(k - 1, 3, round(math.exp(min(epsilon, 21.0))) + 1))
 
     def choose(score: Score) -> Hashed:
         return calibrate.hashed(k, epsilon, least(lambda g: score(calibrate.hashed(k, epsilon, g)), 2, most))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
-from deniable.exact import number
+from deniable.exact import number, positive_epsilon
 from deniable.law import Moments
 from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values, unmasked
 from deniable.words import Words, checked_source
@@ -31,7 +31,7 @@ class Summed(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k, 1 << 20, "summed"))
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, 1e-9, 1000.0))
+        object.__setattr__(self, "epsilon", number("epsilon", positive_epsilon(self.epsilon), 1e-9, 1000.0))
 
     @property
     def words(self) -> int:
