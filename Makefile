@@ -13,8 +13,8 @@ BIN := .venv/bin
 demo: .venv/ready  ## one complete story: people, reports, estimates, loss, attack; writes out/demo.html
 	$(BIN)/deniable demo
 
-test: .venv/ready check  ## everything that must hold
-	$(BIN)/pytest -n 2
+test: .venv/ready check  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
+	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/pytest -n 2
 
 check: .venv/ready  ## style, types and the direction of imports
 	$(BIN)/ruff check .

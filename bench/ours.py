@@ -38,7 +38,9 @@ def records(name: str) -> dn.Split | dn.Sample | dn.Faked:
     """Ten attributes of ten values each."""
     share, _, protocol = name.partition(" ")
     ks = [10] * 10
-    return {"spl": dn.spl, "smp": dn.smp, "rsfd": dn.rsfd}[share](ks, 1.0, protocol)
+    if share == "rsfd":
+        return dn.rsfd(ks, 1.0, protocol)
+    return dn.spl(ks, 1.0, protocol) if share == "spl" else dn.smp(ks, 1.0, protocol)
 
 
 def privatize_records(name: str) -> Task:

@@ -4,7 +4,9 @@ A mechanism turns a value and some random words into a report; a report supports
 known exactly. Everything else is computed from the law.
 """
 
+from deniable import data
 from deniable.bitflip import BitFlip
+from deniable.domain import Categories, Range
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, NotExact, WordsExhausted
 from deniable.estimate import Estimate, Interval
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
@@ -13,11 +15,13 @@ from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_s
 from deniable.matrix import Matrix
 from deniable.mechanism import Mechanism, Tally
 from deniable.multidimensional import rsfd, rsrfd, smp, spl
+from deniable.plan import Plan
 from deniable.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
 from deniable.repeat import HashedMemoized, Losses, Memoized
 from deniable.robust import alh, ass, athe, aue
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
+from deniable.study import Study
 from deniable.summed import Summed
 from deniable.words import Words, below, chance, fixed, keyed, remembering, seeded, system
 
@@ -27,6 +31,7 @@ __all__ = [
     "PROTOCOLS",
     "BitFlip",
     "Blank",
+    "Categories",
     "DeniableError",
     "Direct",
     "Estimate",
@@ -49,11 +54,14 @@ __all__ = [
     "Memoized",
     "Moments",
     "NotExact",
+    "Plan",
     "Prior",
+    "Range",
     "Records",
     "Sample",
     "Share",
     "Split",
+    "Study",
     "Subset",
     "Summed",
     "Tally",
@@ -69,6 +77,7 @@ __all__ = [
     "below",
     "blh",
     "chance",
+    "data",
     "dbitflip",
     "fixed",
     "grr",

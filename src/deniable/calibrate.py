@@ -6,27 +6,26 @@ import math
 from collections.abc import Callable
 
 from deniable.errors import InvalidParameter
-from deniable.exact import positive_epsilon, solve, whole_number
-from deniable.hashing import PRIME
+from deniable.exact import PRIME, number, positive_epsilon, solve, whole_number
 from deniable.mechanism import checked_k
 from deniable.search import minimum
-from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary, keep_ratio
 from deniable.words import FULL
 
 _LARGEST = FULL - 1
-_HALF = FULL >> 1
+_MIDDLE = FULL >> 1
 
 
 def direct(k: int, epsilon: float) -> Direct:
     """The largest keep."""
-    k = checked_k(k, 1 << 31, "direct")
+    k = checked_k(k, 1 << 24, "direct")
     return Direct(k, solve(lambda keep: Direct(k, keep).ratio, epsilon, _above(FULL // k), _LARGEST))
 
 
 def hashed(k: int, epsilon: float, g: int) -> Hashed:
     """The largest keep for g buckets."""
     k, g = checked_k(k, PRIME - 1, "hashed"), whole_number("g, the number of buckets,", g, 2, PRIME - 1)
-    return Hashed(k, g, direct(g, epsilon).keep)
+    return Hashed(k, g, solve(lambda keep: keep_ratio(keep, g), epsilon, _above(FULL // g), _LARGEST))
 
 
 def subset(k: int, epsilon: float, size: int) -> Subset:
@@ -39,7 +38,7 @@ def subset(k: int, epsilon: float, size: int) -> Subset:
 def hadamard(k: int, epsilon: float) -> Hadamard:
     """The largest keep."""
     k = checked_k(k, (1 << 20) - 1, "Hadamard")
-    return Hadamard(k, solve(lambda keep: Hadamard(k, keep).ratio, epsilon, _HALF + 1, _LARGEST))
+    return Hadamard(k, solve(lambda keep: Hadamard(k, keep).ratio, epsilon, _MIDDLE + 1, _LARGEST))
 
 
 def unary(k: int, epsilon: float, one: int) -> Unary:
@@ -53,14 +52,15 @@ def unary(k: int, epsilon: float, one: int) -> Unary:
 def symmetric(k: int, epsilon: float) -> Unary:
     """The largest p with q = 1 - p."""
     k = checked_k(k, 1 << 20, "unary")
-    one = solve(lambda t: Unary(k, t, FULL - t).ratio, epsilon, _HALF + 1, _LARGEST)
+    one = solve(lambda t: Unary(k, t, FULL - t).ratio, epsilon, _MIDDLE + 1, _LARGEST)
     return Unary(k, one, FULL - one)
 
 
 def thresholded(k: int, epsilon: float, theta: float) -> Unary:
     """Laplace noise on every cell and one bit for "above theta", with so little noise that the bits spend all of epsilon."""
+    theta = number("theta, the threshold,", theta, 0.499999999, 1.000000001)
     if not 0.5 <= theta <= 1:
-        raise InvalidParameter(f"theta, the threshold, is between 0.5 and 1, got {theta!r}")
+        raise InvalidParameter(f"theta, the threshold, must be a number from 0.5 to 1, got {theta!r}")
     target = positive_epsilon(epsilon)
     sharpness = _root(lambda x: _bits_loss(x, theta) - target, 3 * target + 3)
     return unary(k, epsilon, FULL - max(1, round(FULL * (math.exp(-sharpness * (1 - theta)) / 2))))
@@ -88,7 +88,7 @@ def _theta_for(sharpness: float) -> float:
     def variance(theta: float) -> float:
         p = 1 - math.exp(-sharpness * (1 - theta)) / 2
         q = math.exp(-sharpness * theta) / 2
-        return q * (1 - q) / (p - q) ** 2
+        return q * (1 - q) / (p - q) ** 2 if p > q else math.inf
 
     return minimum(variance, 0.5, 1.0)
 

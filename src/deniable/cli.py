@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from deniable import __version__
+from deniable import __version__, consistency
+from deniable.commands.plan import COMMANDS
+from deniable.commands.reproduce import reproduce
 from deniable.errors import DeniableError, InvalidParameter, NotExact
 from deniable.population import MOST_PEOPLE, POPULATIONS, Population, named_population, read_column
 from deniable.protocols import PROTOCOLS, Protocol
-from deniable.simulate import CONSISTENCY_STEPS, Mean, Row, sweep
+from deniable.simulate import Mean, Row, sweep
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,6 +89,10 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+for _command in (*COMMANDS, reproduce):
+    commands.add_command(_command)
+
+
 @commands.command("protocols")
 @click.option("--k", callback=_one(_whole), default="100", show_default=True, help="Number of possible values.")
 @click.option("--epsilon", callback=_one(_real), default="1.0", show_default=True, help="Privacy budget of one report.")
@@ -148,7 +154,7 @@ def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]
 @click.option("--column", help="The column of the file; its people are asked, or --n people drawn from them.")
 @click.option("--repeats", callback=_one(_whole), default="20", show_default=True, help="How often each cell is done.")
 @click.option("--seed", callback=_one(_whole), default="1", show_default=True, help="Everything is drawn from it.")
-@click.option("--project", help=f"Measure after a consistency step: {', '.join(CONSISTENCY_STEPS)}.")
+@click.option("--project", help=f"Measure after a consistency step: {', '.join(consistency.NAMES)}.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--plot", "error_file", type=click.Path(path_type=Path), help="Draw error against epsilon (png, svg, pdf).")
 @click.option("--plot-attack", "attack_file", type=click.Path(path_type=Path), help="Draw attack success against epsilon.")

@@ -30,10 +30,10 @@ def norm_mul(frequencies: Floats) -> Floats:
 def simplex(frequencies: Floats) -> Floats:
     """The nearest distribution (Euclidean): subtract one number from all and clip, so that the sum is one."""
     ranked = np.sort(frequencies)[::-1]
-    excess = np.cumsum(ranked) - 1
+    below_top = np.cumsum(ranked[0] - ranked)  # differences: sums of huge estimates would lose the one
     ranks = np.arange(1, ranked.size + 1)
-    last = np.flatnonzero(ranked - excess / ranks > 0)[-1]
-    return np.asarray(np.maximum(frequencies - excess[last] / ranks[last], 0.0))
+    last = np.flatnonzero(ranks * (ranked[0] - ranked) < below_top + 1)[-1]
+    return np.asarray(np.maximum(frequencies - ranked[0] + (1 + below_top[last]) / ranks[last], 0.0))
 
 
 def norm_cut(frequencies: Floats) -> Floats:
@@ -48,10 +48,9 @@ def norm_cut(frequencies: Floats) -> Floats:
 
 
 def isotonic(frequencies: Floats) -> Floats:
-    """For ordered values: the nearest non-decreasing cumulative distribution, clipped to 0..1 and differenced."""
-    cumulative = np.clip(monotone(np.cumsum(frequencies)), 0.0, 1.0)
-    cumulative[-1] = 1.0
-    return np.diff(cumulative, prepend=0.0)
+    """For ordered values: the nearest cumulative distribution, non-decreasing from 0 to 1, differenced."""
+    cumulative = np.clip(monotone(np.cumsum(frequencies)[:-1]), 0.0, 1.0)
+    return np.diff(cumulative, prepend=0.0, append=1.0)
 
 
 def monotone(values: Floats) -> Floats:
@@ -70,11 +69,9 @@ def monotone(values: Floats) -> Floats:
     return np.repeat(np.array(means), sizes)
 
 
-def base_cut(frequencies: Floats, stderr: Floats, alpha: float = 0.05) -> Floats:
-    """Zero what is not significantly above zero, at level alpha over all values together."""
-    from scipy.special import ndtri
-
-    return np.where(frequencies > ndtri(1 - alpha / frequencies.size) * stderr, frequencies, 0.0)
+def base_cut(frequencies: Floats, low: Floats) -> Floats:
+    """Zero what is not surely above zero: `low` is a lower end for every share, all of them at once."""
+    return np.where(low > 0, frequencies, 0.0)
 
 
 STEPS: dict[str, Callable[[Floats], Floats]] = {
@@ -85,12 +82,12 @@ STEPS: dict[str, Callable[[Floats], Floats]] = {
     "simplex": simplex,
     "isotonic": isotonic,
 }
+NAMES = (*STEPS, "base-cut")
+"""Every step that can be asked for."""
 
 
-def project(method: str, frequencies: Floats, stderr_at_zero: Floats) -> Floats:
-    """Take the named step; `stderr_at_zero` is what an estimate of a value that nobody has would scatter by."""
-    if method == "base-cut":
-        return base_cut(frequencies, stderr_at_zero)
-    if method not in STEPS:
-        raise InvalidParameter(not_among(method, "a consistency step", [*STEPS, "base-cut"]))
-    return STEPS[method](frequencies)
+def project(method: str, frequencies: Floats, low: Callable[[], Floats]) -> Floats:
+    """Take the named step; `low` gives lower ends for all shares at once, for the one step that needs them."""
+    if method not in NAMES:
+        raise InvalidParameter(not_among(method, "a consistency step", NAMES))
+    return base_cut(frequencies, low()) if method == "base-cut" else STEPS[method](frequencies)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from deniable import consistency
 from deniable.errors import InvalidParameter
+from deniable.exact import number
 from deniable.law import Convention, Floats, Law, Marginal, Moments
 
 Method = Literal["exact", "wilson"]
@@ -84,15 +85,20 @@ class Estimate:
         A count of support is binomial, so an `exact` (Clopper-Pearson) or `wilson` interval for its mean maps to one
         for the share. Noisy sums have a normal interval, whatever the method.
         """
-        if not 0 < level < 1:
-            raise InvalidParameter(f"a confidence level is between 0 and 1, got {level}")
         if method not in ("exact", "wilson"):
             raise InvalidParameter(f"method is 'exact' or 'wilson', got {method!r}")
-        alpha = (1 - level) / (self.k if simultaneous else 1)
+        tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        return self._ends(tail / self.k if simultaneous else tail, method)
+
+    def _ends(self, tail: float, method: Method) -> Interval:
+        """Both ends, each missed with this probability."""
         if isinstance(self.law, Moments):
-            return self._normal_interval(alpha)
-        ends = _clopper_pearson if method == "exact" else _wilson
-        low, high = ends(self.support_counts.astype(np.float64), self._about, alpha)
+            from scipy.special import ndtri
+
+            reach = -float(ndtri(tail)) * self.stderr
+            return Interval(self.frequencies - reach, self.frequencies + reach)
+        counts = self.support_counts.astype(np.float64)
+        low, high = (_clopper_pearson if method == "exact" else _wilson)(counts, self._about, tail)
         return Interval(self._shares(low), self._shares(high))
 
     def project(self, method: str) -> Floats:
@@ -100,7 +106,7 @@ class Estimate:
 
         No error bars come with it: a projected estimate is biased.
         """
-        return consistency.project(method, self.frequencies, self._errors(np.zeros(self.k), "sampled"))
+        return consistency.project(method, self.frequencies, lambda: self._ends(0.05 / self.k, "exact").low)
 
     def frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """A dataframe of the library you already have: pandas, polars or pyarrow."""
@@ -122,12 +128,6 @@ class Estimate:
 
     def _errors(self, frequencies: Floats, population: Convention) -> Floats:
         return np.asarray(np.sqrt(self.law.variance(1, frequencies, population) / self._about))
-
-    def _normal_interval(self, alpha: float) -> Interval:
-        from scipy.special import ndtri
-
-        reach = ndtri(1 - alpha / 2) * self.stderr
-        return Interval(self.frequencies - reach, self.frequencies + reach)
 
     def _labels(self) -> Sequence[object]:
         return range(self.k) if self.labels is None else self.labels
@@ -167,21 +167,25 @@ class Estimate:
         )
 
 
-def _clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], alpha: float) -> tuple[Floats, Floats]:
-    from scipy.special import betaincinv
+def _clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tuple[Floats, Floats]:
+    """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ by nothing."""
+    from scipy.special import betainccinv, betaincinv
 
-    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, alpha / 2), 0.0)
-    high = np.where(counts < n, betaincinv(counts + 1, np.maximum(n - counts, 1), 1 - alpha / 2), 1.0)
+    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, tail), 0.0)
+    high = np.where(counts < n, betainccinv(counts + 1, np.maximum(n - counts, 1), tail), 1.0)
+    huge = np.minimum(counts, n - counts) > 1e9
+    if huge.any():
+        low, high = (np.where(huge, wide, exact) for wide, exact in zip(_wilson(counts, n, tail), (low, high), strict=True))
     return low, high
 
 
-def _wilson(counts: Floats, n: int | npt.NDArray[np.int64], alpha: float) -> tuple[Floats, Floats]:
+def _wilson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tuple[Floats, Floats]:
     from scipy.special import ndtri
 
-    z2 = float(ndtri(1 - alpha / 2)) ** 2
+    z2 = float(ndtri(tail)) ** 2
     share = counts / n
     center = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4.0 * n * n))) / (1 + z2 / n)
     return center - reach, center + reach
 
 

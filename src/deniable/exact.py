@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Integral
+from numbers import Integral, Real
 
 from deniable.errors import InvalidParameter
 
@@ -15,15 +15,24 @@ _DIGITS = Context(prec=80, Emax=999_999, Emin=-999_999)
 _MARGIN = Fraction(1, 10**60)  # far above decimal's last digit, far below any float's
 
 
+PRIME = (1 << 31) - 1
+"""The modulus of the hash family."""
+
+
+def number(name: str, value: object, low: float, high: float, allowed: str | None = None) -> float:
+    """Check a number, of Python's or numpy's, strictly between low and high."""
+    try:
+        checked = math.nan if isinstance(value, bool) or not isinstance(value, Real | Decimal) else float(value)
+    except OverflowError:
+        checked = math.nan
+    if not low < checked < high:
+        raise InvalidParameter(f"{name} must be {allowed or f'a number between {low:g} and {high:g}'}, got {value!r}")
+    return checked
+
+
 def positive_epsilon(epsilon: float) -> float:
     """Check an epsilon: a positive, finite number."""
-    try:
-        value = math.nan if isinstance(epsilon, bool | str) else float(epsilon)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise InvalidParameter(f"epsilon must be a positive number, got {epsilon!r}")
-    return value
+    return number("epsilon", epsilon, 0.0, math.inf, "a positive number")
 
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:

@@ -12,9 +12,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from deniable.exact import PRIME
+
 Floats = npt.NDArray[np.float64]
 
-PRIME = (1 << 31) - 1
 _IN_NUMPY = 1024  # up to here all pairs of denominators fit in memory
 _WALKED = 1 << 14  # up to here a walk over all fractions is done in a second
 
@@ -56,7 +57,7 @@ def occupied_buckets(k: int, g: float) -> float:
     """
     some = min(k, math.ceil(g))  # the smaller denominator of a pair that matters is below
     if some <= _IN_NUMPY:
-        return float(g - g * _uncovered(k, g, some))
+        return float(g * (1 - _uncovered(k, g, some)))
     if k <= _WALKED:
         from deniable import kernels
 

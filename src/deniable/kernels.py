@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from deniable.exact import PRIME
+
 F = TypeVar("F", bound=Callable[..., Any])
 Array = npt.NDArray[Any]
 
-PRIME = 2147483647  # 2^31 - 1, the modulus of the hash family
 _LANES = np.uint64(0x0101010101010101)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -24,11 +25,15 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _SPAN = 256  # small tables that stay in the nearest cache
+RESERVE = 64 * _SPAN  # how many words a stream must still have for another span of groups
 
 
 def compiled(function: F) -> F:
-    """Compile without the interpreter lock, so that threads run side by side."""
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function))
+    """Compile without the interpreter lock, so that threads run side by side; cached on disk where there is a place."""
+    try:
+        return cast(F, njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function))
+    except RuntimeError:  # neither the package's folder nor the user's can be written: compile anew in every process
+        return cast(F, njit(nogil=True, error_model="numpy", boundscheck=False)(function))
 
 
 def inlined(function: F) -> F:
@@ -271,50 +276,42 @@ def _toss(
 
 
 @compiled
-def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address, out: Array) -> tuple[int, int]:
+def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address, start: int, out: Array) -> tuple[int, int]:
     """64 coins at once: words are compared with the thresholds' binary digits, the first digit first.
 
-    values has one column, the true value; or, after an unused one, the true bits of every 64 values.
-
-    ones[l] and zeros[l] are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of most
-    groups of 64; the groups left over go on together for eight more, and the rare rest alone. Seeded words (gamma > 0)
-    sit at fixed places, so that what is not needed is skipped; a stream (gamma = 0) is read on, until fewer words are
-    left than a block of groups might need. Returns how many reports were made and how many words of the stream were used.
+    values has one column, the true value; or, after an unused one, the true bits of every 64 values. ones[l] and zeros[l]
+    are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of most groups of 64; the groups
+    left over go on together for eight more, and the rare rest alone. Seeded words (gamma > 0) sit at fixed places, so that
+    what is not needed is skipped; a stream (gamma = 0) is read on, until it may not last for another span of groups.
+    Groups are counted through all reports: begins with group `start`, returns the next one and how much was read.
     """
     key, gamma, position, stride, rows, words = where
     groups = (k + 63) // 64
-    room = max(_SPAN, groups)
-    states, truth = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    undecided, result = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    late_states, late_truth = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    late_undecided, late_result = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    late = np.empty(room + 1, np.int64)
-    in_last = np.uint64(k - 64 * (groups - 1))
-    last_lanes = _ALL >> (np.uint64(64) - in_last)
-    reports_at_once = max(1, _SPAN // groups)
+    states, truth = np.empty(_SPAN, np.uint64), np.empty(_SPAN, np.uint64)
+    undecided, result = np.empty(_SPAN, np.uint64), np.empty(_SPAN, np.uint64)
+    late_states, late_truth = np.empty(_SPAN, np.uint64), np.empty(_SPAN, np.uint64)
+    late_undecided, late_result = np.empty(_SPAN, np.uint64), np.empty(_SPAN, np.uint64)
+    late = np.empty(_SPAN + 1, np.int64)
+    last_lanes = _ALL >> np.uint64(64 * groups - k)
+    total = values.shape[0] * groups
     used = 0
-    for first in range(0, values.shape[0], reports_at_once):
-        count = min(reports_at_once, values.shape[0] - first)
-        size = count * groups
+    for first in range(start, total, _SPAN):
+        size = min(_SPAN, total - first)
         if gamma == _ZERO and words.size - used < 64 * size:
             return first, used
+        report, group = first // groups, first % groups
         for j in range(size):
+            states[j] = key + gamma * (_row(position, stride, rows, report) + np.uint64(64 * group) + _ONE)
             truth[j] = _ZERO
-            undecided[j] = _ALL
+            if values.shape[1] > 1:
+                truth[j] = np.uint64(values[report, 1 + group])
+            elif values[report, 0] >> 6 == group:  # a fake report comes from no value at all, -1
+                truth[j] = _ONE << np.uint64(values[report, 0] & 63)
+            undecided[j] = last_lanes if group == groups - 1 else _ALL
             result[j] = _ZERO
-        for i in range(count):
-            state = key + gamma * (_row(position, stride, rows, first + i) + _ONE)
-            for group in range(groups):
-                states[i * groups + group] = state
-                state += gamma * np.uint64(64)
-            if values.shape[1] == 1:
-                value = np.int64(values[first + i, 0])
-                if value >= 0:  # a fake report comes from no value at all, -1
-                    truth[i * groups + (value >> 6)] = _ONE << np.uint64(value & 63)
-            else:
-                for group in range(groups):
-                    truth[i * groups + group] = np.uint64(values[first + i, 1 + group])
-            undecided[i * groups + groups - 1] = last_lanes
+            group += 1
+            if group == groups:
+                report, group = report + 1, 0
         used = _toss(states, truth, undecided, result, size, 0, 8, ones, zeros, gamma, words, used)
         open_groups = 0
         for j in range(size):
@@ -327,37 +324,23 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
         used = _toss(late_states, late_truth, late_undecided, late_result, open_groups, 8, 16, ones, zeros, gamma, words, used)
         for i in range(open_groups):
             if late_undecided[i] != _ZERO:
-                used = _toss(
-                    late_states[i:],
-                    late_truth[i:],
-                    late_undecided[i:],
-                    late_result[i:],
-                    1,
-                    16,
-                    64,
-                    ones,
-                    zeros,
-                    gamma,
-                    words,
-                    used,
-                )
+                some = late_states[i:], late_truth[i:], late_undecided[i:], late_result[i:]
+                used = _toss(some[0], some[1], some[2], some[3], 1, 16, 64, ones, zeros, gamma, words, used)
             result[late[i]] = late_result[i]
-        for i in range(count):
-            for group in range(groups):
-                bits = result[i * groups + group]
-                into = out[first + i, 8 * group :]
-                if into.size >= 8:
-                    for byte in range(8):
-                        into[byte] = np.uint8(bits >> np.uint64(8 * byte))
-                else:
-                    for byte in range(into.size):
-                        into[byte] = np.uint8(bits >> np.uint64(8 * byte))
-    return values.shape[0], used
-
-
-def reserve(groups: int) -> int:
-    """How many words a stream must still have for `unary_bits` to begin another block of groups."""
-    return 64 * max(_SPAN, groups)
+        report, group = first // groups, first % groups
+        for j in range(size):
+            bits = result[j]
+            into = out[report, 8 * group :]
+            if into.size >= 8:
+                for byte in range(8):
+                    into[byte] = np.uint8(bits >> np.uint64(8 * byte))
+            else:
+                for byte in range(into.size):
+                    into[byte] = np.uint8(bits >> np.uint64(8 * byte))
+            group += 1
+            if group == groups:
+                report, group = report + 1, 0
+    return total, used
 
 
 @compiled

@@ -8,8 +8,7 @@ are left out. `Moments` is the sibling for noisy sums, `matrix.Matrix` for chann
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, final
@@ -25,7 +24,20 @@ Integers = npt.NDArray[np.int64]
 Convention = Literal["sampled", "fixed"]
 """Who the truth is about: people `sampled` from a larger population, or just the `fixed` people who answered."""
 
-_Part = tuple[float, bool, Integers, Floats]  # weight, is v inside, sizes, how likely each size is
+
+@final
+@dataclass(frozen=True)
+class _Part:
+    """With this weight, v is inside or outside a set of `base` values plus a binomial number of others."""
+
+    weight: float
+    inside: bool
+    base: int
+    trials: int = 0
+    chance: float = 0.0
+
+    def scaled(self, weight: float) -> _Part:
+        return replace(self, weight=self.weight * weight)
 
 
 def _checked_convention(n: int, population: str) -> None:
@@ -46,44 +58,34 @@ class Law:
     """Pr(another value is supported)."""
     ratio: Fraction | None
     """The largest ratio of two values' probabilities of one report, e^loss; None where a marginal has no guarantee."""
-    _parts: Callable[[], Iterable[_Part]] = field(repr=False, compare=False)
-    _bits: bool = field(default=False, repr=False, compare=False)
+    _parts: tuple[_Part, ...] = field(repr=False)
+    _kind: Literal["bits", "sets", "design"] = field(default="sets", repr=False)
+    """Independent bits; sets of a size that are all alike; or a design, which has some of them only."""
 
     @staticmethod
     def independent(k: int, p: Fraction, q: Fraction) -> Law:
         """Every value is in the support by a coin of its own: unary encodings and thresholded histograms."""
-
-        def parts() -> Iterable[_Part]:
-            others, chances = binomial(k - 1, float(q))
-            return [(float(p), True, others + 1, chances), (float(1 - p), False, others, chances)]
-
+        p, q = _probability(p), _probability(q)
+        parts = _Part(float(p), True, 1, k - 1, float(q)), _Part(float(1 - p), False, 0, k - 1, float(q))
         ratio = None if q in (0, 1) or p in (0, 1) else _either_way(p * (1 - q) / (q * (1 - p)))
-        return Law(k, p, q, ratio, parts, _bits=True)
+        return Law(k, p, q, ratio, parts, "bits")
 
     @staticmethod
     def fixed_size(k: int, size: int, p: Fraction) -> Law:
         """The support has always the same size: direct encoding (size 1) and subset selection."""
-
-        def parts() -> Iterable[_Part]:
-            sizes, sure = np.array([size]), np.ones(1)
-            return [(float(p), True, sizes, sure), (float(1 - p), False, sizes, sure)]
-
+        p = _probability(p)
+        whole_number("size", size, 1, k - 1)
         q = (p * (size - 1) + (1 - p) * size) / (k - 1)
         ratio = None if p in (0, 1) else _either_way(p * (k - size) / ((1 - p) * size))
-        return Law(k, p, q, ratio, parts)
+        return Law(k, p, q, ratio, (_Part(float(p), True, size), _Part(float(1 - p), False, size)))
 
     @staticmethod
-    def from_sizes(k: int, sizes: Integers, counts: Integers, p: Fraction, q: Fraction, ratio: Fraction) -> Law:
+    def design(k: int, sizes: Integers, counts: Integers, p: Fraction, q: Fraction, ratio: Fraction) -> Law:
         """A block design: `counts[i]` reports support `sizes[i]` values each, likelier by `ratio` where v is inside."""
-
-        def parts() -> Iterable[_Part]:
-            inside, outside = counts * sizes / (k * 1.0), counts * (k - sizes) / (k * 1.0)
-            return [
-                (float(p), True, sizes, inside / inside.sum()),
-                (float(1 - p), False, sizes, outside / outside.sum()),
-            ]
-
-        return Law(k, p, q, ratio, parts)
+        inside, outside = counts * sizes, counts * (k - sizes)
+        parts = [_Part(float(p) * float(w), True, int(s)) for s, w in zip(sizes, inside / inside.sum(), strict=True)]
+        parts += [_Part(float(1 - p) * float(w), False, int(s)) for s, w in zip(sizes, outside / outside.sum(), strict=True)]
+        return Law(k, p, q, ratio, tuple(parts), "design")
 
     solve = staticmethod(solve)
 
@@ -93,34 +95,28 @@ class Law:
         if not 0 <= weight <= 1:
             raise InvalidParameter(f"a weight is a fraction from 0 to 1, got {weight}")
 
-        def parts() -> Iterable[_Part]:
-            for share, law in ((float(weight), self), (float(1 - weight), other)):
-                for part, is_inside, sizes, chances in law._parts():
-                    yield share * part, is_inside, sizes, chances
-
+        parts = [part.scaled(float(weight)) for part in self._parts]
+        parts += [part.scaled(float(1 - weight)) for part in other._parts]
         p = weight * self.exact_p + (1 - weight) * other.exact_p
         q = weight * self.exact_q + (1 - weight) * other.exact_q
-        return Law(self.k, p, q, None, parts)
+        return Law(self.k, p, q, None, tuple(parts))
 
     def then(self, second: Law) -> Law:
         """A second round on the first one's report: bit by bit for independent laws, else on a single reported value."""
         self._same_size(second)
         p1, q1, p2, q2 = self.exact_p, self.exact_q, second.exact_p, second.exact_q
         p, q = p1 * p2 + (1 - p1) * q2, q1 * p2 + (1 - q1) * q2
-        if self._bits and second._bits:
+        if self._kind == second._kind == "bits":
             return Law.independent(self.k, p, q)
-        if self.sizes.tolist() != [1]:
+        if self.sizes.tolist() != [1] or second._kind == "design":
             raise InvalidParameter("a second round needs a first one that reports one value, or independent bits in both")
-        k = self.k
-
-        def parts() -> Iterable[_Part]:
-            sizes = second.sizes
-            other = (second.inside * (sizes - 1) + second.outside * sizes) / (k - 1)
-            inside = float(p1) * second.inside + float(1 - p1) * other
-            outside = second.inside + second.outside - inside
-            return [(1.0, True, sizes, inside), (1.0, False, sizes, outside)]
-
-        return Law(k, p, q, _chained_ratio(k, p1, second), parts)
+        k, sizes = self.k, second.sizes
+        other = (second.inside * (sizes - 1) + second.outside * sizes) / (k - 1)
+        inside = float(p1) * second.inside + float(1 - p1) * other
+        outside = second.inside + second.outside - inside
+        parts = [_Part(float(w), True, int(s)) for s, w in zip(sizes, inside, strict=True)]
+        parts += [_Part(float(w), False, int(s)) for s, w in zip(sizes, outside, strict=True)]
+        return Law(k, p, q, _chained_ratio(self, second), tuple(parts))
 
     def hashed(self, k: int, collision: Fraction | None = None) -> Law:
         """This law on g buckets, seen through a random hash of k values that collide with probability `collision`.
@@ -131,12 +127,7 @@ class Law:
         together = Fraction(1, g) if collision is None else collision
         apart = (1 - together) / (g - 1)
         p = self.exact_p
-
-        def parts() -> Iterable[_Part]:
-            others, chances = binomial(k - 1, float(together))
-            strangers, odds = binomial(k - 1, float(apart))
-            return [(float(p), True, others + 1, chances), (float(1 - p), False, strangers, odds)]
-
+        parts = _Part(float(p), True, 1, k - 1, float(together)), _Part(float(1 - p), False, 0, k - 1, float(apart))
         return Law(k, p, p * together + (1 - p) * apart, self.ratio, parts)
 
     @property
@@ -156,16 +147,16 @@ class Law:
 
     @cached_property
     def _table(self) -> tuple[Integers, Floats, Floats]:
-        parts = list(self._parts())
-        sizes = np.unique(np.concatenate([sizes for _, _, sizes, _ in parts]))
+        spread = [(part, *binomial(part.trials, part.chance)) for part in self._parts]
+        sizes = np.unique(np.concatenate([part.base + others for part, others, _ in spread]))
         inside, outside = np.zeros(sizes.size), np.zeros(sizes.size)
-        for weight, is_inside, some, chances in parts:
-            np.add.at(inside if is_inside else outside, np.searchsorted(sizes, some), weight * chances)
+        for part, others, chances in spread:
+            np.add.at(inside if part.inside else outside, np.searchsorted(sizes, part.base + others), part.weight * chances)
         return sizes, inside, outside
 
     @property
     def sizes(self) -> Integers:
-        """The sizes a support can have (those of probability below 1e-300 are left out)."""
+        """The sizes a support can have, but for those more than forty standard deviations off."""
         return self._table[0]
 
     @property
@@ -181,13 +172,13 @@ class Law:
     def loss(self) -> float:
         """The exact epsilon of one report, rounded up."""
         if self.ratio is None:
-            raise NotExact("this law is a mixture's marginal, which guarantees nothing by itself; ask the share it came from")
+            raise NotExact("no finite loss: this law is a mixture's marginal, or has a report that only one value can send")
         return log_up(self.ratio)
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimated frequency from n reports where the truth is f (0 as in the papers)."""
         _checked_convention(n, population)
-        f = np.asarray(f, dtype=np.float64)
+        f = _checked_shares(f)
         gain, rest = self.gain, float(1 - self.exact_q)  # 1 - q, exact where q is next to 1
         if population == "sampled":
             one = (self.q + f * gain) * (rest - f * gain)
@@ -209,20 +200,23 @@ class Law:
             with np.errstate(divide="ignore", invalid="ignore"):
                 a, b = np.where(s > 0, self.inside / s, 0.0), np.where(s < k, self.outside / (k - s), 0.0)
             return float(np.maximum(a, b).sum())
+        if self._kind == "design":
+            raise NotExact("a design has only some of the sets of a size, so that a prior's success is the mechanism's to tell")
         return _success_with_prior(self, checked_prior(prior, k))
 
     def log_likelihood(self, size: int) -> tuple[float, float]:
         """ln Pr(one very set of this size | v inside it) and ln Pr(it | v outside it)."""
-        where = np.flatnonzero(self.sizes == size)
-        if where.size == 0:
-            return -math.inf, -math.inf
-        i = int(where[0])
-        with np.errstate(divide="ignore"):
-            inside, outside = float(np.log(self.inside[i])), float(np.log(self.outside[i]))
-        return (
-            inside - _log_choose(self.k - 1, size - 1) if size > 0 else -math.inf,
-            outside - _log_choose(self.k - 1, size) if size < self.k else -math.inf,
-        )
+        if self._kind == "design":
+            raise NotExact("a design has only some of the sets of a size, so that size alone does not tell how likely one is")
+        sides = []
+        for is_inside in (True, False):
+            logs = [_log_chance(part, size) for part in self._parts if part.inside == is_inside]
+            top, members = max(logs), size - 1 if is_inside else size
+            if top == -math.inf or not 0 <= members <= self.k - 1:
+                sides.append(-math.inf)
+            else:
+                sides.append(top + math.log(sum(math.exp(log - top) for log in logs)) - _log_choose(self.k - 1, members))
+        return sides[0], sides[1]
 
     def _same_size(self, other: Law) -> None:
         if other.k != self.k:
@@ -230,7 +224,7 @@ class Law:
 
 
 def binomial(trials: int, chance: float) -> tuple[Integers, Floats]:
-    """The counts a binomial can have, but for those below 1e-300, and their probabilities.
+    """The counts a binomial can have, but for those forty standard deviations off, and their probabilities.
 
     Built outward from the mode by ratios of neighbors, so that nothing overflows and the sum is one for any size.
     """
@@ -260,18 +254,47 @@ def _either_way(ratio: Fraction) -> Fraction:
     return max(ratio, 1 / ratio)
 
 
-def _chained_ratio(k: int, p1: Fraction, second: Law) -> Fraction | None:
-    """The exact ratio of a single value reported with p1, then put through a law whose two levels differ by r.
+def _chained_ratio(first: Law, second: Law) -> Fraction | None:
+    """The exact ratio of a single reported value, put through a law whose two levels differ by r.
 
-    A set of s values is likelier for its members by a factor that falls with s: the smallest set decides.
+    Where a set is likelier for its members (r > 1) it is so by a factor that falls with its size, so that the smallest set
+    decides; where it is likelier for the others, the largest.
     """
-    if second.ratio is None:
+    if first.ratio is None or second.ratio is None:
         return None
-    s = int(second.sizes[0]) if second.sizes.size == 1 else 1
-    q1, r = (1 - p1) / (k - 1), second.ratio
-    inside = (p1 + (s - 1) * q1) * r + (k - s) * q1
-    outside = s * q1 * r + p1 + (k - s - 1) * q1
-    return _either_way(inside / outside)
+    k = first.k
+    a = first.ratio if first.exact_p >= first.exact_q else 1 / first.ratio
+    r = second.ratio if second.exact_p >= second.exact_q else 1 / second.ratio
+    s = int(second.sizes[0]) if second.sizes.size == 1 else (1 if r > 1 else k - 1)
+    return _either_way(((a + s - 1) * r + k - s) / (s * r + a + k - s - 1))
+
+
+def _probability(p: Fraction) -> Fraction:
+    try:
+        exact = Fraction(p)
+    except (TypeError, ValueError, OverflowError):
+        exact = Fraction(-1)
+    if not 0 <= exact <= 1:
+        raise InvalidParameter(f"a probability is a fraction from 0 to 1, got {p!r}")
+    return exact
+
+
+def _checked_shares(f: npt.ArrayLike) -> Floats:
+    shares = np.asarray(f, dtype=np.float64)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise InvalidParameter(f"f, a share of the people, is from 0 to 1, got {f!r}")
+    return shares
+
+
+def _log_chance(part: _Part, size: int) -> float:
+    """ln Pr(this part, with a set of this size)."""
+    hits = size - part.base
+    if part.weight <= 0 or not 0 <= hits <= part.trials:
+        return -math.inf
+    if part.chance in (0.0, 1.0):
+        return math.log(part.weight) if hits == part.trials * part.chance else -math.inf
+    odds = hits * math.log(part.chance) + (part.trials - hits) * math.log1p(-part.chance)
+    return math.log(part.weight) + _log_choose(part.trials, hits) + odds
 
 
 def checked_prior(prior: npt.ArrayLike, k: int) -> Floats:
@@ -292,6 +315,8 @@ def _success_with_prior(law: Law, prior: Floats) -> float:
     ranked = np.sort(prior)[::-1]
     total = 0.0
     for size, inside, outside in zip(law.sizes.tolist(), law.inside, law.outside, strict=True):
+        if inside + outside < 1e-20:  # thousands of sizes that together cannot change the last digit
+            continue
         favors_inside = size == k or (size > 0 and inside * (k - size) >= outside * size)
         members, favored, other = (size, inside, outside) if favors_inside else (k - size, outside, inside)
         if members == 0 or members == k:
@@ -327,7 +352,7 @@ class Marginal:
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> Floats:
         """The variance of each value's estimated frequency from n reports where the truth is f."""
         _checked_convention(n, population)
-        f = np.asarray(f, dtype=np.float64)
+        f = _checked_shares(f)
         supported = self.q + f * self.gain
         one = supported * (1 - supported) - (f * (1 - f) * self.gain**2 if population == "fixed" else 0.0)
         return np.asarray(one / (n * self.gain**2))
@@ -358,7 +383,7 @@ class Moments:
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimated frequency from n reports where the truth is f."""
         _checked_convention(n, population)
-        f = np.asarray(f, dtype=np.float64)
+        f = _checked_shares(f)
         variance = (self.noise + (f * (1 - f) if population == "sampled" else 0 * f)) / n
         return float(variance) if variance.ndim == 0 else variance
 

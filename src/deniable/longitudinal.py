@@ -13,8 +13,7 @@ from typing import Literal
 from deniable import calibrate
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
-from deniable.exact import exp_down, positive_epsilon, solve, whole_number
-from deniable.hashing import PRIME
+from deniable.exact import PRIME, exp_down, positive_epsilon, solve, whole_number
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Unary
 from deniable.share import Sample

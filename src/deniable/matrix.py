@@ -57,7 +57,11 @@ class Matrix:
     @cached_property
     def probabilities(self) -> Floats:
         """Rows of Pr(y | x), as floats."""
-        return np.array([[float(Fraction(w, sum(row))) for w in row] for row in self.weights])
+        return np.array([[float(Fraction(weight, total)) for weight in row] for row, total in self._with_totals])
+
+    @property
+    def _with_totals(self) -> list[tuple[tuple[int, ...], int]]:
+        return [(row, sum(row)) for row in self.weights]
 
     def ratio(self, x: int, other: int) -> Fraction | None:
         """The largest Pr(y | x) / Pr(y | other) over all y, exactly; None where an output is possible for x alone."""

@@ -52,10 +52,18 @@ class Tally:
         object.__setattr__(self, "counts", frozen)
 
     def __add__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
         self._same_size(other)
         return Tally(self.n + other.n, self.counts + other.counts, self._asked(other, 1))
 
+    def __radd__(self, other: int) -> Tally:
+        """So that `sum` works."""
+        return self if other == 0 else NotImplemented
+
     def __sub__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
         self._same_size(other)
         return Tally(self.n - other.n, self.counts - other.counts, self._asked(other, -1))
 
@@ -145,26 +153,38 @@ class Mechanism(ABC):
 
 
 def checked_values(values: npt.ArrayLike, k: int) -> Integers:
-    """Integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or passed through."""
+    """A copy of integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or passed through.
+
+    It is a copy, so that what was checked is what is reported, whatever another thread does to the original.
+    """
+    if np.ma.is_masked(values):
+        raise InvalidValue("some values are masked: decide what a missing answer means first, since a mask would be dropped")
     try:
         array = np.asarray(values)
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, OverflowError) as problem:
         raise InvalidValue(f"values must be a list of integers from 0 to {k - 1}: {problem}") from None
     if array.ndim != 1:
         hint = "put a single value in a list" if array.ndim == 0 else "give one attribute at a time"
         raise InvalidValue(f"values must have one dimension, got {array.ndim}; {hint}")
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind not in "iu" or (isinstance(values, list | tuple) and bool in set(map(type, values))):
         raise InvalidValue(
             f"values must be integers from 0 to {k - 1}, got {_described(array)}; "
             "code labels as integers and decide what a missing answer means first"
         )
-    low, high = array.min(), array.max()
-    if low < 0 or high >= k:
-        wrong = low if low < 0 else high
+    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)  # a negative one is huge if read without sign
+    if wide.view(np.uint64).max() >= k:
+        wrong = wide.min() if wide.min() < 0 else wide.max()
         raise InvalidValue(f"{wrong} is not a value of this mechanism (0 to {k - 1}); it was not reported")
-    return array.astype(np.int64, copy=False)
+    return wide.view(np.int64)
+
+
+def unmasked(reports: Array) -> Array:
+    """Reports as an array; a mask would be dropped, so it is refused."""
+    if np.ma.is_masked(reports):
+        raise InvalidReport("reports are masked: take out those that do not count, since a mask would be dropped")
+    return np.asarray(reports)
 
 
 def checked_k(k: int, most: int, shape: str) -> int:
@@ -176,6 +196,8 @@ def checked_k(k: int, most: int, shape: str) -> int:
 
 
 def _described(array: Array) -> str:
+    if array.dtype.kind in "iu":
+        return "a list with booleans"
     kinds = {"f": "floating-point numbers", "b": "booleans", "O": "mixed objects", "U": "text", "S": "bytes"}
     text = f"{kinds.get(array.dtype.kind, 'values')} ({array.dtype})"
     if array.dtype.kind == "f" and np.isnan(array).any():

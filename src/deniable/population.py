@@ -20,6 +20,7 @@ from deniable.exact import whole_number
 from deniable.law import Floats, Integers
 
 MOST_PEOPLE = 10**18
+MOST_VALUES = 10**7
 
 
 @final
@@ -86,13 +87,20 @@ def dirichlet(k: int, concentration: float = 1.0, seed: int = 0) -> Population:
 
 
 def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = "column") -> Population:
-    """The people behind a column of data: integers or labels, in the order of numbers if all are, else of text.
+    """The people behind a column of data: integers or labels; numbers come first, in their order, then text.
+
+    A missing answer (None, NaN, infinity) is refused, since nobody knows what it means.
 
     >>> people = from_column(["no", "yes", "no", "no"])
     >>> people.labels, people.counts.tolist()
     (('no', 'yes'), [3, 1])
     """
     found = Counter(str(value) for value in values)
+    missing = [label for label in found if label == "None" or _numbers_first(label)[1] in (math.inf, -math.inf)]
+    if missing:
+        raise InvalidParameter(
+            f"{name!r} has {found[missing[0]]} answers {missing[0]!r}; decide what a missing answer means first"
+        )
     if len(found) < 2:
         raise InvalidParameter(f"{name!r} has {len(found)} different values; a study needs at least two")
     labels = tuple(sorted(found, key=_numbers_first))
@@ -163,12 +171,14 @@ def numbers_from(seed: int, *labels: object) -> np.random.Generator:
 
 
 def _weighted(name: str, weights: Floats) -> Population:
+    if not 0 < weights.sum() < math.inf:
+        raise InvalidParameter(f"the population {name!r} has no finite shares; use a number nearer to 1")
     return Population(name, weights / weights.sum())
 
 
 def checked_size(k: object) -> int:
     """A number of values that people can have."""
-    return whole_number("k, the number of values,", k, 2)
+    return whole_number("k, the number of values,", k, 2, MOST_VALUES)
 
 
 def _checked_number(name: str, number: float, most: float) -> float:
@@ -181,6 +191,7 @@ def _checked_number(name: str, number: float, most: float) -> float:
 
 def _numbers_first(label: str) -> tuple[bool, float, str]:
     try:
-        return False, float(label), label
+        number = float(label)
     except ValueError:
         return True, 0.0, label
+    return False, number if math.isfinite(number) else math.inf, label

@@ -15,8 +15,7 @@ from typing import final
 
 from deniable import calibrate
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import positive_epsilon
-from deniable.hashing import PRIME
+from deniable.exact import PRIME, number, positive_epsilon
 from deniable.mechanism import Mechanism, checked_k
 from deniable.robust import alh, ass, athe, aue
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
@@ -64,9 +63,7 @@ def ue(k: int, epsilon: float, p: float) -> Unary:
 
     Reference: wang2017.
     """
-    if not 0 < p < 1:
-        raise InvalidParameter(f"p is a probability between 0 and 1, got {p!r}")
-    return calibrate.unary(k, epsilon, round(Fraction(p) * FULL))
+    return calibrate.unary(k, epsilon, round(Fraction(number("p", p, 0.0, 1.0)) * FULL))
 
 
 def sue(k: int, epsilon: float) -> Unary:
@@ -126,7 +123,7 @@ def she(k: int, epsilon: float) -> Summed:
 
     Reference: wang2017.
     """
-    return Summed(k, positive_epsilon(epsilon))
+    return Summed(k, epsilon)
 
 
 def lh(k: int, epsilon: float, g: int) -> Hashed:
@@ -279,3 +276,10 @@ PROTOCOLS: dict[str, Protocol] = {
     )
 }
 """Every protocol that needs only k and epsilon, for the command line, simulations, plans and tests."""
+
+
+def named_protocol(name: str) -> Protocol:
+    """The row of the table with this name; a misspelled one is refused with the nearest."""
+    if name not in PROTOCOLS:
+        raise InvalidParameter(not_among(name, "a protocol", PROTOCOLS))
+    return PROTOCOLS[name]

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.exact import log_up, times_up, whole_number
-from deniable.hashing import PRIME, collision, hash_function, occupied_buckets
+from deniable.exact import PRIME, log_up, times_up, whole_number
+from deniable.hashing import collision, hash_function, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
 from deniable.shape import Encoder
@@ -135,9 +135,6 @@ class Memoized(Repeated):
     def _kept_parts(self) -> int:
         """What is kept is one value, or k bits that may all change."""
         return 1 if isinstance(self.second, Direct) else self.k
-
-    def success(self, prior: npt.ArrayLike | None = None) -> float:
-        return self.law.success(prior)
 
     def blank(self, n: int) -> Array:
         return self.second.blank(n)

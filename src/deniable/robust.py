@@ -14,8 +14,7 @@ from typing import TypeVar
 
 from deniable import calibrate
 from deniable.errors import InvalidParameter
-from deniable.exact import positive_epsilon, whole_number
-from deniable.hashing import PRIME
+from deniable.exact import PRIME, number, positive_epsilon, whole_number
 from deniable.mechanism import checked_k
 from deniable.search import least, minimum
 from deniable.shape import Shape
@@ -38,7 +37,8 @@ def aue(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
     Reference: revisiting2025.
     """
     k = checked_k(k, 1 << 20, "unary")
-    e = math.exp(-min(positive_epsilon(epsilon), 700.0))
+    epsilon = positive_epsilon(epsilon)
+    e = math.exp(-min(epsilon, 700.0))
 
     def make(log_odds: float) -> Unary:  # of q; those of p are epsilon more
         return calibrate.unary(k, epsilon, FULL - max(1, round(FULL / (1 + math.exp(log_odds) / e))))
@@ -59,7 +59,7 @@ def ass(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
 
     Reference: revisiting2025.
     """
-    k = checked_k(k, 1 << 16, "subset")
+    k, epsilon = checked_k(k, 1 << 16, "subset"), positive_epsilon(epsilon)
 
     def choose(score: Score) -> Subset:
         return calibrate.subset(k, epsilon, least(lambda size: score(calibrate.subset(k, epsilon, size)), 1, k - 1))
@@ -70,16 +70,16 @@ def ass(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
 def alh(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float | None = None, f: float | None = 0.0) -> Hashed:
     """Attack-aware local hashing: the number of buckets with the best balance of error and attack.
 
-    p as for lh. 9 to 12 bytes. Choose it when reports must be small too. The search takes the law's success (an ideal
-    hash); a cap is held against the exact one.
+    p as for lh. 9 to 12 bytes. Choose it when reports must be small too. The balance takes the law's success (an ideal
+    hash, as published); a cap is held against the exact one.
 
     >>> alh(k=100, epsilon=4.0).g
     13
 
     Reference: revisiting2025.
     """
-    k = checked_k(k, PRIME - 1, "hashed")
-    most = min(PRIME - 1, max(k - 1, 3, round(math.exp(min(positive_epsilon(epsilon), 21.0))) + 1))
+    k, epsilon = checked_k(k, PRIME - 1, "hashed"), positive_epsilon(epsilon)
+    most = min(PRIME - 1, max(k - 1, 3, round(math.exp(min(epsilon, 21.0))) + 1))
 
     def choose(score: Score) -> Hashed:
         return calibrate.hashed(k, epsilon, least(lambda g: score(calibrate.hashed(k, epsilon, g)), 2, most))
@@ -107,21 +107,26 @@ def athe(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float 
 
 def _balanced(choose: Callable[[Score], S], n: int, weight: float, cap: float | None, f: float | None) -> S:
     whole_number("n, the number of people,", n, 1)
-    if not 0 <= weight <= 1:
-        raise InvalidParameter(f"weight is between 0 (error alone) and 1 (attack alone), got {weight!r}")
+    share = number("weight, between error alone and attack alone,", weight, -1e-9, 1.0 + 1e-9)
     if cap is None:
-        return choose(lambda m: weight * m.law.success() + (1 - weight) * m.law.error(n, f))
-    target = cap
+        return choose(lambda m: share * m.law.success() + (1 - share) * m.law.error(n, f))
+    target = most = number("cap, the highest guess allowed,", cap, 0.0, 1.0 + 1e-9)
     while True:
         found = choose(partial(_capped, target, n, f))
-        if found.success() <= cap:
+        guess = _guess(found)
+        if guess > target:
+            raise InvalidParameter(f"no choice keeps a guess at or below {most:g}; the lowest is {found.success():.4g}")
+        if found.success() <= most:
             return found
-        if found.law.success() > target:
-            raise InvalidParameter(f"no choice keeps a guess at or below {cap:g}; the lowest is {found.success():.4g}")
-        target *= cap / found.success() * (1 - 1e-6)
+        target = min(target, guess) * min(0.99, most / found.success())
+
+
+def _guess(mechanism: Shape) -> float:
+    """The exact success where it is quick to compute, else that of the law, to be checked in the end."""
+    return mechanism.success() if mechanism.k <= 1024 else mechanism.law.success()
 
 
 def _capped(cap: float, n: int, f: float | None, mechanism: Shape) -> float:
     """The error under a cap on the guess; above it, more than any error, and the more the further above."""
-    success = mechanism.law.success()
-    return mechanism.law.error(n, f) if success <= cap else 1e30 * (1 + success)
+    guess = _guess(mechanism)
+    return mechanism.law.error(n, f) if guess <= cap else 1e30 * (1 + guess)

@@ -18,8 +18,8 @@ from deniable.errors import InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import log_up
 from deniable.law import Integers, Law
-from deniable.mechanism import Array, Mechanism, Tally, checked_values
-from deniable.words import Rows, WordArray, Words, system
+from deniable.mechanism import Array, Mechanism, Tally, checked_values, unmasked
+from deniable.words import Rows, WordArray, Words, checked_source
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
 COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
@@ -51,14 +51,19 @@ class Encoder(Mechanism):
     def loss(self) -> float:
         return log_up(self.ratio)
 
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        return self.law.success(prior)
+
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         checked = checked_values(values, self.k)
-        return self.encode(checked, (system() if words is None else words).rows(checked.size, self.words))
+        return self.encode(checked, checked_source(words).rows(checked.size, self.words))
 
     @final
     def estimate(self, tally: Tally) -> Estimate:
         counted = self.checked_tally(tally)
+        if counted.counts.dtype.kind == "f":
+            raise InvalidReport("a count of reports is a whole number; this tally holds sums of floating-point numbers")
         return Estimate(counted.n, counted.counts, self.law, asked=counted.asked)
 
 
@@ -110,7 +115,7 @@ class Shape(Encoder):
     @final
     def tally(self, reports: Array) -> Tally:
         like = self.blank(0)
-        array = np.asarray(reports)
+        array = unmasked(reports)
         if array.dtype != like.dtype or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
             raise InvalidReport(
                 f"reports of this mechanism are {like.dtype} of shape (n, {', '.join(map(str, like.shape[1:]))}), "

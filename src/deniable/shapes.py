@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.exact import whole_number
-from deniable.hashing import PRIME, collision, hash_function, hash_values, occupied_buckets
-from deniable.law import Integers, Law
+from deniable.exact import PRIME, whole_number
+from deniable.hashing import collision, hash_function, hash_values, occupied_buckets
+from deniable.law import Integers, Law, checked_prior
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
 from deniable.words import FULL, DrawnRows, Rows, SeededRows, System, SystemRows, WordArray, below, cell, chance
@@ -35,7 +35,7 @@ class Direct(Shape):
     keep: int
 
     def __post_init__(self) -> None:
-        _set(self, k=checked_k(self.k, 1 << 31, "direct"))
+        _set(self, k=checked_k(self.k, 1 << 24, "direct"), keep=whole_number("keep", self.keep, 1, FULL - 1))
         _checked_keep(self.keep, self.k)
 
     words = 2
@@ -46,14 +46,11 @@ class Direct(Shape):
 
     @property
     def ratio(self) -> Fraction:
-        return _keep_ratio(self.keep, self.k)
+        return keep_ratio(self.keep, self.k)
 
     @cached_property
     def law(self) -> Law:
         return replace(Law.fixed_size(self.k, 1, Fraction(self.keep, FULL)), ratio=self.ratio)
-
-    def success(self, prior: npt.ArrayLike | None = None) -> float:
-        return self.law.success(prior)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(reports[:, None] == np.arange(self.k))
@@ -92,7 +89,8 @@ class Unary(Shape):
 
     def __post_init__(self) -> None:
         _set(self, k=checked_k(self.k, 1 << 20, "unary"))
-        if not 0 < self.zero < self.one < FULL:
+        _set(self, one=whole_number("one", self.one, 1, FULL - 1), zero=whole_number("zero", self.zero, 1, FULL - 1))
+        if not self.zero < self.one:
             raise InvalidParameter(f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}")
 
     @property
@@ -114,9 +112,6 @@ class Unary(Shape):
     @cached_property
     def law(self) -> Law:
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
-
-    def success(self, prior: npt.ArrayLike | None = None) -> float:
-        return self.law.success(prior)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.unpackbits(np.asarray(reports), axis=1, count=self.k, bitorder="little").astype(bool)
@@ -165,16 +160,17 @@ class Unary(Shape):
         ones, zeros = _digits(self.one), _digits(self.zero)
         known = values if values.ndim == 2 else values[:, None]
         if isinstance(rows, SeededRows):
-            kernels.unary_bits(known, self.k, ones, zeros, _address(rows), reports)
+            kernels.unary_bits(known, self.k, ones, zeros, _address(rows), 0, reports)
         elif isinstance(rows, SystemRows):
             source = System()
             done, stream = 0, np.zeros(0, dtype=np.uint64)
-            while done < len(known):
-                wanted = min(BLOCK, self._usual_words * (len(known) - done)) + kernels.reserve(self._groups)
+            units = len(known) * self._groups
+            while done < units:
+                wanted = min(BLOCK, 10 * (units - done)) + kernels.RESERVE
                 stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
                 where = _address(DrawnRows(stream[:, None]))
-                made, used = kernels.unary_bits(known[done:], self.k, ones, zeros, where, reports[done:])
-                done, stream = done + made, stream[used:]
+                done, used = kernels.unary_bits(known, self.k, ones, zeros, where, done, reports)
+                stream = stream[used:]
         else:
             self._encode(values, rows.array(), reports)
 
@@ -210,7 +206,8 @@ class Subset(Shape):
     def __post_init__(self) -> None:
         _set(self, k=checked_k(self.k, 1 << 16, "subset"))
         _set(self, size=whole_number("size, the number of members of a subset,", self.size, 1, self.k - 1))
-        if not 0 < self.keep < FULL or self.keep * self.k <= FULL * self.size:
+        _set(self, keep=whole_number("keep", self.keep, 1, FULL - 1))
+        if self.keep * self.k <= FULL * self.size:
             raise InvalidParameter(f"keep must be above 2^64 * size / k and below 2^64, got {self.keep}")
 
     @property
@@ -231,9 +228,6 @@ class Subset(Shape):
     def law(self) -> Law:
         return replace(Law.fixed_size(self.k, self.size, Fraction(self.keep, FULL)), ratio=self.ratio)
 
-    def success(self, prior: npt.ArrayLike | None = None) -> float:
-        return self.law.success(prior)
-
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         holds = np.zeros((len(reports), self.k), dtype=bool)
         np.put_along_axis(holds, np.asarray(reports).astype(np.int64), True, axis=1)
@@ -243,10 +237,26 @@ class Subset(Shape):
         return np.empty((n, self.size), dtype=_smallest(self.k))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        if len(values) < 64:
+            for i, (value, row) in enumerate(zip(values.tolist(), words.tolist(), strict=True)):
+                reports[i] = self._sampled_one(value, row)
+            return
         step = max(1, BLOCK // self.k)
         for start in range(0, len(values), step):
             block = slice(start, start + step)
             reports[block] = self._sampled(values[block], words[block])
+
+    def _sampled_one(self, value: int, words: list[int]) -> list[int]:
+        """The same for one report at a time, as a device makes them."""
+        kept = words[0] < self.keep
+        members = {value} if kept else set()
+        wanted = self.size - kept
+        for draw in range(wanted):
+            last = self.k - 1 - wanted + draw
+            drawn = words[1 + draw] * (last + 1) >> 64
+            drawn += drawn >= value
+            members.add(drawn if drawn not in members else last + (last >= value))
+        return sorted(members)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable import kernels
@@ -296,6 +306,7 @@ class Hashed(Shape):
     def __post_init__(self) -> None:
         _set(self, k=checked_k(self.k, PRIME - 1, "hashed"))
         _set(self, g=whole_number("g, the number of buckets,", self.g, 2, PRIME - 1))
+        _set(self, keep=whole_number("keep", self.keep, 1, FULL - 1))
         _checked_keep(self.keep, self.g)
 
     words = 3
@@ -306,7 +317,7 @@ class Hashed(Shape):
 
     @property
     def ratio(self) -> Fraction:
-        return _keep_ratio(self.keep, self.g)
+        return keep_ratio(self.keep, self.g)
 
     @cached_property
     def law(self) -> Law:
@@ -381,7 +392,7 @@ class Hadamard(Shape):
     keep: int
 
     def __post_init__(self) -> None:
-        _set(self, k=checked_k(self.k, (1 << 20) - 1, "Hadamard"))
+        _set(self, k=checked_k(self.k, (1 << 20) - 1, "Hadamard"), keep=whole_number("keep", self.keep, 1, FULL - 1))
         _checked_keep(self.keep, 2)
 
     words = 2
@@ -404,10 +415,23 @@ class Hadamard(Shape):
         rows = np.zeros(1 << self.bits, dtype=np.int64)
         rows[1 : self.k + 1] = 1
         sizes, counts = np.unique((self.k + _hadamard_transform(rows)) // 2, return_counts=True)
-        return Law.from_sizes(self.k, sizes, counts, Fraction(self.keep, FULL), Fraction(1, 2), self.ratio)
+        return Law.design(self.k, sizes, counts, Fraction(self.keep, FULL), Fraction(1, 2), self.ratio)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        return self.law.success(prior)
+        """With a prior: a column's best guess is the most common value that it supports, or else the most common of all."""
+        if prior is None:
+            return self.law.success()
+        shares, p = checked_prior(prior, self.k), self.law.p
+        order = np.argsort(-shares, kind="stable")
+        best, left, total = shares[order[0]], np.arange(1 << self.bits, dtype=np.uint64), 0.0
+        for rank, value in enumerate(order):
+            supports = np.bitwise_count(left & np.uint64(value + 1)) % 2 == 0
+            gain = p * shares[value] if rank == 0 else max(p * shares[value], (1 - p) * best)
+            total += int(supports.sum()) * gain
+            left = left[~supports]
+            if left.size == 0:
+                break
+        return float(total + left.size * (1 - p) * best) / (1 << (self.bits - 1))
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         common = np.asarray(reports).astype(np.uint64)[:, None] & np.arange(1, self.k + 1, dtype=np.uint64)
@@ -469,7 +493,7 @@ def _keep_or_other(values: WordArray, words: WordArray, k: int, keep: int) -> Wo
     return np.where(chance(words[:, 0], keep), values, other)
 
 
-def _keep_ratio(keep: int, k: int) -> Fraction:
+def keep_ratio(keep: int, k: int) -> Fraction:
     """A value is kept, or drawn by another from the rarest cell of `below`."""
     fewest, _ = cell(k - 1)
     return Fraction(keep * FULL, (FULL - keep) * fewest)
@@ -477,7 +501,7 @@ def _keep_ratio(keep: int, k: int) -> Fraction:
 
 def _checked_keep(keep: int, k: int) -> None:
     _, most = cell(k - 1)
-    if not 0 < keep < FULL or keep * FULL <= (FULL - keep) * most:
+    if keep * FULL <= (FULL - keep) * most:
         raise InvalidParameter(f"keep must be above 2^64 / {k} and below 2^64, got {keep}")
 
 
@@ -486,6 +510,7 @@ def _smallest(k: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype(f"<u{next(size for size in (1, 2, 4) if k <= 1 << 8 * size)}")
 
 
+@lru_cache(maxsize=4096)
 def _digits(threshold: int) -> WordArray:
     """The 64 binary digits of a threshold, the first one first, each spread over all 64 bit positions."""
     return np.array([(FULL - 1) * (threshold >> (63 - level) & 1) for level in range(64)], dtype=np.uint64)

@@ -24,7 +24,7 @@ from deniable.fakes import Evidence, Fake
 from deniable.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Tally, checked_values
 from deniable.shape import Encoder
-from deniable.words import Rows, Words, below, cell, system
+from deniable.words import Rows, Words, below, cell, checked_source
 
 Per = Literal["record", "attribute"]
 
@@ -78,7 +78,7 @@ class Share(ABC):
     def privatize(self, table: npt.ArrayLike, words: Words | None = None) -> Records:
         """One report per row of a table of integers, one column per attribute."""
         columns = self._checked_columns(table)
-        return self.encode(columns, (system() if words is None else words).rows(columns.shape[1], self.words))
+        return self.encode(columns, checked_source(words).rows(columns.shape[1], self.words))
 
     @final
     def tally(self, records: Records) -> tuple[Tally, ...]:

@@ -25,7 +25,7 @@ from deniable.law import Floats, Integers, Law, Marginal
 from deniable.mechanism import Mechanism, Tally
 from deniable.metrics import METRICS
 from deniable.population import MOST_PEOPLE, Population, checked_people, checked_size, numbers_from
-from deniable.protocols import PROTOCOLS, Protocol
+from deniable.protocols import Protocol, named_protocol
 from deniable.repeat import Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Unary
@@ -37,13 +37,6 @@ MOST_REPORTS = 10**8
 """More reports than this are not made one by one; it would take hours."""
 
 _BLOCK_BYTES = 1 << 25
-
-
-def named_protocol(name: str) -> Protocol:
-    """The row of the table with this name; a misspelled one is refused with the nearest."""
-    if name not in PROTOCOLS:
-        raise InvalidParameter(not_among(name, "a protocol", PROTOCOLS))
-    return PROTOCOLS[name]
 
 
 @singledispatch
@@ -318,17 +311,13 @@ def sweep(
     populations = [_of_size(population, k) for k in ks]
     whole_number("repeats", repeats, 1)
     whole_number("seed", seed, 0)
-    if project is not None and project not in CONSISTENCY_STEPS:
-        raise InvalidParameter(not_among(project, "a consistency step", CONSISTENCY_STEPS))
+    if project is not None and project not in consistency.NAMES:
+        raise InvalidParameter(not_among(project, "a consistency step", consistency.NAMES))
     cells = [
         (protocol, people, n, Row(protocol.name, epsilon, people.k, n or people.n, people.name, repeats, seed, project))
         for people, n, epsilon, protocol in product(populations, sizes, budgets, rows)
     ]
     return _measured_cells(cells, progress or (lambda _done, _total: None))
-
-
-CONSISTENCY_STEPS: Sequence[str] = (*consistency.STEPS, "base-cut")
-"""What `project` may be."""
 
 
 def highest_success(k: int, epsilon: npt.ArrayLike) -> Floats:

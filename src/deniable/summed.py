@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
-from deniable.exact import positive_epsilon
+from deniable.exact import number, positive_epsilon
 from deniable.law import Moments
-from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values
-from deniable.words import Words, system
+from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values, unmasked
+from deniable.words import Words, checked_source
 
 _BLOCK = 1 << 17
 
@@ -31,7 +31,7 @@ class Summed(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k, 1 << 20, "summed"))
-        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
+        object.__setattr__(self, "epsilon", number("epsilon", positive_epsilon(self.epsilon), 1e-9, 1000.0))
 
     @property
     def words(self) -> int:
@@ -60,7 +60,7 @@ class Summed(Mechanism):
 
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         checked = checked_values(values, self.k)
-        source = system() if words is None else words
+        source = checked_source(words)
         reports = np.empty((checked.size, self.k), dtype=np.float32)
         step = max(1, _BLOCK // self.k)
         for start in range(0, checked.size, step):
@@ -77,7 +77,7 @@ class Summed(Mechanism):
         return np.asarray(reports.argmax(axis=1)[:, None] == np.arange(self.k))
 
     def tally(self, reports: Array) -> Tally:
-        array = np.asarray(reports)
+        array = unmasked(reports)
         if array.dtype != np.float32 or array.shape[1:] != (self.k,) or not np.isfinite(array).all():
             raise InvalidReport(f"reports of this mechanism are finite float32 of shape (n, {self.k})")
         return Tally(len(array), array.sum(axis=0, dtype=np.float64))

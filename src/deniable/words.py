@@ -204,7 +204,7 @@ class System(Words):
 
     def __init__(self) -> None:
         self._stream: _Stream | None = None
-        self._process = os.getpid()
+        self._made_in = _generation
 
     def read(self, count: int) -> WordArray:
         """Words straight from the operating system, however many."""
@@ -213,13 +213,24 @@ class System(Words):
     def take(self, count: int) -> WordArray:
         if count <= _DIRECT_READ:
             return self.read(count)
-        if self._stream is None or self._process != os.getpid():  # a forked child must not repeat its parent's words
+        if self._stream is None or self._made_in != _generation:  # a forked child must not repeat its parent's words
             self._stream = _Stream(os.urandom(32))
-            self._process = os.getpid()
+            self._made_in = _generation
         return self._stream.take(count)
 
     def rows(self, n: int, width: int) -> SystemRows:
         return SystemRows(n, width)
+
+
+_generation = 0  # how many forks lie between this process and the one that loaded this module
+
+
+def _forked() -> None:
+    global _generation
+    _generation += 1
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 @final
@@ -325,6 +336,13 @@ def system() -> Words:
     return System()
 
 
+def checked_source(words: Words | None) -> Words:
+    """The given source, or the operating system's."""
+    if words is not None and not isinstance(words, Words):
+        raise InvalidParameter(f"words come from a source such as dn.system() or dn.seeded(7), got {words!r}")
+    return System() if words is None else words
+
+
 def seeded(seed: int) -> Words:
     """Reproducible words for simulation and tests; they protect nobody, since whoever has the seed has the answer.
 
@@ -390,9 +408,10 @@ def below(word: int | WordArray, bound: int | WordArray) -> WordArray:
     >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 6).tolist()
     [0, 3, 5]
     """
-    scale = np.asarray(bound, dtype=np.uint64)
-    if bool((scale < 1).any()) or bool((scale > FULL >> 32).any()):
+    given = np.asarray(bound)
+    if given.dtype.kind not in "iu" or bool((given < 1).any()) or bool((given > FULL >> 32).any()):
         raise InvalidParameter(f"a bound is an integer from 1 to 2^32, got {bound}")
+    scale = given.astype(np.uint64)
     drawn = np.asarray(word, dtype=np.uint64)
     high = (drawn >> _HALF) * scale
     return np.asarray((high + (((drawn & _LOW) * scale) >> _HALF)) >> _HALF, dtype=np.uint64)

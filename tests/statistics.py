@@ -1,0 +1,115 @@
+"""How much every statistical test looks at and how often it would be wrong: stated here once, used everywhere.
+
+Seeds are fixed, so a test that passed once passes always; a rate says how likely its seed was to be an unlucky one.
+Only tests of the operating system's words have no seed: they can fail by chance at any run, so their rate is lower.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+ALPHA = 1e-6
+"""How often one comparison of a right mechanism fails."""
+COMPARISONS = 2000
+"""No run makes more comparisons than this (`_judge` counts them)."""
+SUITE_ALPHA = ALPHA * COMPARISONS
+"""So at most one choice of all seeds in 500 would have been unlucky."""
+SYSTEM_ALPHA = 1e-9
+"""The same for one comparison of the operating system's words, at every run."""
+
+LAW_REPORTS = 400_000
+"""Per value, to compare a sampler with its law: p moved by MOVED_LAW then lies 3 standard deviations beyond the limit."""
+MOVED_LAW = 0.01
+SYSTEM_REPORTS = 150_000
+"""Per value, where the words come from the operating system."""
+SAMPLE_REPORTS = 20_000
+"""To compare two samples of reports."""
+
+ESTIMATE_REPORTS = 400_000
+"""To compare an estimate with the truth."""
+REPEATS, REPEAT_REPORTS = 400, 1000
+"""To compare the scatter of estimates with their variance: the limits are then about 1 +- 0.36 of it."""
+MOVED_ESTIMATE, MOVED_SCATTER, MOVED_NOISE = 0.05, 0.1, 0.2
+"""The moves of p that bias and scatter must show; the last is for noisy sums, whose noise is many times the truth."""
+
+COVERAGE_REPEATS = 2000
+"""Populations for the coverage of an interval: 95 % may then read as 92.5 %."""
+HASH_FUNCTIONS = 20_000
+"""Functions drawn from the hash family to compare averages over it."""
+WORDS = 1 << 16
+"""Words to compare a source with the uniform law."""
+
+SMALL_CELL = 8.0
+"""Cells with a smaller expectation are counted together: the chi-square law is not true of them."""
+
+Array = npt.NDArray[Any]
+_made = itertools.count(1)
+
+
+def _judge(p_value: float, what: str, alpha: float) -> None:
+    assert next(_made) <= COMPARISONS, "more comparisons than COMPARISONS says: state the new rate"
+    assert p_value >= alpha, f"{what}, which chance does to less than 1 in {1 / alpha:.0e} (p-value {p_value:.1e})"
+
+
+def goodness_of_fit(observed: Array, expected: Array, what: str, groups: int = 1, alpha: float = ALPHA) -> float:
+    """Chi-square of counts against expectations; what cannot happen must not have happened, however rarely.
+
+    Within each of the groups the expectations add up to what was observed, which costs one degree of freedom.
+    """
+    seen, wanted = np.ravel(observed).astype(float), np.ravel(expected).astype(float)
+    assert seen.shape == wanted.shape
+    assert math.isclose(seen.sum(), wanted.sum(), rel_tol=1e-9), f"{what}: the expectations do not add up to the counts"
+    impossible = int(seen[wanted == 0].sum())
+    assert impossible == 0, f"{what}: an impossible outcome was seen {impossible} times"
+    small = wanted < SMALL_CELL
+    seen = np.append(seen[~small], seen[small].sum())
+    wanted = np.append(wanted[~small], wanted[small].sum())
+    seen, wanted = seen[wanted > 0], wanted[wanted > 0]
+    statistic = float(((seen - wanted) ** 2 / wanted).sum())
+    freedom = wanted.size - groups
+    assert freedom > 0, f"{what}: nothing to compare"
+    _judge(
+        float(stats.chi2.sf(statistic, freedom)), f"{what}: chi-square {statistic:.1f} with {freedom} degrees of freedom", alpha
+    )
+    return statistic
+
+
+def deviation(value: float, mean: float, error: float, what: str, alpha: float = ALPHA) -> float:
+    """A normal deviate of known mean and standard error, both ways."""
+    z = (value - mean) / error
+    _judge(math.erfc(abs(z) / math.sqrt(2)), f"{what}: {z:+.1f} standard errors off", alpha)
+    return z
+
+
+def spread(squares: float, freedom: int, what: str, alpha: float = ALPHA) -> float:
+    """A sum of that many squared standard deviates: neither too large nor too small for a chi-square variable."""
+    tail = 2 * min(float(stats.chi2.sf(squares, freedom)), float(stats.chi2.cdf(squares, freedom)))
+    _judge(tail, f"{what}: {squares / freedom:.3f} of the variance", alpha)
+    return squares / freedom
+
+
+def same_law(one: Array, other: Array, what: str, alpha: float = ALPHA) -> float:
+    """Two samples' counts of the same outcomes: do they come from one law?"""
+    table = np.vstack([one, other]).astype(float)
+    table = table[:, table.sum(axis=0) > 0]
+    small = table.sum(axis=0) < 2 * SMALL_CELL
+    table = np.column_stack([table[:, ~small], table[:, small].sum(axis=1)])
+    table = table[:, table.sum(axis=0) > 0]
+    wanted = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    statistic = float(((table - wanted) ** 2 / wanted).sum())
+    freedom = table.shape[1] - 1
+    assert freedom > 0, f"{what}: nothing to compare"
+    _judge(float(stats.chi2.sf(statistic, freedom)), f"{what}: chi-square {statistic:.1f} between two samples", alpha)
+    return statistic
+
+
+def at_least(successes: int, trials: int, chance: float, what: str, alpha: float = ALPHA) -> None:
+    """As many successes as a chance of at least this much would give."""
+    seen = f"{what}: {successes} of {trials} where {chance:g} of them were promised"
+    _judge(float(stats.binom.cdf(successes, trials, chance)), seen, alpha)
