@@ -77,7 +77,6 @@ __all__ = [
     "below",
     "blh",
     "chance",
-    "data",
     "dbitflip",
     "fixed",
     "grr",

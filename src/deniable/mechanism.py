@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -30,7 +30,7 @@ class Tally:
 
     n: int
     counts: Array
-    asked: Array | None = None
+    asked: Array | None = field(default=None, repr=False)
     """How many of the reports are about each value at all, where not all are."""
 
     def __post_init__(self) -> None:

@@ -178,7 +178,10 @@ def _weighted(name: str, weights: Floats) -> Population:
 
 def checked_size(k: object) -> int:
     """A number of values that people can have."""
-    return whole_number("k, the number of values,", k, 2, MOST_VALUES)
+    number = whole_number("k, the number of values,", k, 2)
+    if number > MOST_VALUES:
+        raise InvalidParameter(f"k = {number} is too large for a simulated population (at most {MOST_VALUES})")
+    return number
 
 
 def _checked_number(name: str, number: float, most: float) -> float:

@@ -1,8 +1,9 @@
 """The protocols people know: each is a choice of numbers for a shape. The table PROTOCOLS lists them all.
 
 Every function takes the number of values k and the budget epsilon, and gives a mechanism whose exact loss is at most
-epsilon and, up to epsilon = 20, less than 1e-9 below it. Formulas are for the ideal probabilities; the thresholds are
-their nearest safe integers. In formulas e is e^epsilon and variances are those of a value that nobody has (f = 0).
+epsilon and, for every row of the table up to epsilon = 20, less than 1e-9 below it. Formulas are for the ideal
+probabilities; the thresholds are their nearest safe integers. In formulas e is e^epsilon and variances are those of a
+value that nobody has (f = 0).
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ def the(k: int, epsilon: float, theta: float | None = None) -> Unary:
 def she(k: int, epsilon: float) -> Summed:
     """Summed histogram: Laplace noise of scale 2 / epsilon on every cell, sent as it is. Research only.
 
-    Variance 8 / (n epsilon^2). k floating-point numbers, whose noise is never exact: there is no loss to state, and
-    a plan refuses it. Choose it only to compare with the papers.
+    p = 1 and q = 0 in every cell, before the noise. Variance 8 / (n epsilon^2). k floating-point numbers, whose noise is
+    never exact: there is no loss to state, and a plan refuses it. Choose it only to compare with the papers.
 
     >>> round(she(k=100, epsilon=1.0).law.variance(n=10_000), 6)
     0.0008
@@ -207,7 +208,8 @@ def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: floa
     """The protocol that errs least (ADP), among all classical ones that are exact, or among those named.
 
     The error is the variance averaged over the domain, the same for every true distribution; with f given, the variance
-    at that frequency (the papers compare at f = 0). Ties go to the smaller report.
+    at that frequency (the papers compare at f = 0). Ties go to the smaller report. p and q are those of what is
+    chosen. Choose it where nothing but the error matters.
 
     >>> type(adaptive(k=3, epsilon=1.0)).__name__
     'Direct'
@@ -233,7 +235,7 @@ def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: floa
         raise InvalidParameter(refused)
 
     def error(mechanism: Mechanism) -> tuple[float, int]:
-        return float(f"{mechanism.law.error(1, f):.9e}"), mechanism.report_bytes
+        return float(f"{mechanism.law.error(1, f):.6e}"), mechanism.report_bytes
 
     return min(candidates, key=error)
 

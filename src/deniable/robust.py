@@ -52,7 +52,7 @@ def aue(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
 def ass(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float | None = None, f: float | None = 0.0) -> Subset:
     """Attack-aware subset selection: the size with the best balance of error and attack.
 
-    p as for ss. size small integers. Choose it for the best balance of all; the size tends to sqrt(k) as epsilon grows.
+    p and q as for ss. size small integers. Choose it for the best balance of all; the size tends to sqrt(k) as epsilon grows.
 
     >>> ass(k=100, epsilon=4.0).size
     7
@@ -70,7 +70,7 @@ def ass(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
 def alh(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float | None = None, f: float | None = 0.0) -> Hashed:
     """Attack-aware local hashing: the number of buckets with the best balance of error and attack.
 
-    p as for lh. 9 to 12 bytes. Choose it when reports must be small too. The balance takes the law's success (an ideal
+    p and q as for lh. 9 to 12 bytes. Choose it when reports must be small too. The balance takes the law's success (an ideal
     hash, as published); a cap is held against the exact one.
 
     >>> alh(k=100, epsilon=4.0).g
