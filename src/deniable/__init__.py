@@ -4,7 +4,7 @@ A mechanism turns a value and some random words into a report; a report supports
 known exactly. Everything else is computed from the law.
 """
 
-from deniable import data
+from deniable import data as data
 from deniable.bitflip import BitFlip
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, NotExact, WordsExhausted
