@@ -299,19 +299,27 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
         size = min(_SPAN, total - first)
         if gamma == _ZERO and words.size - used < 64 * size:
             return first, used
-        report, group = first // groups, first % groups
         for j in range(size):
-            states[j] = key + gamma * (_row(position, stride, rows, report) + np.uint64(64 * group) + _ONE)
             truth[j] = _ZERO
-            if values.shape[1] > 1:
-                truth[j] = np.uint64(values[report, 1 + group])
-            elif values[report, 0] >> 6 == group:  # a fake report comes from no value at all, -1
-                truth[j] = _ONE << np.uint64(values[report, 0] & 63)
-            undecided[j] = last_lanes if group == groups - 1 else _ALL
+            undecided[j] = _ALL
             result[j] = _ZERO
-            group += 1
-            if group == groups:
-                report, group = report + 1, 0
+        j, report, group = 0, first // groups, first % groups
+        while j < size:
+            here = min(groups - group, size - j)  # groups of this report
+            state = key + gamma * (_row(position, stride, rows, report) + np.uint64(64 * group) + _ONE)
+            for c in range(here):
+                states[j + c] = state
+                state += gamma * np.uint64(64)
+            if values.shape[1] > 1:
+                for c in range(here):
+                    truth[j + c] = np.uint64(values[report, 1 + group + c])
+            else:
+                place = (values[report, 0] >> 6) - group
+                if 0 <= place < here:  # a fake report comes from no value at all, -1
+                    truth[j + place] = _ONE << np.uint64(values[report, 0] & 63)
+            if group + here == groups:
+                undecided[j + here - 1] = last_lanes
+            j, report, group = j + here, report + 1, 0
         used = _toss(states, truth, undecided, result, size, 0, 8, ones, zeros, gamma, words, used)
         open_groups = 0
         for j in range(size):
@@ -324,22 +332,22 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
         used = _toss(late_states, late_truth, late_undecided, late_result, open_groups, 8, 16, ones, zeros, gamma, words, used)
         for i in range(open_groups):
             if late_undecided[i] != _ZERO:
-                some = late_states[i:], late_truth[i:], late_undecided[i:], late_result[i:]
-                used = _toss(some[0], some[1], some[2], some[3], 1, 16, 64, ones, zeros, gamma, words, used)
+                late_some = late_states[i:], late_truth[i:], late_undecided[i:], late_result[i:]
+                used = _toss(*late_some, 1, 16, 64, ones, zeros, gamma, words, used)
             result[late[i]] = late_result[i]
-        report, group = first // groups, first % groups
-        for j in range(size):
-            bits = result[j]
-            into = out[report, 8 * group :]
-            if into.size >= 8:
-                for byte in range(8):
-                    into[byte] = np.uint8(bits >> np.uint64(8 * byte))
-            else:
-                for byte in range(into.size):
-                    into[byte] = np.uint8(bits >> np.uint64(8 * byte))
-            group += 1
-            if group == groups:
-                report, group = report + 1, 0
+        j, report, group = 0, first // groups, first % groups
+        while j < size:
+            here = min(groups - group, size - j)
+            for c in range(here):
+                bits = result[j + c]
+                into = out[report, 8 * (group + c) :]
+                if into.size >= 8:
+                    for byte in range(8):
+                        into[byte] = np.uint8(bits >> np.uint64(8 * byte))
+                else:
+                    for byte in range(into.size):
+                        into[byte] = np.uint8(bits >> np.uint64(8 * byte))
+            j, report, group = j + here, report + 1, 0
     return total, used
 
 

@@ -153,10 +153,24 @@ class Mechanism(ABC):
 
 
 def checked_values(values: npt.ArrayLike, k: int) -> Integers:
-    """A copy of integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or passed through.
+    """A copy of integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or passed through."""
+    return in_domain(integers(values, k), k)
+
+
+def in_domain(array: Array, k: int) -> Integers:
+    """A copy of integers that are all from 0 to k - 1.
 
     It is a copy, so that what was checked is what is reported, whatever another thread does to the original.
     """
+    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)  # a negative one is huge if read without sign
+    if wide.size and wide.view(np.uint64).max() >= k:
+        wrong = wide.min() if wide.min() < 0 else wide.max()
+        raise InvalidValue(f"{wrong} is not a value of this mechanism (0 to {k - 1}); it was not reported")
+    return wide.view(np.int64)
+
+
+def integers(values: npt.ArrayLike, k: int) -> Array:
+    """Integers in one dimension, as they are given."""
     if np.ma.is_masked(values):
         raise InvalidValue("some values are masked: decide what a missing answer means first, since a mask would be dropped")
     try:
@@ -173,11 +187,7 @@ def checked_values(values: npt.ArrayLike, k: int) -> Integers:
             f"values must be integers from 0 to {k - 1}, got {_described(array)}; "
             "code labels as integers and decide what a missing answer means first"
         )
-    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)  # a negative one is huge if read without sign
-    if wide.view(np.uint64).max() >= k:
-        wrong = wide.min() if wide.min() < 0 else wide.max()
-        raise InvalidValue(f"{wrong} is not a value of this mechanism (0 to {k - 1}); it was not reported")
-    return wide.view(np.int64)
+    return array
 
 
 def unmasked(reports: Array) -> Array:

@@ -18,7 +18,7 @@ from deniable.errors import InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import log_up
 from deniable.law import Integers, Law
-from deniable.mechanism import Array, Mechanism, Tally, checked_values, unmasked
+from deniable.mechanism import Array, Mechanism, Tally, in_domain, integers, unmasked
 from deniable.words import Rows, WordArray, Words, checked_source
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
@@ -56,8 +56,12 @@ class Encoder(Mechanism):
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
-        checked = checked_values(values, self.k)
-        return self.encode(checked, checked_source(words).rows(checked.size, self.words))
+        given = integers(values, self.k)
+        return self._encode_given(given, checked_source(words).rows(given.size, self.words))
+
+    def _encode_given(self, values: Array, rows: Rows) -> Array:
+        """Reports of integers that are still to be checked."""
+        return self.encode(in_domain(values, self.k), rows)
 
     @final
     def estimate(self, tally: Tally) -> Estimate:
@@ -97,6 +101,14 @@ class Shape(Encoder):
 
     @final
     def encode(self, values: Integers, rows: Rows) -> Array:
+        return self._encode_blocks(values, rows, given=False)
+
+    @final
+    def _encode_given(self, values: Array, rows: Rows) -> Array:
+        return self._encode_blocks(values, rows, given=True)
+
+    def _encode_blocks(self, values: Array, rows: Rows, given: bool) -> Array:
+        """Block by block; values that are `given` from outside are checked as they are used."""
         reports, rows = self.blank(len(values)), rows.anew()
         compiled = _worth_compiling(len(values), self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
@@ -104,10 +116,11 @@ class Shape(Encoder):
 
         def work(part: int) -> None:
             block = slice(starts[part], starts[part] + step)
+            some = in_domain(values[block], self.k) if given else values[block]
             if compiled:
-                self._encode_compiled(values[block], rows.pick(block), reports[block])
+                self._encode_compiled(some, rows.pick(block), reports[block])
             else:
-                self._encode(values[block], rows.pick(block).array(), reports[block])
+                self._encode(some, rows.pick(block).array(), reports[block])
 
         _run(work, len(starts), compiled and len(values) * self._usual_words >= PARALLEL)
         return reports
