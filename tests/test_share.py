@@ -515,3 +515,10 @@ def test_nobody_gives_no_reports() -> None:
         records = make((3, 5), 1.0, "grr").privatize(np.zeros((0, 2), dtype=int), dn.fixed([]))
         assert records.n == 0
         assert [len(column) for column in records.columns] == [0, 0]
+
+
+def test_a_masked_table_is_refused() -> None:
+    """numpy would drop the mask and report what lies under it."""
+    table = np.ma.array([[0, 1], [1, 0]], mask=[[0, 1], [0, 0]])  # type: ignore[no-untyped-call]
+    with pytest.raises(dn.InvalidValue, match="masked"):
+        dn.spl([2, 2], 1.0).privatize(table)

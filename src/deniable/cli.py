@@ -349,3 +349,7 @@ def _percent(share: float | None) -> str:
 
 def _mean(measured: Mean) -> str:
     return _short(measured.mean) if measured.stderr is None else f"{measured.mean:.3g} +- {measured.stderr:.1g}"
+
+
+if __name__ == "__main__":
+    main()

@@ -99,6 +99,10 @@ class Share(ABC):
 
     def _checked_columns(self, table: npt.ArrayLike) -> Integers:
         """The table as one contiguous row of integers per attribute."""
+        if np.ma.is_masked(table):
+            raise InvalidValue(
+                "some values are masked: decide what a missing answer means first, since a mask would be dropped"
+            )
         try:
             array = np.asarray(table)
         except (ValueError, TypeError) as problem:
