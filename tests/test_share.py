@@ -519,6 +519,6 @@ def test_nobody_gives_no_reports() -> None:
 
 def test_a_masked_table_is_refused() -> None:
     """numpy would drop the mask and report what lies under it."""
-    table = np.ma.array([[0, 1], [1, 0]], mask=[[0, 1], [0, 0]])  # type: ignore[no-untyped-call]
+    table = np.ma.array([[0, 1], [1, 0]], mask=[[False, True], [False, False]])
     with pytest.raises(dn.InvalidValue, match="masked"):
         dn.spl([2, 2], 1.0).privatize(table)
