@@ -63,7 +63,7 @@ def test_best_of_all_combinations(ks: tuple[int, ...], epsilon: float, worst: bo
         (guesses[1], sizes[len(sizes) // 2]),
     ]
     for guess, size in caps:
-        objective = Objective(success_cap=guess, bytes_cap=size, worst=worst)
+        objective = Objective(success_cap=guess, bytes_cap=size, worst=worst, people="answered")
         rows = consider(ks, epsilon, n, objective, protocols=PLAIN)
         for share in (Split, Sample, Faked):
             allowed = [
@@ -352,7 +352,7 @@ def test_the_error_about_everyone_is_the_one_that_is_seen() -> None:
     """SMP at a large epsilon: what one attribute of d each leaves unknown is nearly all of the error."""
     ks, epsilon, n, repeats = [3, 3, 3, 3], 6.0, 600, 400
     (row,) = consider(ks, epsilon, n, Objective(people="everyone"), shares="SMP", protocols="grr")
-    (answered,) = consider(ks, epsilon, n, shares="SMP", protocols="grr")
+    (answered,) = consider(ks, epsilon, n, Objective(people="answered"), shares="SMP", protocols="grr")
     assert isinstance(row.share, Sample)
     column = np.arange(n) % 3  # uniform
     table = np.column_stack([column] * 4)
@@ -368,5 +368,5 @@ def test_the_error_about_everyone_is_the_one_that_is_seen() -> None:
 
 def test_about_everyone_splitting_wins_at_a_large_epsilon() -> None:
     ks, epsilon, n = [3] * 10, 12.0, 1000
-    assert consider(ks, epsilon, n)[0].name.startswith("SMP")
+    assert consider(ks, epsilon, n, Objective(people="answered"))[0].name.startswith("SMP")
     assert consider(ks, epsilon, n, Objective(people="everyone"))[0].name.startswith("SPL")

@@ -134,12 +134,13 @@ class Estimate:
 
     def __str__(self) -> str:
         low, high = self.interval()
-        lines = [f"{self.n} reports, 95 % intervals", f"{'value':>12} {'share':>9} {'low':>9} {'high':>9}"]
         shown = 20
+        wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
+        lines = [f"{self.n} reports, 95 % intervals", f"{'value':>{wide}} {'share':>9} {'low':>9} {'high':>9}"]
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
-            lines.append(f"{label!s:>12} {share:9.4f} {least:9.4f} {most:9.4f}")
+            lines.append(f"{label!s:>{wide}} {share:9.4f} {least:9.4f} {most:9.4f}")
         if self.k > shown:
-            lines.append(f"{'...':>12} and {self.k - shown} more; frame() has them all")
+            lines.append(f"{'...':>{wide}} and {self.k - shown} more; frame() has them all")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

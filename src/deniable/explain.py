@@ -167,7 +167,8 @@ def _errors(content: Content, n: int) -> Iterator[float]:
         reported = share.drawn / share.d if isinstance(share, Sample) else 1.0
         if isinstance(part, BitFlip):
             reported *= part.bits / part.k
-        yield law.error(1) / (n * reported)
+        drawing = (share.d / share.drawn - 1) * (1 - 1 / part.k) / part.k if isinstance(share, Sample) else 0.0
+        yield (law.error(1) / reported + drawing) / n  # about everyone, also those who reported another attribute
 
 
 def _wrapped(paragraph: str) -> str:

@@ -146,7 +146,9 @@ class Mechanism(ABC):
 
     @final
     def checked_tally(self, tally: Tally) -> Tally:
-        """Refuse a tally of some other number of values."""
+        """Refuse what is not a tally, or one of some other number of values."""
+        if not isinstance(tally, Tally):
+            raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
         if tally.counts.size != self.k:
             raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.k}")
         return tally

@@ -157,7 +157,7 @@ def blh(k: int, epsilon: float) -> Hashed:
 
 
 def olh(k: int, epsilon: float) -> Hashed:
-    """Optimized local hashing: round(e) + 1 buckets, so that it errs as little as oue with a report of constant size.
+    """Optimized local hashing: round(e^epsilon) + 1 buckets; errs as little as oue with a report of constant size.
 
     p = e / (e + g - 1), q = 1 / g. Variance 4 e / (n (e - 1)^2), but for g's rounding. 9 to 12 bytes.
     Choose it for large domains with little bandwidth; counting costs k hashes a report.
