@@ -57,6 +57,8 @@ class Encoder(Mechanism):
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         given = integers(values, self.k)
+        if given.size < BLOCK:  # refused before any word is drawn; a large batch is checked block by block, as it is used
+            given = in_domain(given, self.k)
         return self._encode_given(given, checked_source(words).rows(given.size, self.words))
 
     def _encode_given(self, values: Array, rows: Rows) -> Array:
