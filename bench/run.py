@@ -22,7 +22,7 @@ from rich.progress import track
 HERE = Path(__file__).parent
 PEERS = HERE.parent / ".venv-peers"
 PACKAGES = ["multi-freq-ldpy==0.2.5", "pure-ldp==1.2.0", "xxhash==3.8.2", "scikit-learn", "statsmodels", "scipy"]
-ROUNDS = 5
+ROUNDS = 3
 
 BARS = {  # what each task must reach beside multi-freq-ldpy
     "privatize grr 100": 60,
