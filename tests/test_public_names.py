@@ -67,6 +67,7 @@ PUBLIC = [
     "blh",
     "chance",
     "dbitflip",
+    "device",
     "fixed",
     "grr",
     "hr",

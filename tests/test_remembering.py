@@ -20,7 +20,7 @@ from deniable.mechanism import Array
 from deniable.multidimensional import rsfd, rsrfd, smp
 from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.share import Faked, Sample, Share, Split
-from deniable.words import FULL, DrawnRows, RememberingRows, Rows, SeededRows, SystemRows, WordArray, remembering
+from deniable.words import FULL, Device, DrawnRows, RememberingRows, Rows, SeededRows, SystemRows, WordArray, remembering
 from tests import statistics
 from tests.test_share import compile_loops
 
@@ -41,6 +41,8 @@ ROWS: dict[str, Callable[[int, int], Rows]] = {
     "keyed": lambda n, width: dn.keyed(bytes(16), "rows").rows(n, width),
     "fixed": lambda n, width: dn.fixed(dn.seeded(3).take(n * width)).rows(n, width),
     "remembering": lambda n, width: remembering(3, dn.seeded(4)).rows(n, width),
+    "device": lambda n, width: Device(bytes(16), ["rows"], dn.seeded(4)).rows(n, width),
+    "kept by a device": lambda n, width: dn.device(bytes(16), "rows").rows(n, width).recall(np.arange(n) % 5),
     "kept": kept_rows,
     "kept for a value": kept_rows_of_values,
 }
@@ -524,17 +526,46 @@ def test_a_share_with_a_memory_is_its_records_one_by_one(name: str, monkeypatch:
             assert alone.columns[j].tobytes() == column[who == i].tobytes()
 
 
-def test_a_device_keeps_its_answers_by_a_secret() -> None:
-    """The same labels give the same words: a permanent answer with nothing stored but a key."""
-    m = l_osue(8, 1.0, 2.0)
+DEVICES: dict[str, Callable[[], Share]] = {
+    "each attribute": lambda: Split(tuple(exact_second(l_grr(6, 1.0, 2.0)) for _ in range(3))),
+    "one of three": lambda: Sample(tuple(exact_second(l_osue(6, 1.0, 2.0)) for _ in range(3))),
+    "two of three": lambda: Sample(tuple(exact_second(l_grr(6, 1.0, 2.0)) for _ in range(3)), 2),
+}
 
-    def answer(value: int, secret: bytes) -> bytes:
-        words = dn.keyed(secret, "color", value).rows(1, m.first.words)
-        return m.first.encode(np.array([value]), words).tobytes()
 
+def device_report(share: Share, secret: bytes, label: str, value: int = 0) -> tuple[bytes, ...]:
+    """What a device reports of a record in one round, without the noise of the round."""
+    records = share.privatize([[value] * share.d], dn.device(secret, label))
+    return tuple(column.tobytes() for column in records.columns)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_device_keeps_its_answers_by_a_secret(name: str) -> None:
+    """Nothing is stored but a key, and every round repeats the attribute and the permanent answer of every value."""
+    share = DEVICES[name]()
     one, two = bytes(range(32)), bytes(range(1, 33))
-    answers = [answer(value, one) for value in range(8)]
-    assert answers == [answer(value, one) for value in range(8)]
-    assert answers != [answer(value, two) for value in range(8)]
-    assert isinstance(dn.seeded(1).rows(1, 2), SeededRows)
-    assert isinstance(dn.keyed(one).rows(1, 2), DrawnRows)
+    answers = [device_report(share, one, "study", value) for value in range(6)]
+    assert answers == [device_report(share, one, "study", value) for value in range(6)], "the permanent answer was redrawn"
+    assert answers != [device_report(share, two, "study", value) for value in range(6)]
+    assert answers != [device_report(share, one, "another", value) for value in range(6)]
+
+
+def test_devices_answer_by_the_law() -> None:
+    """Over many secrets a device's kept answers have the first round's probabilities (expected to fail 1 time in 10^6)."""
+    m = exact_second(l_grr(4, 1.0, 2.0))
+    answers = [m.privatize([2], dn.device(number.to_bytes(16, "little")))[0] for number in range(4000)]
+    counts, p = np.bincount(answers, minlength=4), m.first.law.p
+    expected = np.array([(1 - p) / 3, (1 - p) / 3, p, (1 - p) / 3]) * 4000
+    assert float(((counts - expected) ** 2 / expected).sum()) < 30.7  # chi-square with 3 degrees of freedom
+
+
+def test_words_that_a_device_keeps_are_those_of_the_key_stream() -> None:
+    """As the specification of the wire has it: number c of the stream labelled with the value + 1, or 0 for none."""
+    rows = dn.device(bytes(32), "study").rows(1, 11)
+    for start, stop in ((0, 11), (3, 4), (5, 11), (8, 8)):
+        some = rows.columns(start, stop)
+        assert np.array_equal(some.recall().array()[0], dn.keyed(bytes(32), "study", 0).take(11)[start:stop])
+        kept = some.recall(np.array([4])).array()[0]
+        assert np.array_equal(kept, dn.keyed(bytes(32), "study", 5).take(11)[start:stop])
+    with pytest.raises(dn.InvalidParameter, match="at least 16 bytes"):
+        dn.device(b"short")

@@ -403,6 +403,19 @@ def test_compiled_loops_equal_numpy(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert found[0][1] == found[1][1]
 
 
+@pytest.mark.parametrize("name", BULK)
+def test_how_a_table_lies_in_memory_makes_no_difference(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    share, table = bulk(name), some_records(WIDE, 300)
+    expected = share.privatize(table, dn.seeded(8))
+    wider = np.zeros((300, share.d + 3), dtype=np.int64)
+    wider[:, 1:-2] = table
+    kinds = [np.asfortranarray(table), table.astype(np.uint8), table.astype(">i4"), table.astype(np.uint64), wider[:, 1:-2]]
+    for given_table in [*kinds, table.tolist()]:
+        for compiled in (False, True):
+            compile_loops(monkeypatch, compiled)
+            assert same(share.privatize(given_table, dn.seeded(8)), expected)
+
+
 def test_who_reports_what_is_in_order() -> None:
     """Each person reports `drawn` different attributes, and the reports are in the order of the people."""
     for drawn in (1, 2, 3):

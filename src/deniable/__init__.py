@@ -23,7 +23,7 @@ from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.study import Study
 from deniable.summed import Summed
-from deniable.words import Words, below, chance, fixed, keyed, remembering, seeded, system
+from deniable.words import Words, below, chance, device, fixed, keyed, remembering, seeded, system
 
 __version__ = "0.1.0"
 
@@ -78,6 +78,7 @@ __all__ = [
     "blh",
     "chance",
     "dbitflip",
+    "device",
     "fixed",
     "grr",
     "hr",

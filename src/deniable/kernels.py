@@ -103,6 +103,42 @@ def _draw(where: Address, first: int, size: int, drawn: Array) -> None:
 
 
 @compiled
+def draw_attributes(where: Address, d: np.uint64, picked: Array) -> None:
+    """picked[i] = the attributes of record i, all different, by Floyd's sampling."""
+    n, count = picked.shape
+    drawn = np.empty((count, _SPAN), np.uint64)
+    for first in range(0, n, _SPAN):
+        some = picked[first : first + _SPAN]
+        _draw(where, first, len(some), drawn)
+        for draw in range(count):
+            last = d - np.uint64(count) + np.uint64(draw)
+            for i in range(len(some)):
+                found = _below(drawn[draw, i], last + _ONE)
+                for earlier in range(draw):
+                    if some[i, earlier] == found:
+                        found = last
+                        break
+                some[i, draw] = found
+
+
+@compiled
+def group(picked: Array, columns: Array, ends: Array, who: Array, values: Array) -> None:
+    """Sort records by the attribute they picked, each with its value there; ends[j] is where attribute j's records end."""
+    ends[:] = 0
+    for i in range(picked.size):
+        ends[picked[i]] += 1
+    place = 0
+    for j in range(ends.size):  # where the next record of each attribute goes: in the end, where its records end
+        ends[j], place = place, place + ends[j]
+    for i in range(picked.size):
+        attribute = picked[i]
+        slot = ends[attribute]
+        who[slot] = i
+        values[slot] = columns[attribute, i]
+        ends[attribute] = slot + 1
+
+
+@compiled
 def direct(values: Array, where: Address, k: np.uint64, keep: np.uint64, reports: Array) -> None:
     """Keep the value, or report one of the k - 1 others."""
     drawn = np.empty((2, _SPAN), np.uint64)

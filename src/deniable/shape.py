@@ -112,7 +112,7 @@ class Shape(Encoder):
     def _encode_blocks(self, values: Array, rows: Rows, given: bool) -> Array:
         """Block by block; values that are `given` from outside are checked as they are used."""
         reports, rows = self.blank(len(values)), rows.anew()
-        compiled = _worth_compiling(len(values), self._usual_words)
+        compiled = worth_compiling(len(values), self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
         starts = range(0, len(values), step)
 
@@ -136,7 +136,7 @@ class Shape(Encoder):
                 f"reports of this mechanism are {like.dtype} of shape (n, {', '.join(map(str, like.shape[1:]))}), "
                 f"got {array.dtype} of shape {array.shape}"
             )
-        compiled = _worth_compiling(len(array), self._cells_per_report)
+        compiled = worth_compiling(len(array), self._cells_per_report)
         step = 8 * max(1, BLOCK // self.report_bytes)
         starts = range(0, len(array), step)
         total = self._count(array[:0], False)
@@ -158,7 +158,7 @@ class Shape(Encoder):
         return max(1, self.report_bytes)
 
 
-def _worth_compiling(reports: int, work: int) -> bool:
+def worth_compiling(reports: int, work: int) -> bool:
     """Large batches are; where the loops are loaded already, much smaller ones too."""
     return reports * max(work, 32) >= (COMPILE >> 4 if "deniable.kernels" in sys.modules else COMPILE)
 

@@ -22,11 +22,12 @@ from deniable.estimate import Estimate
 from deniable.exact import log_up, whole_number
 from deniable.fakes import Evidence, Fake
 from deniable.law import Integers, Law, Marginal
-from deniable.mechanism import Array, Tally, checked_values
-from deniable.shape import Encoder
-from deniable.words import Rows, Words, below, cell, checked_source
+from deniable.mechanism import Array, Tally, checked_values, in_domain
+from deniable.shape import Encoder, worth_compiling
+from deniable.words import Rows, WordArray, Words, below, cell, checked_source
 
 Per = Literal["record", "attribute"]
+_ROWS = 128  # rows of a table that are compared at a time
 
 
 @final
@@ -57,6 +58,11 @@ class Share(ABC):
     @abstractmethod
     def marginal(self, attribute: int) -> Law | Marginal:
         """The law by which one attribute is estimated."""
+
+    @property
+    @abstractmethod
+    def _reads_all(self) -> bool:
+        """Whether most answers of a record are read: then a table is turned into columns first."""
 
     @abstractmethod
     def encode(self, columns: Integers, rows: Rows) -> Records:
@@ -98,7 +104,7 @@ class Share(ABC):
         )
 
     def _checked_columns(self, table: npt.ArrayLike) -> Integers:
-        """The table as one contiguous row of integers per attribute."""
+        """The table as one row of integers per attribute; a copy of it, unless most of it will not be read."""
         if np.ma.is_masked(table):
             raise InvalidValue(
                 "some values are masked: decide what a missing answer means first, since a mask would be dropped"
@@ -109,15 +115,22 @@ class Share(ABC):
             raise InvalidValue(f"a table has a row per record and {self.d} columns of integers: {problem}") from None
         if array.ndim != 2 or array.shape[1] != self.d:
             raise InvalidValue(f"a table has a row per record and {self.d} columns, got shape {array.shape}")
-        columns = np.empty(array.shape[::-1], dtype=array.dtype)
-        for start in range(0, len(array), 1024):  # turned in blocks that stay in the nearest cache
-            columns[:, start : start + 1024] = array[start : start + 1024].T
+        if array.dtype.kind not in "iu":
+            self._refuse(array)
+            return np.zeros((self.d, 0), dtype=np.int64)
+        whole = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
+        columns = (_turned(whole) if self._reads_all else whole.T).view(np.uint64)  # a negative one is huge without its sign
+        if (_largest(columns) >= np.array([part.k for part in self.parts])).any():
+            self._refuse(whole)
+        return columns.view(np.int64)
+
+    def _refuse(self, table: Array) -> None:
+        """Say which attribute of a table cannot be reported, and why."""
         for j, part in enumerate(self.parts):
             try:
-                checked_values(columns[j], part.k)
+                checked_values(table[:, j], part.k)
             except InvalidValue as problem:
                 raise InvalidValue(f"attribute {j}: {problem}") from None
-        return columns.astype(np.int64, copy=False)
 
 
 @final
@@ -126,6 +139,7 @@ class Split(Share):
     """Every attribute is reported, each with its own part of the budget (SPL)."""
 
     parts: tuple[Encoder, ...]
+    _reads_all = True
 
     def __post_init__(self) -> None:
         _checked_parts(self.parts)
@@ -156,6 +170,7 @@ class Sample(Share):
 
     parts: tuple[Encoder, ...]
     drawn: int = 1
+    _reads_all = False
 
     def __post_init__(self) -> None:
         _checked_parts(self.parts)
@@ -176,14 +191,15 @@ class Sample(Share):
     def encode(self, columns: Integers, rows: Rows) -> Records:
         picked = _drawn_attributes(rows.columns(0, self.drawn).recall(), self.d)
         room = self.words // self.drawn - 1
-        groups = [_grouped(picked[:, draw], self.d) for draw in range(self.drawn)]
+        groups = [_grouped(picked[:, draw], columns) for draw in range(self.drawn)]
         reports, reporters = [], []
         for j, part in enumerate(self.parts):
             made = []
             for draw in range(self.drawn):
-                who, start = groups[draw][j], self.drawn + draw * room
-                made.append(part.encode(columns[j][who], rows.pick(who).columns(start, start + part.words)))
-            who = np.concatenate([group[j] for group in groups])
+                (who, values), start = groups[draw][j], self.drawn + draw * room
+                checked = in_domain(values, part.k)  # the table itself may have changed since it was checked
+                made.append(part.encode(checked, rows.pick(who).columns(start, start + part.words)))
+            who = np.concatenate([group[j][0] for group in groups])
             order = np.argsort(who, kind="stable") if self.drawn > 1 else slice(None)
             reports.append(np.concatenate(made)[order])
             reporters.append(who[order])
@@ -200,6 +216,7 @@ class Faked(Share):
     """
 
     fakes: tuple[Fake, ...]
+    _reads_all = True
     claim: float | None = None
     """What it was asked to keep; with published parameters, what the papers say it keeps. `loss` says what is true."""
 
@@ -235,11 +252,11 @@ class Faked(Share):
         return Marginal(law.k, (law.p + (d - 1) * fake.supported) / d, (law.q + (d - 1) * fake.supported) / d, law.gain / d)
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
-        groups = _grouped(below(rows.columns(0, 1).recall().array()[:, 0], self.d), self.d)
+        groups = _grouped(_drawn_attributes(rows.columns(0, 1).recall(), self.d)[:, 0], columns)
         reports, start = [], 1
-        for values, who, fake, width in zip(columns, groups, self.fakes, self._widths, strict=True):
+        for (who, values), fake, width in zip(groups, self.fakes, self._widths, strict=True):
             made = fake.encode(rows.columns(start, start + fake.words))
-            made[who] = fake.part.encode(values[who], rows.pick(who).columns(start, start + fake.part.words))
+            made[who] = fake.part.encode(values, rows.pick(who).columns(start, start + fake.part.words))
             reports.append(made)
             start += width
         return Records(rows.n, tuple(reports))
@@ -250,20 +267,50 @@ def _checked_parts(parts: Sequence[Encoder]) -> None:
         raise InvalidParameter(f"a share needs at least two attributes, got {len(parts)}; use the mechanism itself for one")
 
 
-def _grouped(picked: npt.NDArray[np.integer], d: int) -> list[Integers]:
-    """Who picked each of d attributes, in order."""
-    small = picked.astype(np.uint8 if d <= 256 else np.uint32)
-    ends = np.cumsum(np.bincount(small, minlength=d))
-    return np.split(np.argsort(small, kind="stable"), ends[:-1])
+def _turned(table: Array) -> Array:
+    """A row for each column, in blocks that stay in the nearest cache."""
+    columns = np.empty(table.shape[::-1], dtype=table.dtype)
+    for start in range(0, len(table), 1024):
+        columns[:, start : start + 1024] = table[start : start + 1024].T
+    return columns
 
 
-def _drawn_attributes(rows: Rows, d: int) -> Integers:
+def _largest(columns: WordArray) -> WordArray:
+    """The largest value of each column (0 where there is none), many rows of a table at a time."""
+    d, n = columns.shape
+    many = n // _ROWS * _ROWS
+    if columns.flags.c_contiguous or not columns.flags.f_contiguous or not many:
+        return np.asarray(columns.max(axis=1, initial=0))
+    most = columns[:, :many].T.reshape(-1, _ROWS * d).max(axis=0).reshape(_ROWS, d).max(axis=0)
+    return np.asarray(np.maximum(most, columns[:, many:].max(axis=1, initial=0)))
+
+
+def _grouped(picked: npt.NDArray[np.integer], columns: Integers) -> list[tuple[Integers, Integers]]:
+    """For each attribute, who picked it, in order, and the values they have there."""
+    if not worth_compiling(picked.size, 1):
+        d = len(columns)
+        order = np.argsort(picked, kind="stable")
+        groups = np.split(order, np.cumsum(np.bincount(picked, minlength=d))[:-1])
+        return [(who, values[who]) for who, values in zip(groups, columns, strict=True)]
+    from deniable import kernels
+
+    who, values, ends = np.empty(picked.size, np.int64), np.empty(picked.size, np.int64), np.empty(len(columns), np.int64)
+    kernels.group(picked, columns, ends, who, values)
+    return list(zip(np.split(who, ends[:-1]), np.split(values, ends[:-1]), strict=True))
+
+
+def _drawn_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
     """Each row's attributes, all different, by Floyd's sampling."""
+    picked = np.empty((rows.n, rows.width), dtype=np.uint8 if d <= 256 else np.uint32)
+    if worth_compiling(rows.n, rows.width):
+        from deniable import kernels
+
+        kernels.draw_attributes(rows.address(), np.uint64(d), picked)
+        return picked
     words = rows.array()
-    picked = np.empty((rows.n, rows.width), dtype=np.int64)
     for draw in range(rows.width):
         last = d - rows.width + draw
-        found = below(words[:, draw], last + 1).astype(np.int64)
+        found = below(words[:, draw], last + 1)
         taken = (picked[:, :draw] == found[:, None]).any(axis=1)
         picked[:, draw] = np.where(taken, last, found)
     return picked

@@ -13,13 +13,16 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
+
+if TYPE_CHECKING:
+    from deniable.kernels import Address
 
 WordArray = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
@@ -52,6 +55,13 @@ class Rows(ABC):
     @abstractmethod
     def pick(self, rows: slice | Indices) -> Rows:
         """Some of the rows."""
+
+    def address(self) -> Address:
+        """Where a compiled loop finds these words."""
+        from deniable.kernels import Address
+
+        zero, words = np.uint64(0), np.ascontiguousarray(self.array()).reshape(-1)
+        return Address(zero, zero, zero, np.uint64(self.width), np.zeros(0, dtype=np.int64), words)
 
     def recall(self, values: Indices | None = None) -> Rows:
         """The words that each person keeps for ever, for this value of theirs or for none; without a memory, just these."""
@@ -135,6 +145,13 @@ class SeededRows(Rows):
         words ^= words >> np.uint64(31)
         return words
 
+    def address(self) -> Address:
+        from deniable.kernels import Address
+
+        key, gamma, position, stride = (np.uint64(number) for number in (self.key, self.gamma, self.position, self.stride))
+        index = np.zeros(0, dtype=np.int64) if self.index is None else self.index
+        return Address(key, gamma, position, stride, index, np.zeros(0, dtype=np.uint64))
+
     def columns(self, start: int, stop: int) -> SeededRows:
         return replace(self, position=self.position + start, width=stop - start)
 
@@ -184,6 +201,48 @@ class RememberingRows(Rows):
     def recall(self, values: Indices | None = None) -> SeededRows:
         places = self.people * _VALUES_KEPT + (0 if values is None else values + 1)
         return replace(self.kept, n=len(places), index=places)
+
+
+@final
+@dataclass(frozen=True)
+class DeviceRows(Rows):
+    """The words of one person's device: fresh ones, and beside them words that it gets from its secret again and again.
+
+    Kept word number c for a value is word c of the key stream whose last label is the value + 1, or 0 for no value.
+    """
+
+    fresh: Rows
+    secret: bytes
+    message: bytes
+    start: int = 0
+    """The number of the first column."""
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.fresh.n
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.fresh.width
+
+    def array(self) -> WordArray:
+        return self.fresh.array()
+
+    def columns(self, start: int, stop: int) -> DeviceRows:
+        return replace(self, fresh=self.fresh.columns(start, stop), start=self.start + start)
+
+    def pick(self, rows: slice | Indices) -> DeviceRows:
+        return replace(self, fresh=self.fresh.pick(rows))
+
+    def anew(self) -> Rows:
+        return self.fresh
+
+    def recall(self, values: Indices | None = None) -> DrawnRows:
+        labels = np.zeros(self.n, dtype=np.int64) if values is None else values + 1
+        kept = np.empty((self.n, self.width), dtype=np.uint64)
+        for row, label in zip(kept, labels.tolist(), strict=True):
+            row[:] = _Keyed(self.secret, self.message + _encode(label), self.start).take(self.width)
+        return DrawnRows(kept)
 
 
 class Words(ABC):
@@ -294,10 +353,11 @@ class _Remembering(Words):
 class _Keyed(Words):
     """HMAC-SHA256 in counter mode: block i is HMAC(secret, labels, i), four little-endian words."""
 
-    def __init__(self, secret: bytes, message: bytes) -> None:
+    def __init__(self, secret: bytes, message: bytes, start: int = 0) -> None:
         self._keyed = hmac.new(secret, message, hashlib.sha256)
-        self._block = 0
+        self._block = start // 4
         self._rest = np.zeros(0, dtype=np.uint64)
+        self.take(start % 4)
 
     def take(self, count: int) -> WordArray:
         blocks = [self._rest]
@@ -311,6 +371,22 @@ class _Keyed(Words):
         words = np.concatenate(blocks)
         self._rest = words[count:]
         return words[:count]
+
+
+@final
+class Device(Words):
+    """One device's words: rows are the records that it reports, round after round."""
+
+    def __init__(self, secret: bytes, labels: Iterable[str | int | bytes], fresh: Words) -> None:
+        self._secret = _checked_secret(secret)
+        self._message = b"".join(_encode(label) for label in labels)
+        self._fresh = fresh
+
+    def take(self, count: int) -> WordArray:
+        return self._fresh.take(count)
+
+    def rows(self, n: int, width: int) -> DeviceRows:
+        return DeviceRows(self._fresh.rows(n, width), self._secret, self._message)
 
 
 @final
@@ -375,9 +451,26 @@ def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
     >>> bool((keyed(bytes(32), "color", 1).take(5) == keyed(bytes(32), "color", 1).take(5)).all())
     True
     """
+    return _Keyed(_checked_secret(secret), b"".join(_encode(label) for label in labels))
+
+
+def device(secret: bytes, *labels: str | int | bytes) -> Words:
+    """The words of one person's device: what it must keep comes from its secret and the labels, the rest is fresh.
+
+    With the same secret and labels a permanent answer, the sampled attribute and a hash function are the same in every
+    round, and nothing is stored but the secret. All rows are the same person's.
+
+    >>> one, again = device(bytes(32), "study").rows(1, 4), device(bytes(32), "study").rows(1, 4)
+    >>> bool((one.recall().array() == again.recall().array()).all()), bool((one.array() == again.array()).all())
+    (True, False)
+    """
+    return Device(secret, labels, system())
+
+
+def _checked_secret(secret: bytes) -> bytes:
     if not isinstance(secret, bytes | bytearray) or len(secret) < 16:
         raise InvalidParameter("secret must be at least 16 bytes; make one with secrets.token_bytes(32)")
-    return _Keyed(bytes(secret), b"".join(_encode(label) for label in labels))
+    return bytes(secret)
 
 
 def fixed(words: Iterable[int] | WordArray) -> Words:
