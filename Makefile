@@ -27,7 +27,7 @@ format: .venv/ready
 	$(BIN)/ruff format .
 
 bench: .venv/ready  ## the speed table beside the peers, in an environment of their own
-	$(BIN)/python bench/run.py
+	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/python bench/run.py
 
 docs: .venv/ready  ## the documentation as a site in site/
 	$(BIN)/zensical build --clean

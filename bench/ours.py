@@ -60,6 +60,22 @@ def again(make: Callable[[int, float, float], dn.Memoized]) -> Task:
     return lambda: mechanism.privatize(people, dn.remembering(3, dn.seeded(7))), len(people)
 
 
+def on_device(make: Callable[[], dn.Encoder | dn.Share]) -> Task:
+    """One report of one person, who keeps a secret and nothing else."""
+    mechanism, secret = make(), bytes(range(32))
+    answer: list[object] = [[3] * mechanism.d] if isinstance(mechanism, dn.Share) else [3]
+    return lambda: [mechanism.privatize(answer, dn.device(secret, "study")) for _ in range(20)], 20
+
+
+ON_DEVICE: dict[str, Callable[[], dn.Encoder | dn.Share]] = {
+    "l_grr 100": lambda: dn.l_grr(100, 1.0, 2.0),
+    "l_osue 100": lambda: dn.l_osue(100, 1.0, 2.0),
+    "loloha 100": lambda: dn.loloha(100, 1.0, 2.0),
+    "dbitflip 100": lambda: dn.dbitflip(100, 1.0, bits=16),
+    "rsfd oue-z 10 x 10": lambda: dn.rsfd([10] * 10, 1.0, "oue-z"),
+}
+
+
 def seeded_words() -> Task:
     from deniable import kernels
 
@@ -120,4 +136,5 @@ if __name__ == "__main__":
             tasks[f"privatize {name}"] = partial(privatize_records, name)
             tasks[f"tally {name}"] = partial(tally_records, name)
         tasks["privatize l_grr"], tasks["privatize l_osue"] = partial(again, dn.l_grr), partial(again, dn.l_osue)
+        tasks |= {f"device {name}": partial(on_device, make) for name, make in ON_DEVICE.items()}
         serve(tasks)

@@ -20,7 +20,7 @@ from deniable.mechanism import Array
 from deniable.multidimensional import rsfd, rsrfd, smp
 from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.share import Faked, Sample, Share, Split
-from deniable.words import FULL, Device, DrawnRows, RememberingRows, Rows, SeededRows, SystemRows, WordArray, remembering
+from deniable.words import FULL, Device, RememberingRows, Rows, SystemRows, WordArray, remembering
 from tests import statistics
 from tests.test_share import compile_loops
 
