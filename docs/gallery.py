@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import deniable as dn
-from deniable import plot, population, simulate
+from deniable import data, plot, plot_studies, population, simulate
+from deniable.studies import allomfree, rsfd
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +39,16 @@ def attacks() -> Figure:
     return plot.attack_plot(simulate.sweep(names, EPSILONS, [100], [1000], population.uniform, repeats=1))
 
 
+def published_and_true() -> Figure:
+    """RS+FD as published and at the loss that it states, beside SMP and SPL."""
+    return plot_studies.rsfd_plot(list(rsfd.reproduce([data.load("nursery"), data.load("adult")])))
+
+
+def two_rounds() -> Figure:
+    """One collection of many, for the parts of the budget that one report may spend."""
+    return plot_studies.allomfree_plot(list(allomfree.reproduce([data.load("adult")])))
+
+
 def save(figure: Figure, name: str) -> None:
     """Write a picture with few colors, which is small."""
     from PIL import Image
@@ -51,3 +62,5 @@ if __name__ == "__main__":
     save(estimates(2_000), "few-people")
     save(errors(), "error")
     save(attacks(), "attack")
+    save(published_and_true(), "rsfd")
+    save(two_rounds(), "allomfree")

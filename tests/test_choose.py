@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -12,12 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import choose
+from deniable import explain
+from deniable.bitflip import BitFlip
 from deniable.choose import Considered, Objective, Size, consider, consider_repeated, epsilon_needed, people_needed, warning
+from deniable.choose.ranking import best_of
+from deniable.choose.task import checked_task
 from deniable.longitudinal import allomfree
-from deniable.multidimensional import equal_part, rsfd, smp, spl
+from deniable.multidimensional import equal_part, rsfd, rsrfd, smp, spl
 from deniable.protocols import PROTOCOLS
 from deniable.share import Faked, Per, Sample, Share, Split
+from tests import enumeration
 
 PLAIN = ("grr", "oue", "hr", "ss")
 FAKED = ("grr", "oue-z", "oue-r", "sue-z", "sue-r")
@@ -102,9 +107,10 @@ def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int
         assert row.loss_attribute <= row.loss_record
         assert len(row.errors) == len(row.success) == len(row.protocols) == len(ks)
         assert [part.k for part in row.parts] == ks
-        for k, success, part in zip(ks, row.success, row.parts, strict=True):
+        for k, success, reported, part in zip(ks, row.success, row.success_reported, row.parts, strict=True):
             top = math.exp(part.loss())
-            assert 1 / k - 1e-9 <= success <= top / (top + k - 1) + 1e-9
+            assert 1 / k - 1e-9 <= success <= reported + 1e-9
+            assert reported <= top / (top + k - 1) + 1e-9
 
 
 @given(SIZES, EPSILONS, st.integers(1, 10**5), st.sampled_from([None, 0.6]), st.sampled_from(["record", "attribute"]))
@@ -113,7 +119,7 @@ def test_the_shortcut_finds_the_first_row(ks: list[int], epsilon: float, n: int,
     objective = Objective(success_cap=cap)
     first = consider(ks, epsilon, n, objective, per=per)[0]
     if first.why_not is None:
-        assert choose._best(choose._task(ks, epsilon, n, objective, None, None, per)) == first
+        assert best_of(checked_task(ks, epsilon, n, objective, None, None, per)) == first
 
 
 @given(SIZES, EPSILONS, st.integers(1, 10**5))
@@ -128,7 +134,7 @@ def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n:
 @settings(max_examples=8, deadline=None)
 def test_caps_hold(ks: list[int], epsilon: float, cap: float, most: int) -> None:
     for row in consider(ks, epsilon, 1000, Objective(success_cap=cap, bytes_cap=most)):
-        within = max(row.success, default=1.0) <= cap and row.report_bytes.most <= most
+        within = max(row.success_reported, default=1.0) <= cap and row.report_bytes.most <= most
         assert within if row.why_not is None else not within or row.share is None
 
 
@@ -367,6 +373,184 @@ def test_the_error_about_everyone_is_the_one_that_is_seen() -> None:
 
 
 def test_about_everyone_splitting_wins_at_a_large_epsilon() -> None:
-    ks, epsilon, n = [3] * 10, 12.0, 1000
-    assert consider(ks, epsilon, n, Objective(people="answered"))[0].name.startswith("SMP")
-    assert consider(ks, epsilon, n, Objective(people="everyone"))[0].name.startswith("SPL")
+    ks, n = [3] * 10, 1000
+    assert consider(ks, 12.0, n, Objective(people="answered"))[0].name.startswith("SMP[")
+    assert consider(ks, 40.0, n, Objective(people="everyone"))[0].name.startswith("SPL[")
+
+
+@pytest.mark.parametrize("ks", [[3, 9, 4, 3, 6, 3, 5, 3], [2] * 8, [60, 2, 2, 2, 2, 2, 2, 90]])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 7.0, 12.0, 16.0, 25.0])
+def test_several_attributes_each_can_err_least_about_everyone(ks: list[int], epsilon: float) -> None:
+    """Every r of d, at an equal part of epsilon each, from the laws alone."""
+    n = 1000
+    best = consider(ks, epsilon, n, shares=None, protocols=PLAIN)[0]
+    scores = {}
+    for r in range(1, 9):
+        budget, each = equal_part(epsilon, r), []
+        for k in ks:
+            least = min(PROTOCOLS[name].make(k, budget).law.error(1) for name in PLAIN)
+            each.append((least * 8 / r + (8 / r - 1) * (1 - 1 / k) / k) / n)
+        scores[r] = np.mean(each)
+    r = min(scores, key=lambda r: scores[r])
+    assert best.name.partition("[")[0] == ("SPL" if r == 8 else "SMP" if r == 1 else f"SMP-{r}")
+    assert np.mean(best.errors) == pytest.approx(scores[r], rel=1e-9)
+    assert best.loss_record <= epsilon
+
+
+def test_several_attributes_each_by_name() -> None:
+    ks, epsilon, n = [3, 9, 4, 3, 6, 3, 5, 3], 12.0, 1000
+    assert consider(ks, epsilon, n)[0].name.startswith("SMP-")
+    named = consider(ks, epsilon, n, shares="SMP-3", protocols="grr")[0]
+    assert named.share == smp(ks, epsilon, "grr", attributes=3)
+    assert len([row for row in consider(ks, epsilon, n) if row.name.startswith("SMP-")]) == 1
+    with pytest.raises(dn.InvalidParameter, match="SMP-8"):
+        consider(ks, epsilon, n, shares="SMP-8")  # that is splitting
+
+
+@pytest.mark.parametrize("drawn", [2, 3])
+def test_several_attributes_within_a_cap_on_bytes(drawn: int) -> None:
+    """Whichever are drawn must fit: all combinations, one by one."""
+    ks, epsilon, n = (3, 70, 20, 40), 3.0, 100
+    budget = equal_part(epsilon, drawn)
+    options = [[PROTOCOLS[name].make(k, budget) for name in PLAIN] for k in ks]
+    for most in range(drawn * 2 - 1, 40):
+        for worst in (False, True):
+            objective = Objective(bytes_cap=most, worst=worst, people="answered")
+            row = consider(ks, epsilon, n, objective, shares=f"SMP-{drawn}", protocols=PLAIN)[0]
+            scores = [
+                objective.score([part.law.error(1) * 4 / drawn / n for part in parts])
+                for parts in product(*options)
+                if drawn + sum(sorted(part.report_bytes for part in parts)[-drawn:]) <= most
+            ]
+            assert (row.why_not is None) == bool(scores)
+            if scores:
+                assert row.report_bytes.most <= most
+                assert objective.score(row.errors) == pytest.approx(min(scores), rel=1e-9)
+
+
+def shares_to_attack() -> Iterator[tuple[str, Share]]:
+    yield "SPL", spl([3, 2], 2.0, "grr")
+    yield "SMP", smp([3, 2, 2], 1.0, "oue")
+    yield "SMP-2", smp([3, 2, 2], 2.0, "grr", attributes=2)
+    for name in FAKED:
+        yield "RS+FD", rsfd([3, 2], 1.0, name)
+        yield "RS+FD", rsfd([2, 3, 2], 1.5, name, "published")
+    for published in ("perturbed", "published"):
+        yield "RS+RFD", rsrfd([3, 2], 1.0, [[0.7, 0.2, 0.1], [0.9, 0.1]], fakes=published)
+    yield "RS+RFD", rsrfd([3, 2], 2.0, [[0.7, 0.2, 0.1], [0.9, 0.1]], "oue-r")
+
+
+@pytest.mark.parametrize(("kind", "share"), list(shares_to_attack()))
+def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, share: Share) -> None:
+    """An attacker who knows the law of every record's report, and takes all records as equally likely."""
+    assert isinstance(share, Split | Sample | Faked)
+    records = enumeration.records_of(share)
+    laws = {record: enumeration.law_of(share, record) for record in records}
+    stated = Considered.of(share, kind, ["any"] * share.d, 100, Objective())
+    for j, part in enumerate(share.parts):
+        joint: dict[object, dict[int, float]] = {}
+        for record, law in laws.items():
+            for report, chance in law.items():
+                of = joint.setdefault(report, {})
+                of[record[j]] = of.get(record[j], 0.0) + float(chance) / len(records)
+        right = math.fsum(max(of.values()) for of in joint.values())
+        assert stated.success[j] == pytest.approx(right, abs=1e-12)
+        assert stated.success_reported[j] == part.success()
+
+
+def test_shares_can_be_compared_by_their_guesses() -> None:
+    """Not naming the attribute does not help against a guess: at equal loss per record RS+FD[grr] is as open as SMP[grr]."""
+    rows = {row.name: row for row in consider([4, 9, 3], 1.0, 100, protocols="grr")}
+    assert rows["RS+FD[grr]"].success == pytest.approx(rows["SMP[grr]"].success)
+    assert rows["SMP[grr]"].success[0] == pytest.approx(dn.grr(4, 1.0).success() / 3 + 2 / 3 / 4)
+
+
+def test_realistic_fakes_where_there_are_priors() -> None:
+    ks, priors = [3, 5], [[0.5, 0.3, 0.2], [0.4, 0.3, 0.1, 0.1, 0.1]]
+    for per in ("record", "attribute"):
+        rows = {row.name: row for row in consider(ks, 1.0, 100, per=per, priors=priors)}
+        for name in ("grr", "oue-r", "sue-r"):
+            theirs = rsrfd(ks, 1.0, priors, name, calibration=per)
+            row = rows[f"RS+RFD[{name}]"]
+            assert row.share == theirs
+            assert row.errors == pytest.approx([theirs.marginal(j).error(100) for j in range(2)])
+            assert {"record": row.loss_record, "attribute": row.loss_attribute}[per] <= 1.0
+    assert not any(row.name.startswith("RS+RFD") for row in consider(ks, 1.0, 100))
+    few = consider(ks, 1.0, 300, shares="RS+RFD", priors=priors)[0]
+    assert "or epsilon" in (warning(few, 300) or "")
+    with pytest.raises(dn.InvalidParameter, match="give priors"):
+        consider(ks, 1.0, 100, shares="RS+RFD")
+    with pytest.raises(dn.InvalidParameter, match="2 attributes, but 1 priors"):
+        consider(ks, 1.0, 100, priors=priors[:1])
+
+
+def test_kept_bits_only_if_they_are_named() -> None:
+    """Without fresh noise a change shows, so that no study slides into it."""
+    assert not any("dbitflip" in row.name for row in consider_repeated([50], 1.0, 2.0, 1000))
+    (row,) = consider_repeated([50], 1.0, 2.0, 1000, protocols="dbitflip")
+    assert isinstance(row.share, BitFlip)
+    assert row.share == dn.dbitflip(50, 1.0, 50)  # all bits err least
+    assert row.loss_record <= 1.0
+    assert row.loss_forever is not None
+    assert row.loss_forever <= 1.0
+    (small,) = consider_repeated([50], 1.0, 2.0, 1000, Objective(bytes_cap=20), protocols="dbitflip")
+    assert isinstance(small.share, BitFlip)
+    assert small.share.bits == 16
+    assert small.report_bytes.most == 18
+
+
+def test_kept_bits_err_as_much_as_is_stated() -> None:
+    """About everyone: each value is known from the people who are asked about it, a part of all."""
+    k, bits, n, repeats = 4, 2, 400, 300
+    share = dn.Sample((dn.dbitflip(k, 3.0, bits), dn.dbitflip(k, 3.0, bits)))
+    row = Considered.of(share, "SMP", ["dbitflip"] * 2, n, Objective())
+    table, words, squares = np.column_stack([np.arange(n) % k] * 2), dn.seeded(3), []
+    for _ in range(repeats):
+        estimates = share.estimate(share.tally(share.privatize(table, words)))
+        squares.append(np.mean([(estimate.frequencies - 1 / k) ** 2 for estimate in estimates]))
+    seen, error = float(np.mean(squares)), float(np.std(squares) / math.sqrt(repeats))
+    assert abs(seen - np.mean(row.errors)) < 5 * error + 0.02 * seen
+    alone = Considered.of(dn.Sample(share.parts), "SMP", ["dbitflip"] * 2, n, Objective(people="answered"))
+    assert np.mean(alone.errors) < 0.8 * seen
+
+
+def test_messages_name_the_attributes() -> None:
+    sizes = {"smokes": 2, "town": 90}
+    rows = consider(sizes, 1.0, 100, Objective(success_cap=0.5))
+    assert all("a guess of 'smokes' is right" in (row.why_not or "") for row in rows)
+    with pytest.raises(dn.InvalidParameter, match="a guess of 'smokes'"):
+        people_needed(sizes, 0.01, 1.0, Objective(success_cap=0.5))
+    with pytest.raises(dn.InvalidParameter, match=r"nothing fits this study.*a guess of 'smokes'"):
+        dn.Study({"town": list("abc"), "smokes": ["y", "n"]}, epsilon=1.0, objective=Objective(success_cap=0.5)).plan(100)
+    assert "noise. 'town' has 90 values" in (warning(consider(sizes, 0.5, 1000)[0], 1000) or "")
+    assert "noise. Attribute 1 has 90 values" in (warning(consider([2, 90], 0.5, 1000)[0], 1000) or "")
+
+
+def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
+    """What it says is enough, and a thousandth less is not."""
+    best = consider([40, 30], 0.5, 300, shares="RS+FD", per="attribute")[0]
+    text = warning(best, 300) or ""
+    found = re.search(r"or epsilon ([\d.]+) per attribute with these people", text)
+    assert found, text
+    epsilon = float(found[1])
+    assert warning(consider([40, 30], epsilon, 300, shares="RS+FD", per="attribute")[0], 300) is None
+    assert warning(consider([40, 30], epsilon - 0.001, 300, shares="RS+FD", per="attribute")[0], 300) is not None
+
+
+@pytest.mark.parametrize("per", ["record", "attribute"])
+@pytest.mark.parametrize("share", ["split", "sample", "faked", None])
+def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) -> None:
+    """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is counted."""
+    asked = {"town": [f"t{i}" for i in range(40)], "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)}
+    plan = dn.Study(asked, epsilon=1.0, share=share, per=per).plan(people=500)
+    here, chosen = explain._as_considered(plan.content, plan.considered), plan.considered[0]
+    assert (here.kind, here.per, here.report_bytes) == (chosen.kind, per, chosen.report_bytes)
+    assert here.errors == pytest.approx(chosen.errors)
+    assert here.success == pytest.approx(chosen.success)
+    assert (here.loss_record, here.loss_attribute) == (chosen.loss_record, chosen.loss_attribute)
+    advice = re.search(r"or epsilon [\d.]+( per attribute)? with", plan.explain().replace("\n", " "))
+    assert advice
+    assert (advice[1] is not None) == (per == "attribute")
+    text = warning(chosen, 500)
+    assert text is not None
+    assert text.partition("or epsilon ")[2] in plan.explain().replace("\n", " ")

@@ -7,44 +7,20 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 import deniable as dn
 from deniable import cli, demo, plot
+from deniable.commands import console
+from tests.running import Run
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from deniable.cli import main; main()"]
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run a command in this process, in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Outcome:
-        code = 0
-        try:
-            cli.main(arguments)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        return Outcome(code, *capsys.readouterr())
-
-    return call
 
 
 def test_help_and_version(run: Run) -> None:
@@ -71,7 +47,10 @@ def test_help_is_quick() -> None:
 def test_protocols_as_a_table(run: Run) -> None:
     outcome = run("protocols", "--k", "20", "--epsilon", "0.5", "--n", "1e4")
     assert (outcome.code, outcome.err) == (0, "")
-    lines = outcome.out.splitlines()
+    table, _, more = outcome.out.partition("\n\n")
+    for family in ("dn.ue(k, epsilon, p)", "dn.lh(k, epsilon, g)", "dn.rr(epsilon)"):
+        assert family in more
+    lines = table.splitlines()
     assert lines[0] == "k = 20, epsilon = 0.5, n = 10,000; a blind guess is right 5 %"
     rows = {line.split()[0]: line for line in lines[3:]}
     assert list(rows) == list(dn.PROTOCOLS)
@@ -118,7 +97,16 @@ def test_simulate_as_a_table(run: Run) -> None:
     cells = [tuple(line.split()[:4]) for line in lines[3:]]
     assert len(cells) == 36
     assert set(cells) == set(product(("grr", "oue", "hr"), ("0.5", "1", "2"), ("5", "10"), ("1,000", "2,000")))
-    for header in ("mse", "expected mse", "coverage", "best guess", "wasserstein", "kl", "total variation", "max error"):
+    for header in (
+        "mse",
+        "expected mse",
+        "coverage",
+        "best guess",
+        "wasserstein (steps)",
+        "kl (nats)",
+        "total variation",
+        "max error",
+    ):
         assert header in lines[1]
 
 
@@ -155,6 +143,12 @@ def test_simulate_draws_plots(run: Run, tmp_path: Path) -> None:
     assert len(json.loads(outcome.out)) == 2
     assert outcome.err == "wrote new/error.png\nwrote attack.svg\n"
     assert (tmp_path / "new/error.png").read_bytes().startswith(b"\x89PNG")
+    refused = run(*asked, "--plot", "other.png", "--plot-attack", "attack.svg")
+    assert (refused.code, refused.out) == (2, "")
+    assert "attack.svg is there already" in refused.err
+    assert not (tmp_path / "other.png").exists()
+    assert run(*asked, "--plot-attack", "attack.svg", "--force").code == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["attack.svg", "new"]
     assert "<svg" in (tmp_path / "attack.svg").read_text()
 
 
@@ -187,28 +181,40 @@ def test_a_refused_cell_does_not_stop_the_others(run: Run) -> None:
         ("simulate --project normsub", "did you mean 'norm-sub'?"),
         ("simulate --repeats 0", "repeats must be an integer of at least 1, got 0"),
         ("simulate --data people.csv", "--data and --column go together"),
-        (
-            "simulate --data people.csv --column anser",
-            "not a column of people.csv (id, answer); did you mean 'answer'?",
-        ),
         ("simulate --data people.csv --column answer --k 3", "--data brings its own people and values"),
-        ("simulate --data missing.csv --column a", "cannot use missing.csv: No such file or directory"),
-        ("simulate --data . --column a", "cannot use .: Is a directory"),
-        ("simulate --data binary.csv --column a", "binary.csv is not a CSV file in UTF-8"),
         ("simulate --plot error.gif", "ending in .png, .svg, .pdf; got 'error.gif'"),
         ("simulate --bogus", "No such option"),
         ("simulate extra", "unexpected extra argument"),
         ("bogus", "No such command 'bogus'; see deniable --help"),
         ("demo --seed x", "'x' is not a whole number"),
         ("demo --seed=-1", "seed must be an integer of at least 0, got -1"),
+        ("demo --out people.csv", "people.csv is there already; choose another name, or overwrite it with --force"),
+        ("demo --out .", "is a folder; name a file"),
+    ],
+)
+def test_a_command_that_is_called_wrongly_ends_with_2(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
+    _refused(run, arguments, 2, message, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("simulate --data people.csv --column anser", "not a column of people.csv (id, answer); did you mean 'answer'?"),
+        ("simulate --data missing.csv --column a", "cannot use missing.csv: No such file or directory"),
+        ("simulate --data . --column a", "cannot use .: Is a directory"),
+        ("simulate --data binary.csv --column a", "binary.csv is not a CSV file in UTF-8"),
         ("demo --out people.csv/demo.html", "cannot use people.csv"),
     ],
 )
-def test_what_is_refused_is_one_line_and_exit_code_2(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("id,answer\n1,yes\n2,no\n")
-    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
+def test_a_file_that_cannot_be_used_ends_with_1(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
+    _refused(run, arguments, 1, message, tmp_path)
+
+
+def _refused(run: Run, arguments: str, code: int, message: str, folder: Path) -> None:
+    (folder / "people.csv").write_text("id,answer\n1,yes\n2,no\n")
+    (folder / "binary.csv").write_bytes(b"\xff\xfe\x00")
     outcome = run(*arguments.split())
-    assert outcome.code == 2
+    assert outcome.code == code
     assert outcome.out == ""
     assert outcome.err.startswith("error: ")
     assert message in outcome.err
@@ -218,7 +224,7 @@ def test_what_is_refused_is_one_line_and_exit_code_2(arguments: str, message: st
 def test_without_matplotlib_plots_are_refused_before_any_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plot, "find_spec", lambda _: None)
     outcome = run("simulate", "--n", "1e7", "--protocol", "olh", "--plot", "x.png")
-    assert outcome == (2, "", "error: plots need matplotlib; install it with: pip install 'deniable[plot]'\n")
+    assert outcome == (1, "", "error: plots need matplotlib; install it with: pip install 'deniable[plot]'\n")
 
 
 def test_an_interruption_is_told_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +242,7 @@ def test_a_pipe_gets_whole_lines_without_colors() -> None:
         done = subprocess.run([*PROGRAM, "protocols"], capture_output=True, text=True, timeout=60, env=environment, check=True)
         assert "\x1b" not in done.stdout
         assert done.stderr == ""
-        assert len(done.stdout.splitlines()) == 3 + len(dn.PROTOCOLS)
+        assert len(done.stdout.partition("\n\n")[0].splitlines()) == 3 + len(dn.PROTOCOLS)
 
 
 @pytest.mark.parametrize("command", ["protocols", "simulate --json --k 2,3,4,5,6,7,8 --epsilon 1,2,3,4,5,6,7,8,9 --repeats 1"])
@@ -252,8 +258,10 @@ def test_a_reader_that_leaves_early_is_no_error(command: str) -> None:
 
 @pytest.mark.parametrize(("width", "last"), [(80, "bytes"), (62, "variance"), (130, "what it does")])
 def test_a_terminal_shows_the_columns_it_has_room_for(width: int, last: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.cli._console", lambda: Console(width=width))
-    lines = run("protocols").out.splitlines()
+    monkeypatch.setattr(console, "console", lambda: Console(width=width))
+    table, _, more = run("protocols").out.partition("\n\n")
+    assert max(map(len, more.splitlines())) <= width
+    lines = table.splitlines()
     assert lines[1].rstrip().endswith(last)
     assert max(map(len, lines[:-1])) <= width
     assert "..." not in lines[3]

@@ -21,7 +21,8 @@ import pytest
 
 import deniable as dn
 from deniable import data
-from deniable.data import FILES, FOLDER, DataUnavailable
+from deniable.data import FILES, FOLDER
+from deniable.errors import DataUnavailable
 from tests import statistics
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "datasets"
@@ -91,6 +92,7 @@ def test_census_income_is_read_whole_or_as_a_sample_that_says_so(folder: Path) -
     assert people.d == 33
     if people.n == 1891:
         assert "first 1,891 rows" in people.source
+        assert "our choice" in people.source
         assert (people.ks[0], people.ks[3], people.ks[-1]) == (9, 17, 2)
     else:
         assert people.n == 299_285
@@ -128,6 +130,7 @@ def test_synthetic_sets_are_uniform_and_never_change() -> None:
         assert people.n == (50_000 if number % 2 else 500_000)
         assert people.ks == ((10,) * 5 if number < 3 else (10,) * 10 if number < 5 else tuple(range(10, 101, 10)))
         assert "invented" in people.source
+        assert "our choice" in people.source
         for attribute, counts in zip(people.attributes, people.counts, strict=True):
             even = np.full(counts.size, people.n / counts.size)
             statistics.goodness_of_fit(counts, even, f"{attribute} of {people.name}")

@@ -32,8 +32,9 @@ from deniable.plan import InvalidPlan, Plan, Reports, Tallies
 from deniable.repeat import Memoized
 from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share, Split
+from deniable.simulated import remembering, seeded
 from deniable.study import DeniableWarning, Study
-from deniable.words import FULL, remembering, seeded
+from deniable.words import FULL
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]
@@ -610,7 +611,7 @@ def test_forged_reports_in_a_file_are_refused(tmp_path: Path) -> None:
             list(plan.read_reports(path))
     wrong = pa.array(np.where(color.is_valid(), 77, 0).astype(np.uint8), mask=~np.asarray(color.is_valid()))
     parquet.write_table(table.set_column(0, table.schema.field(0), wrong), path)
-    with pytest.raises(InvalidReport, match="77 is not a value"):
+    with pytest.raises(InvalidReport, match="a report is a value from 0 to 2"):
         sum_of(plan, plan.read_reports(path))
 
 

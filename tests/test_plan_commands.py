@@ -4,48 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+import os
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from deniable import cli
-from deniable.commands.plan import COMMANDS
+from deniable import consistency
+from deniable.commands import console
 from deniable.plan import Plan
 from deniable.study import Study
+from deniable.table import place_of, read_answers
+from tests.running import Run
 
-for command in COMMANDS:
-    cli.commands.add_command(command)
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
 SHARES = {"car": 0.5, "train": 0.2, "bus": 0.15, "bicycle": 0.1, "on foot": 0.05}
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run a command in this process, in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Outcome:
-        code = 0
-        try:
-            cli.main(arguments)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        return Outcome(code, *capsys.readouterr())
-
-    return call
 
 
 def write_people(path: Path, n: int = 20_000, seed: int = 1) -> pd.DataFrame:
@@ -67,7 +41,7 @@ def write_people(path: Path, n: int = 20_000, seed: int = 1) -> pd.DataFrame:
 
 def small_plan(run: Run, extra: str = "epsilon = 2.0") -> None:
     Path("study.toml").write_text(f'{extra}\n[attributes]\na = ["x", "y", "z"]\nb = ["1", "2"]\n', encoding="utf-8")
-    assert run("plan", "study.toml", "--people", "1e3", "-o", "plan.json").code == 0
+    assert run("plan", "study.toml", "--people", "1e3", "-o", "plan.json", "--force").code == 0
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -93,7 +67,7 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     table = parquet.read_table("out/reports.parquet")
     assert table.num_rows == 20_000
     assert table.column_names == ["transport", "satisfied", "minutes"]
-    files = ["--csv", "e.csv", "--json", "e.json", "--parquet", "e.parquet", "--plot", "e.png"]
+    files = ["-o", "e.csv", "-o", "e.json", "--out", "e.parquet", "--plot", "e.png"]
     level, project = ["--level", "0.9999999"], ["--project", "norm-sub"]
     found = run("estimate", "plan.json", "out/reports.parquet", *files, *level, *project)
     assert found.code == 0, found.err
@@ -116,20 +90,48 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     assert about["n"] == 20_000
     assert [row["value"] for row in about["rows"]] == [row["value"] for row in rows]
     assert parquet.read_table("e.parquet").num_rows == len(rows)
-    printed = run("estimate", "plan.json", "out/reports.parquet", "--csv", "-", *level, *project)
-    assert printed.out == Path("e.csv").read_text(encoding="utf-8")
-    as_json = run("estimate", "plan.json", "out/reports.parquet", "--json", "-", *level, *project)
-    assert json.loads(as_json.out) == about
+    printed = run("estimate", "plan.json", "out/reports.parquet", "--json", *level, *project)
+    assert printed.out == Path("e.json").read_text(encoding="utf-8")
 
 
-def test_init_does_not_overwrite(run: Run) -> None:
-    Path("mine.toml").write_text("precious", encoding="utf-8")
-    refused = run("init", "mine.toml")
-    assert refused.code == 2
-    assert "--force" in refused.err
-    assert Path("mine.toml").read_text(encoding="utf-8") == "precious"
-    assert run("init", "mine.toml", "--force").code == 0
-    assert "epsilon" in Path("mine.toml").read_text(encoding="utf-8")
+def test_no_file_is_overwritten_unless_forced(run: Run) -> None:
+    small_plan(run)
+    Path("data.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50, encoding="utf-8")
+    assert run("privatize", "plan.json", "data.csv", "-o", "reports.parquet").code == 0
+    commands = {
+        "mine.toml": "init mine.toml",
+        "mine.csv": "init other.toml --data mine.csv",
+        "mine.json": "plan study.toml --people 10 -o mine.json",
+        "mine.parquet": "privatize plan.json data.csv -o mine.parquet",
+        "table.csv": "estimate plan.json reports.parquet -o table.csv",
+        "table.json": "estimate plan.json reports.parquet -o table.json",
+        "table.parquet": "estimate plan.json reports.parquet -o table.parquet",
+        "mine.png": "estimate plan.json reports.parquet --plot mine.png",
+    }
+    for name, command in commands.items():
+        Path(name).write_bytes(b"precious")
+        before = sorted(os.listdir())
+        refused = run(*command.split())
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err == f"error: {name} is there already; choose another name, or overwrite it with --force\n"
+        assert Path(name).read_bytes() == b"precious"
+        assert sorted(os.listdir()) == before
+        forced = run(*command.split(), "--force")
+        assert forced.code == 0, forced.err
+        assert Path(name).read_bytes() != b"precious"
+        assert not any(file.startswith(".") for file in os.listdir())
+
+
+def test_the_invented_data_fits_the_example(run: Run) -> None:
+    assert run("init", "--data", "data.csv").code == 0
+    people = pd.read_csv("data.csv")
+    assert people.transport.value_counts(normalize=True).round(9).to_dict() == {
+        "car": 0.45, "train": 0.2, "bus": 0.15, "bicycle": 0.12, "on foot": 0.08
+    }  # fmt: skip
+    plan = Study.read("study.toml").plan(1000)
+    assert plan.encode(people).shape == (3, 50_000)
+    assert "ending in .csv" in run("init", "new.toml", "--data", "data.txt").err
+    assert not Path("new.toml").exists()
 
 
 def test_the_options_of_the_example_that_are_commented_out_work_too(run: Run) -> None:
@@ -150,14 +152,14 @@ def test_the_options_of_the_example_that_are_commented_out_work_too(run: Run) ->
     assert "again and again" in outcome.out
 
 
-def test_a_plan_that_was_changed_is_refused_with_exit_code_2(run: Run) -> None:
+def test_a_plan_that_was_changed_is_refused_with_exit_code_1(run: Run) -> None:
     small_plan(run)
     text = Path("plan.json").read_text(encoding="utf-8")
     Path("plan.json").write_text(text.replace('"people":1000', '"people":1001'), encoding="utf-8")
     Path("data.csv").write_text("a,b\nx,1\n", encoding="utf-8")
     for arguments in (["verify", "plan.json"], ["privatize", "plan.json", "data.csv", "-o", "r.parquet"]):
         refused = run(*arguments)
-        assert refused.code == 2
+        assert refused.code == 1
         assert refused.out == ""
         assert refused.err.startswith("error: plan.json is refused: the plan was changed after it was made")
         assert refused.err.count("\n") == 1
@@ -167,29 +169,53 @@ def test_a_plan_that_was_changed_is_refused_with_exit_code_2(run: Run) -> None:
 def test_a_cap_refuses_plans_that_lose_more(run: Run) -> None:
     small_plan(run)
     assert run("verify", "plan.json", "--cap", "2").code == 0
-    assert run("verify", "plan.json", "--cap", "nan").code == 2
+    for cap in ("nan", "-1", "0", "inf", "x"):
+        refused = run("verify", "plan.json", "--cap", cap)
+        assert (refused.code, refused.out) == (2, "")
+        assert cap in refused.err
+        assert "such as 0.5 or 2" in refused.err
     refused = run("verify", "plan.json", "--cap", "1")
-    assert refused.code == 2
+    assert (refused.code, refused.out) == (1, "")
     assert "more than the cap of 1" in refused.err
+
+
+def test_json_is_a_flag_everywhere(run: Run) -> None:
+    small_plan(run)
+    made = run("plan", "study.toml", "--people", "1e3", "--json")
+    assert made.out == Path("plan.json").read_text(encoding="utf-8")
+    found = json.loads(run("verify", "plan.json", "--json").out)
+    assert (found["plan"], found["loss_record"]) == (Plan.from_json(made.out).id, Plan.from_json(made.out).loss.record)
+    refused = run("plan", "study.toml", "--people", "1e3", "--json", "--cite")
+    assert (refused.code, refused.out) == (2, "")
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("a,b\nx,1\nx,3\n", "'3' is not a value of 'b' (1, 2)"),
-        ("a,b\nx,1\n,1\n", "1 of 2 answers to 'a' are missing"),
-        ("a,c\nx,1\n", "'b' is not a column of the table (a, c)"),
+        ("a,b\nx,1\nx,3\n", "data.csv, line 3, column 'b': '3' is not a value of 'b' (1, 2)"),
+        ("a,b\n\nx,1\nX,1\n", "data.csv, line 4, column 'a': 'X' is not a value of 'a' (x, y, z)"),
+        ('a,c,b\nx,"two\nlines",1\nx,,NA\n', "data.csv, line 4, column 'b': 'NA' is not a value of 'b' (1, 2); if it means no"),
+        ("a,b\nx,1\n,9\n", "data.csv, line 3, column 'a': there is no answer, and this plan refuses missing ones;"),
+        ("a,b\nx,1\n,1\n", 'write in study.toml what it means, missing = "value" (one more value) or missing = "random"'),
+        ("a,b\nnan,1\n", "data.csv, line 2, column 'a': there is no answer"),
+        ("a,c\nx,1\n", "'b' is not a column of data.csv (a, c)"),
+        ("id,bb,a\n1,1,x\n", "'b' is not a column of data.csv (id, bb, a); did you mean 'bb'?"),
+        ("q,r\nx,1\n", "'a' is not a column of data.csv (q, r); the columns that are asked for: a, b"),
+        ("a;b\nx;1\n", "separate its cells with commas"),
         ("a,b,b\nx,1,2\n", "'b' is there twice"),
-        ("a,b\nx,1\nx,1,2\n", "cannot read data.csv"),
-        ("", "cannot read data.csv"),
+        ("a,b\nx,1\n\nx,1,2\n", "data.csv, line 4: the number of cells is 3, and that of columns 2"),
+        ("a,b\n", "there are no answers in data.csv"),
+        ("", "data.csv is empty; its first line must name the columns: a, b"),
     ],
 )
 def test_nothing_is_written_unless_all_answers_can_be_used(run: Run, content: str, reason: str) -> None:
     small_plan(run)
     Path("data.csv").write_text(content, encoding="utf-8")
     refused = run("privatize", "plan.json", "data.csv", "-o", "reports.parquet")
-    assert refused.code == 2
+    assert (refused.code, refused.out) == (1, "")
     assert reason in refused.err
+    assert refused.err.count("\n") == 1
+    assert "missing='" not in refused.err
     assert sorted(file.name for file in Path().iterdir()) == ["data.csv", "plan.json", "study.toml"]
 
 
@@ -197,7 +223,9 @@ def test_a_bad_answer_in_a_late_block_leaves_an_older_file_alone(run: Run) -> No
     small_plan(run)
     Path("data.csv").write_text("a,b\n" + "x,1\n" * 600_000 + "x,9\n", encoding="utf-8")
     Path("reports.parquet").write_bytes(b"older")
-    assert run("privatize", "plan.json", "data.csv", "-o", "reports.parquet").code == 2
+    refused = run("privatize", "plan.json", "data.csv", "-o", "reports.parquet", "--force")
+    assert refused.code == 1
+    assert "data.csv, line 600002, column 'b': '9' is not a value of 'b'" in refused.err
     assert Path("reports.parquet").read_bytes() == b"older"
     assert sorted(file.name for file in Path().iterdir()) == ["data.csv", "plan.json", "reports.parquet", "study.toml"]
 
@@ -211,7 +239,7 @@ def test_text_stays_text_and_quotes_are_honored(run: Run) -> None:
     assert run("plan", "study.toml", "--people", "10", "-o", "plan.json").code == 0
     Path("data.csv").write_text("ok,code\n" + 'true,007\nnull,NA\ntrue,"a,b"\n' * 1000, encoding="utf-8")
     assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").code == 0
-    rows = json.loads(run("estimate", "plan.json", "r.parquet", "--json", "-").out)["rows"]
+    rows = json.loads(run("estimate", "plan.json", "r.parquet", "--json").out)["rows"]
     shares = {row["value"]: row["frequency"] for row in rows}
     assert shares["7"] == pytest.approx(0, abs=0.05)
     assert shares["007"] == pytest.approx(1 / 3, abs=0.1)
@@ -232,7 +260,7 @@ def test_people_who_are_asked_again_are_simulated_only(run: Run) -> None:
     Path("study.toml").write_text(study, encoding="utf-8")
     assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
     assert "any number of reports" in run("verify", "plan.json").out
-    assert run("verify", "plan.json", "--cap", "1.5").code == 2
+    assert run("verify", "plan.json", "--cap", "1.5").code == 1
     Path("data.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50, encoding="utf-8")
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
     assert refused.code == 2
@@ -247,47 +275,153 @@ def test_reports_of_another_plan_are_refused(run: Run) -> None:
     run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
     small_plan(run, "epsilon = 1.0")
     refused = run("estimate", "plan.json", "r.parquet")
-    assert refused.code == 2
+    assert refused.code == 1
     assert "reports were made for plan" in refused.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "reason"),
+    ("arguments", "code", "reason"),
     [
-        (["plan", "nothing.toml", "--people", "10"], "nothing.toml"),
-        (["plan", "study.toml"], "--people"),
-        (["plan", "study.toml", "--people", "many"], "'many' is not a number of people"),
-        (["plan", "study.toml", "--people", "0"], "'0' is not a number of people"),
-        (["plan", "study.toml", "--people", "1.5"], "'1.5' is not"),
-        (["verify", "nothing.json"], "nothing.json"),
-        (["verify", "study.toml"], "this is not a plan"),
-        (["privatize", "plan.json", "nothing.csv", "-o", "r.parquet"], "nothing.csv"),
-        (["privatize", "plan.json", "nothing.parquet", "-o", "r.parquet"], "nothing.parquet"),
-        (["privatize", "plan.json", "study.toml", "-o", "r.parquet"], "ending in .csv or .parquet"),
-        (["privatize", "plan.json", "data.csv"], "--out"),
-        (["privatize", "plan.json", "data.csv", "-o", "r.txt"], "ending in .parquet"),
-        (["estimate", "plan.json", "nothing.parquet"], "nothing.parquet"),
-        (["estimate", "plan.json", "data.csv"], "not a file of reports"),
-        (["estimate", "plan.json", "data.csv", "--plot", "e.txt"], "a plot is written to"),
+        ("plan nothing.toml --people 10", 1, "cannot use nothing.toml: No such file or directory"),
+        ("plan plan.json --people 10", 1, "plan.json is a plan, not a study"),
+        ("plan data.csv --people 10", 1, "data.csv is a CSV file, not a study"),
+        ("plan study.toml", 2, "--people"),
+        ("plan study.toml --people many", 2, "'many' is not a whole number"),
+        ("plan study.toml --people 0", 2, "it must be at least 1, got 0"),
+        ("plan study.toml --people 1.5", 2, "'1.5' is not"),
+        ("plan study.toml --people 10 -o plan.txt", 2, "a plan is written to a file ending in .json"),
+        ("plan wrong.toml --people 10", 1, "wrong.toml: 'epsilom' is not a key of the study"),
+        ("verify nothing.json", 1, "nothing.json"),
+        (
+            "verify study.toml",
+            1,
+            "is a study, not a plan; make a plan of it with: deniable plan study.toml --people",
+        ),
+        ("verify data.csv", 1, "data.csv is a CSV file, not a plan"),
+        ("verify half.json", 1, "half.json is no JSON, not a plan"),
+        ("verify other.json", 1, "other.json is another JSON file, not a plan"),
+        ("privatize plan.json nothing.csv -o r.parquet", 1, "nothing.csv"),
+        ("privatize plan.json nothing.parquet -o r.parquet", 1, "nothing.parquet"),
+        ("privatize plan.json study.toml -o r.parquet", 2, "ending in .csv or .parquet"),
+        ("privatize data.csv plan.json -o r.parquet", 1, "data.csv is a CSV file, not a plan"),
+        ("privatize plan.json data.csv", 2, "--out"),
+        ("privatize plan.json data.csv -o r.txt", 2, "ending in .parquet"),
+        ("estimate plan.json nothing.parquet", 1, "nothing.parquet"),
+        ("estimate plan.json data.csv", 1, "data.csv is not a file of reports"),
+        ("estimate plan.json data.csv --plot e.txt", 2, "a plot is written to"),
+        ("estimate plan.json data.csv -o e.png", 2, "ending in .csv, .json, .parquet; got 'e.png'"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_exit_code_2(run: Run, arguments: list[str], reason: str) -> None:
+def test_what_cannot_be_done_is_one_line(run: Run, arguments: str, code: int, reason: str) -> None:
     small_plan(run)
     Path("data.csv").write_text("a,b\nx,1\n", encoding="utf-8")
-    refused = run(*arguments)
-    assert refused.code == 2
+    Path("wrong.toml").write_text("epsilom = 1.0\n[attributes]\na = ['x', 'y']\n", encoding="utf-8")
+    Path("half.json").write_text(Path("plan.json").read_text(encoding="utf-8")[:99], encoding="utf-8")
+    Path("other.json").write_text("[1, 2]", encoding="utf-8")
+    refused = run(*arguments.split())
+    assert (refused.code, refused.out) == (code, "")
     assert refused.err.startswith("error: ")
     assert reason in refused.err
     assert refused.err.count("\n") == 1
     assert "Traceback" not in refused.err
 
 
+def test_reports_are_not_answers_and_answers_are_not_reports(run: Run) -> None:
+    small_plan(run)
+    pd.DataFrame({"a": ["x"] * 9, "b": ["1"] * 9}).to_parquet("data.parquet")
+    assert run("privatize", "plan.json", "data.parquet", "-o", "r.parquet").code == 0
+    assert "holds reports, not answers" in run("privatize", "plan.json", "r.parquet", "-o", "again.parquet").err
+    assert "if it holds answers, privatize them first" in run("estimate", "plan.json", "data.parquet").err
+    assert "r.parquet is a Parquet file, not a plan" in run("verify", "r.parquet").err
+
+
+def test_a_bad_answer_in_a_parquet_file_is_named_by_its_row(run: Run) -> None:
+    small_plan(run)
+    pd.DataFrame({"a": ["x"] * 9, "b": [1, 2] * 4 + [3]}).to_parquet("data.parquet")
+    refused = run("privatize", "plan.json", "data.parquet", "-o", "r.parquet")
+    assert refused.code == 1
+    assert "data.parquet, row 9, column 'b': 3 is not a value of 'b' (1, 2)" in refused.err
+
+
+def test_nan_is_no_answer_in_a_file_as_in_python(run: Run) -> None:
+    attributes = "[attributes]\na = ['x', 'y']\n[attributes.b]\nlow = 0\nhigh = 4\nstep = 1\n"
+    Path("study.toml").write_text(f"epsilon = 1.0\nmissing = 'value'\n{attributes}", encoding="utf-8")
+    plan = Study.read("study.toml").plan(10)
+    Path("data.csv").write_text("a,b\nx,1\nnan,NaN\n,\ny,3.5\n", encoding="utf-8")
+    (block,) = read_answers(Path("data.csv"), plan.labels)
+    python = {"a": ["x", float("nan"), None, "y"], "b": [1, np.nan, None, 3.5]}
+    assert plan.encode(block).tolist() == plan.encode(python).tolist() == [[0, 2, 2, 1], [1, 4, 4, 3]]
+    (named,) = read_answers(Path("data.csv"), {"a": ("x", "nan"), "b": ()})
+    assert named["a"] == ["x", "nan", None, "y"]
+
+
+def test_an_empty_line_of_a_single_column_is_a_missing_answer(run: Run) -> None:
+    Path("data.csv").write_text("a\nx\n\ny\n", encoding="utf-8")
+    (block,) = read_answers(Path("data.csv"), {"a": ("x", "y")})
+    assert block["a"] == ["x", None, "y"]
+    assert [place_of(Path("data.csv"), row) for row in range(3)] == ["line 2", "line 3", "line 4"]
+
+
+def test_a_cap_that_cannot_be_kept_names_the_attribute(run: Run) -> None:
+    Path("study.toml").write_text(
+        "epsilon = 3.0\n[attributes]\nfirst = ['x', 'y', 'z', 'w']\nsecond = ['1', '2']\n[objective]\nsuccess_cap = 0.45\n",
+        encoding="utf-8",
+    )
+    refused = run("plan", "study.toml", "--people", "1000")
+    assert refused.code == 1
+    assert "'second'" in refused.err
+    assert "attribute 1" not in refused.err
+
+
+def test_help_names_every_consistency_step(run: Run) -> None:
+    for command in ("estimate", "simulate"):
+        text = "".join(run(command, "--help").out.split())
+        assert all(name in text for name in consistency.NAMES)
+
+
 def test_no_reports_and_bad_levels(run: Run) -> None:
     small_plan(run)
-    Path("data.csv").write_text("a,b\n", encoding="utf-8")
-    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet").code == 0
-    assert "no reports" in run("estimate", "plan.json", "r.parquet").err
+    plan = Plan.read("plan.json")
+    plan.write_reports("none.parquet", iter([]))
+    refused = run("estimate", "plan.json", "none.parquet")
+    assert (refused.code, refused.err) == (1, "error: there are no reports in none.parquet\n")
+    pd.DataFrame({"a": [], "b": []}).to_parquet("data.parquet")
+    assert "there are no answers in data.parquet" in run("privatize", "plan.json", "data.parquet", "-o", "r.parquet").err
+    assert not Path("r.parquet").exists()
     Path("data.csv").write_text("a,b\n" + "x,1\n" * 50, encoding="utf-8")
     assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet").code == 0
     assert "confidence level" in run("estimate", "plan.json", "r.parquet", "--level", "2").err
     assert "did you mean 'simplex'" in run("estimate", "plan.json", "r.parquet", "--project", "simplx").err
+
+
+def test_counts_and_names_are_those_of_each_attribute(run: Run) -> None:
+    small_plan(run)
+    plan = Plan.read("plan.json")
+    result = plan.estimate(plan.tally(plan.privatize({"a": ["x", "y"] * 500, "b": ["1", "2"] * 500})))
+    frame, rows = result.frame(backend="pandas"), result.rows()
+    assert frame.to_dict("records") == rows
+    for name, estimate in result.items():
+        alone = estimate.frame(backend="pandas")
+        assert frame[frame.attribute == name].drop(columns="attribute").reset_index(drop=True).equals(alone)
+    assert all(name in str(result) for name in ("frequency", "stderr", "low", "high"))
+
+
+def test_long_work_shows_a_bar(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[tuple[int, int]] = []
+
+    class Bar:
+        def __enter__(self) -> object:
+            return lambda *pair: heard.append(pair)
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(console, "progress", lambda _: Bar())
+    small_plan(run)
+    pd.DataFrame({"a": ["x"] * 200_000, "b": ["1"] * 200_000}).to_parquet("data.parquet")
+    for command in ("privatize plan.json data.parquet -o r.parquet", "estimate plan.json r.parquet"):
+        heard.clear()
+        assert run(*command.split()).code == 0
+        assert len(heard) > 2
+        assert heard == sorted(heard)
+        assert heard[-1] == (200_000, 200_000)

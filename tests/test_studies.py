@@ -21,6 +21,7 @@ from click.testing import CliRunner
 import deniable as dn
 from deniable import data, plot, plot_studies, simulate
 from deniable.commands.reproduce import reproduce
+from deniable.errors import DataUnavailable
 from deniable.fakes import Blank, Guessed, Imitated, Prior
 from deniable.shape import Encoder
 from deniable.simulate import draw_share, draw_share_tallies, measure_share
@@ -448,7 +449,7 @@ def test_mistakes_are_refused_before_any_work(study: str, arguments: Sequence[st
 def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(data.FOLDER, str(tmp_path))
     monkeypatch.setattr(data, "find_spec", lambda _name: None)
-    with pytest.raises(data.DataUnavailable, match=r"nursery\.data is not here; download"):
+    with pytest.raises(DataUnavailable, match=r"nursery\.data is not here; download"):
         run("rsfd", "--dataset", "nursery")
 
 

@@ -6,24 +6,28 @@ known exactly. Everything else is computed from the law.
 
 from deniable import data as data
 from deniable.bitflip import BitFlip
+from deniable.client import Client, NotSent
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, NotExact, WordsExhausted
 from deniable.estimate import Estimate, Interval
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.law import Law, Marginal, Moments
+from deniable.ledger import Ledger
 from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.matrix import Matrix
 from deniable.mechanism import Mechanism, Tally
 from deniable.multidimensional import rsfd, rsrfd, smp, spl
+from deniable.notation import InvalidPlan
 from deniable.plan import Plan
 from deniable.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
 from deniable.repeat import HashedMemoized, Losses, Memoized
 from deniable.robust import alh, ass, athe, aue
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
+from deniable.simulated import fixed, remembering, seeded
 from deniable.study import Study
 from deniable.summed import Summed
-from deniable.words import Words, below, chance, device, fixed, keyed, remembering, seeded, system
+from deniable.words import Words, below, chance, device, keyed, system
 
 __version__ = "0.1.0"
 
@@ -32,6 +36,7 @@ __all__ = [
     "BitFlip",
     "Blank",
     "Categories",
+    "Client",
     "DeniableError",
     "Direct",
     "Estimate",
@@ -44,9 +49,11 @@ __all__ = [
     "Imitated",
     "Interval",
     "InvalidParameter",
+    "InvalidPlan",
     "InvalidReport",
     "InvalidValue",
     "Law",
+    "Ledger",
     "Losses",
     "Marginal",
     "Matrix",
@@ -54,6 +61,7 @@ __all__ = [
     "Memoized",
     "Moments",
     "NotExact",
+    "NotSent",
     "Plan",
     "Prior",
     "Range",

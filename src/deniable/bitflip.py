@@ -101,15 +101,21 @@ class BitFlip(Repeated):
         np.put_along_axis(holds, reports["about"].astype(np.int64), bits, axis=1)
         return holds
 
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        about, last = reports["about"], reports["bits"][:, -1]
+        ascending = (about[:, 1:] > about[:, :-1]).all(axis=1) & (about[:, -1] < self.k)
+        return np.asarray(ascending & (last & (0xFF << (1 + (self.bits - 1) % 8) & 0xFF) == 0))
+
     def tally(self, reports: Array) -> Tally:
         array = np.asarray(reports)
         if array.dtype != self.blank(0).dtype or array.ndim != 1:
             raise InvalidReport(f"reports of this mechanism are {self.blank(0).dtype} in one dimension")
-        about, unused = array["about"], -self.bits % 8
-        if len(array) and (about.max() >= self.k or not (about[:, 1:] > about[:, :-1]).all()):
-            raise InvalidReport(f"a report names {self.bits} values from 0 to {self.k - 1} in ascending order")
-        if unused and (array["bits"][:, -1] >> (8 - unused)).any():
-            raise InvalidReport(f"a report sets bits beyond its {self.bits}")
+        if not self.canonical(array).all():
+            raise InvalidReport(
+                f"a report is not in its canonical form: it names {self.bits} values from 0 to {self.k - 1} in ascending "
+                "order, and sets no bits beyond theirs"
+            )
+        about = array["about"]
         bits = np.unpackbits(array["bits"], axis=1, count=self.bits, bitorder="little")
         asked = np.bincount(about.reshape(-1), minlength=self.k)
         counts = np.bincount(about.reshape(-1), weights=bits.reshape(-1), minlength=self.k)

@@ -1,4 +1,4 @@
-"""Public datasets as tables of integers, with the attributes and domains that the papers use.
+"""Public datasets as tables of integers, with the attributes and domains that the papers use; `source` says what is not theirs.
 
 Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache; what its publisher offers for download is
 then fetched, checked and kept there. A file that is not what it should be is refused with what was found in it.
@@ -20,20 +20,17 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import DeniableError, InvalidParameter, not_among
+from deniable.errors import DataUnavailable, InvalidParameter, not_among
 from deniable.law import Integers
 from deniable.population import from_column
-from deniable.words import below, seeded
+from deniable.simulated import seeded
+from deniable.words import below
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 FOLDER = "DENIABLE_DATA"
 """The environment variable that names a folder of files."""
-
-
-class DataUnavailable(DeniableError):
-    """A file that is not here and cannot be fetched, or is not what it should be."""
 
 
 @final
@@ -335,7 +332,7 @@ _CENSUS = {
 
 
 def _census_income() -> Dataset:
-    """The 32 nominal attributes of people and their income; unknown values count as values, as in the papers."""
+    """32 nominal attributes of people, and their income; unknown values count as values."""
     whole = [FILES["census-income.data"], FILES["census-income.test"]]
     if all(_present(file) for file in whole):
         rows, source = [row for file in whole for row in _rows(file)], "UCI Census-Income (KDD), 1994 and 1995"
@@ -346,6 +343,7 @@ def _census_income() -> Dataset:
             "census-income.data and census-income.test are not here; unpack them from UCI's Census-Income (KDD), "
             f"https://archive.ics.uci.edu/dataset/117, into a folder and set ${FOLDER} to that folder"
         )
+    source += "; which of its columns are attributes is our choice: the nominal ones, an unknown value being a value"
     kept = [[row[column].rstrip(".") for column in _CENSUS.values()] for row in rows]
     return _coded("census-income", tuple(_CENSUS), kept, source)
 
@@ -398,16 +396,16 @@ _SYNTHETIC = {
     5: (50_000, tuple(range(10, 101, 10))),
     6: (500_000, tuple(range(10, 101, 10))),
 }
-"""Numbers of people and of values of the six synthetic sets of the RS+FD paper; all values are equally likely."""
+"""Numbers of people and of values of the six synthetic sets. They are our choice, of the kind that the RS+FD paper uses."""
 
 
 def _synthetic(number: int) -> Dataset:
-    """Uniform values, as in the RS+FD paper; its own draws are not published, so these are others, always the same."""
+    """Uniform values, always the same."""
     n, ks = _SYNTHETIC[number]
     words = seeded(number)
     table = np.column_stack([below(words.take(n), k).astype(np.uint8) for k in ks])
     labels = tuple(tuple(map(str, range(k))) for k in ks)
-    source = "invented: all values equally likely, sizes as in the RS+FD paper (2021)"
+    source = "invented: all values equally likely; the numbers of people, attributes and values are our choice"
     return Dataset(f"synthetic-{number}", tuple(f"attribute {j}" for j in range(len(ks))), labels, table, source)
 
 

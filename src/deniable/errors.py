@@ -30,6 +30,10 @@ class WordsExhausted(DeniableError):
     """A finite list of words was too short for what was asked of it."""
 
 
+class DataUnavailable(DeniableError):
+    """A public dataset whose file is not here and cannot be fetched, or is not what it should be."""
+
+
 def not_among(given: str, what: str, allowed: Iterable[str]) -> str:
     """A name that is not on a list: what was given, what is allowed, and the nearest."""
     names = list(allowed)

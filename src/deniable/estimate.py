@@ -136,7 +136,7 @@ class Estimate:
         low, high = self.interval()
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
-        lines = [f"{self.n} reports, 95 % intervals", f"{'value':>{wide}} {'share':>9} {'low':>9} {'high':>9}"]
+        lines = [f"{self.n} reports, 95 % intervals", f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}"]
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
             lines.append(f"{label!s:>{wide}} {share:9.4f} {least:9.4f} {most:9.4f}")
         if self.k > shown:
@@ -163,7 +163,7 @@ class Estimate:
             )
         more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
         return (
-            f"<table><caption>{self.n} reports</caption><thead><tr><th>value</th><th>share</th>"
+            f"<table><caption>{self.n} reports</caption><thead><tr><th>value</th><th>frequency</th>"
             f"<th>95 % interval</th><th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
         )
 

@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from deniable.errors import InvalidParameter
 
 _DIGITS = Context(prec=80, Emax=999_999, Emin=-999_999)
+_EXACT_BITS = 1 << 13  # powers with more digits than this are rounded up
 _MARGIN = Fraction(1, 10**60)  # far above decimal's last digit, far below any float's
 
 
@@ -61,6 +62,30 @@ def log_up(ratio: Fraction) -> float:
     exact = up.add(quotient.ln(_DIGITS), Decimal(1).scaleb(-70))
     nearest = float(exact)
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def power_up(ratio: Fraction, times: int) -> Fraction:
+    """ratio^times for a ratio of at least 1: exactly where that is small, else with every product rounded up to 256 bits.
+
+    >>> power_up(Fraction(3, 2), 3)
+    Fraction(27, 8)
+    """
+    if times * max(ratio.numerator.bit_length(), ratio.denominator.bit_length()) <= _EXACT_BITS:
+        return ratio**times
+    power, square = Fraction(1), ratio
+    while times:
+        if times & 1:
+            power = _short_up(power * square)
+        square, times = _short_up(square * square), times >> 1
+    return power
+
+
+def _short_up(number: Fraction) -> Fraction:
+    """At least this number, by less than 2^-255 of it."""
+    spare = number.numerator.bit_length() - number.denominator.bit_length() - 256
+    if spare >= 0:
+        return Fraction(-(-number.numerator // (number.denominator << spare)) << spare)
+    return Fraction(-(-(number.numerator << -spare) // number.denominator), 1 << -spare)
 
 
 def times_up(loss: float, times: int) -> float:

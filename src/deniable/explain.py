@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from textwrap import fill
 
-from deniable.bitflip import BitFlip
-from deniable.choose import Considered, Objective, Size, warning
+from deniable.choose import Considered, Objective, warning
 from deniable.compose import shuffled
 from deniable.document import NANO, Content, Loss
-from deniable.references import protocol_name
+from deniable.references import has_prior, protocol_name
 from deniable.shape import Encoder
-from deniable.share import Faked, Sample, Share, Split
+from deniable.share import Faked, Sample, Split
 
 _DELTA = 1e-6
 _MOST_ROWS = 12
@@ -24,7 +22,7 @@ _LEFT = ("attribute", "protocol", "choice", "why not")  # columns of text
 
 def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
     """The whole text, a paragraph for each question that a reader has."""
-    here = _as_considered(content, loss)
+    here = _as_considered(content, considered)
     paragraphs = [_opening(content, plan_id), _attributes(content, here), _losses(content, loss), _missing(content)]
     paragraphs += [_shuffle(content, loss), _choices(considered), _noise(content, here)]
     return "\n\n".join(_wrapped(paragraph) for paragraph in paragraphs if paragraph)
@@ -49,20 +47,22 @@ def _opening(content: Content, plan_id: str) -> str:
 
 
 def _attributes(content: Content, here: Considered) -> str:
-    headers = ["attribute", "values", "protocol", "typical error", "best guess", "blind guess", "bytes"]
+    some = isinstance(content.share, Sample | Faked)  # an answer may not be in the report
+    headers = ["attribute", "values", "protocol", "typical error", "best guess", "if reported", "blind guess", "bytes"]
     rows = []
-    for attribute, part, error, success in zip(content.attributes, content.parts, here.errors, here.success, strict=True):
-        numbers = [_points(math.sqrt(error)), _percent(success), _percent(1 / part.k), str(part.report_bytes)]
+    for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
+        guesses = [_percent(here.success[j]), _percent(here.success_reported[j]) if some else "", _percent(1 / part.k)]
+        numbers = [_points(here.standard_errors[j]), *guesses, str(part.report_bytes)]
         rows.append([attribute.name, f"{part.k:,}", protocol_name(part), *numbers])
-    whose = {Sample: " that was drawn", Faked: " that is real, were it known which one is"}.get(type(content.share), "")
-    return "\n".join(
-        [
-            *_table(headers, rows),
-            f"typical error: the standard error of an estimated share, averaged over its values, for {content.people:,} people",
-            f"best guess: how often an attacker who sees one report, and thinks all values equally likely, is right about an "
-            f"answer{whose}",
-        ]
-    )
+    lines = [
+        *_table(headers, rows),
+        f"typical error: the standard error of an estimated share, averaged over its values, for {content.people:,} people",
+        "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, is right about a "
+        "person's answer",
+    ]
+    if some:
+        lines.append("if reported: the same for people whose report holds that answer, if the attacker knows that it does")
+    return "\n".join(lines)
 
 
 def _losses(content: Content, loss: Loss) -> str:
@@ -132,43 +132,27 @@ def _choices(considered: Sequence[Considered]) -> str:
 
 def _noise(content: Content, here: Considered) -> str:
     text = warning(here, content.people)
-    if text is None:
-        return ""
-    names = [attribute.name for attribute in content.attributes]
-    return "WARNING. " + re.sub(r"[Aa]ttribute (\d+)", lambda found: repr(names[int(found[1])]), text, count=1)
+    return "" if text is None else f"WARNING. {text}"
 
 
-def _as_considered(content: Content, loss: Loss) -> Considered:
-    """The plan's own row, recomputed from its integers."""
-    share, n = content.share, content.people
-    sizes = [part.report_bytes for part in content.parts]
-    together = isinstance(share, Split | Faked)
-    names = tuple(map(protocol_name, content.parts))
-    kind = "SPL" if isinstance(share, Split) else "SMP" if isinstance(share, Sample) else "RS+FD"
+def _as_considered(content: Content, considered: Sequence[Considered]) -> Considered:
+    """The plan's own row, recomputed from its integers; whether its budget is per attribute is known when it is made."""
+    share, names = content.share, tuple(attribute.name for attribute in content.attributes)
     assert isinstance(share, Split | Sample | Faked | Encoder)
-    return Considered(
-        name=f"{kind}[adaptive]" if isinstance(share, Share) else names[0],
-        share=share,
-        protocols=names,
-        errors=tuple(_errors(content, n)),
-        success=tuple(part.success() for part in content.parts),
-        report_bytes=Size(float(sum(sizes)), sum(sizes)) if together else Size(sum(sizes) / len(sizes), max(sizes)),
-        loss_record=loss.record,
-        loss_attribute=loss.attribute,
-        n=n,
-        objective=Objective(),
-    )
+    protocols = [protocol_name(part) for part in content.parts]
+    per = considered[0].per if considered else "record"
+    return Considered.of(share, _kind(share), protocols, content.people, Objective(), per, names=names)
 
 
-def _errors(content: Content, n: int) -> Iterator[float]:
-    share = content.share
-    for j, part in enumerate(content.parts):
-        law = share.marginal(j) if isinstance(share, Share) else part.law
-        reported = share.drawn / share.d if isinstance(share, Sample) else 1.0
-        if isinstance(part, BitFlip):
-            reported *= part.bits / part.k
-        drawing = (share.d / share.drawn - 1) * (1 - 1 / part.k) / part.k if isinstance(share, Sample) else 0.0
-        yield (law.error(1) / reported + drawing) / n  # about everyone, also those who reported another attribute
+def _kind(share: Split | Sample | Faked | Encoder) -> str:
+    """The share's name in the papers."""
+    if isinstance(share, Split):
+        return "SPL"
+    if isinstance(share, Sample):
+        return "SMP" if share.drawn == 1 else f"SMP-{share.drawn}"
+    if isinstance(share, Faked):
+        return "RS+RFD" if any(map(has_prior, share.fakes)) else "RS+FD"
+    return ""
 
 
 def _wrapped(paragraph: str) -> str:

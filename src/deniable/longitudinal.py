@@ -13,7 +13,7 @@ from typing import Literal
 from deniable import calibrate
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
-from deniable.exact import PRIME, exp_down, positive_epsilon, solve, whole_number
+from deniable.exact import PRIME, exp_down, positive_epsilon, whole_number
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Unary
 from deniable.share import Sample
@@ -41,7 +41,7 @@ def l_grr(
     if calibration not in ("exact", "published"):
         raise InvalidParameter(f"calibration is 'exact' or 'published', got {calibration!r}")
     low = FULL // first.k + (FULL // first.k >> 50) + 2
-    keep = solve(lambda t: Memoized(first, Direct(first.k, t)).ratio, epsilon_first, low, _LARGEST)
+    keep = calibrate.largest(lambda t: Memoized(first, Direct(first.k, t)).ratio, epsilon_first, low, _LARGEST)
     if calibration == "published":
         a, c = exp_down(float(epsilon_forever)), exp_down(float(epsilon_first))
         r = (c * a - 1) / (a - c)
@@ -132,7 +132,7 @@ def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
     def make(one: int) -> BitFlip:
         return BitFlip(k, drawn, one, FULL - one)
 
-    return make(solve(lambda one: make(one).ratio, epsilon, _HALF + 1, _LARGEST))
+    return make(calibrate.largest(lambda one: make(one).ratio, epsilon, _HALF + 1, _LARGEST))
 
 
 def allomfree(
@@ -162,7 +162,7 @@ def _symmetric_second(first: Unary, epsilon_first: float, epsilon_forever: float
     def chain(one: int) -> Memoized:
         return Memoized(first, Unary(first.k, one, FULL - one))
 
-    return chain(solve(lambda one: chain(one).ratio, epsilon_first, _HALF + 1, _LARGEST))
+    return chain(calibrate.largest(lambda one: chain(one).ratio, epsilon_first, _HALF + 1, _LARGEST))
 
 
 def _half_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> Memoized:
@@ -177,7 +177,7 @@ def _half_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> 
             f"epsilon_first must be at most {limit:.4g} for this pair of rounds and epsilon_forever = {epsilon_forever}, "
             f"got {epsilon_first}; l_osue has no such limit"
         )
-    return chain(solve(lambda rest: chain(rest).ratio, epsilon_first, _HALF + 1, _LARGEST))
+    return chain(calibrate.largest(lambda rest: chain(rest).ratio, epsilon_first, _HALF + 1, _LARGEST))
 
 
 def _checked_budgets(epsilon_first: float, epsilon_forever: float) -> None:

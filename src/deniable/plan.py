@@ -213,7 +213,7 @@ class Plan:
         if words is None and self.content.rounds is not None:
             raise InvalidParameter(
                 "this plan asks again and again, so that every person's first answer must be kept; "
-                "simulate that with words.remembering(seed), or let each device answer"
+                "simulate that with dn.remembering(seed), or let each device answer"
             )
         return self.privatize_codes(self.encode(answers), words)
 

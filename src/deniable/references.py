@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deniable.bitflip import BitFlip
 from deniable.fakes import Guessed, Imitated, Prior
-from deniable.repeat import HashedMemoized, Memoized
+from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Share
@@ -39,8 +39,10 @@ def keys(share: Share | Encoder) -> list[str]:
     found = [_PROTOCOLS[protocol_name(part)] for part in parts]
     if isinstance(share, Share):
         found.append("arcolezi2021")
-    if isinstance(share, Faked) and any(_has_prior(fake) for fake in share.fakes):
+    if isinstance(share, Faked) and any(has_prior(fake) for fake in share.fakes):
         found.append("arcolezi2023")
+    if not any(isinstance(part, Repeated) for part in parts):
+        found.append("feldman2021")  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 
 
@@ -49,7 +51,8 @@ def bibliography(share: Share | Encoder) -> str:
     return "\n\n".join(_entry(key) for key in keys(share))
 
 
-def _has_prior(fake: object) -> bool:
+def has_prior(fake: object) -> bool:
+    """Whether a fake is drawn from what is thought to be frequent, not evenly."""
     return isinstance(fake, Guessed | Imitated) and fake.prior != Prior.uniform(fake.prior.k)
 
 
@@ -197,6 +200,15 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
             "title": "Collecting Telemetry Data Privately",
             "booktitle": "Advances in Neural Information Processing Systems (NeurIPS)",
             "year": "2017",
+        },
+    ),
+    "feldman2021": (
+        "inproceedings",
+        {
+            "author": "Feldman, Vitaly and McMillan, Audra and Talwar, Kunal",
+            "title": "Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy Amplification by Shuffling",
+            "booktitle": "IEEE Symposium on Foundations of Computer Science (FOCS)",
+            "year": "2021",
         },
     ),
     "clopper1934": (

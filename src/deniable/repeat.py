@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.exact import PRIME, log_up, times_up, whole_number
+from deniable.exact import PRIME, log_up, power_up, times_up, whole_number
 from deniable.hashing import collision, hash_function, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
@@ -97,18 +97,17 @@ class Memoized(Repeated):
         return self.ratio_after(1)
 
     def ratio_after(self, reports: int) -> Fraction:
-        """The exact largest ratio after this many reports of an unchanged value."""
+        """The largest ratio after this many reports of an unchanged value: exact for a few dozen, then rounded up."""
         whole_number("reports", reports, 1)
         if isinstance(self.first, Direct):
             # a and r are upper bounds that count the bias of `below`; the chain grows with both
-            a, r, k = self.first.ratio, self.second.ratio**reports, self.k
+            a, r, k = self.first.ratio, power_up(self.second.ratio, reports), self.k
             return (a * r + k - 1) / (a + r + k - 2) * Fraction(FULL, FULL - 4 * self.k * (reports + 1))
         first, second = self.first.law, self.second.law
         p1, q1, p2, q2 = first.exact_p, first.exact_q, second.exact_p, second.exact_q
-        ones = (p1 * p2**reports + (1 - p1) * q2**reports) / (q1 * p2**reports + (1 - q1) * q2**reports)
-        zeros = (q1 * (1 - p2) ** reports + (1 - q1) * (1 - q2) ** reports) / (
-            p1 * (1 - p2) ** reports + (1 - p1) * (1 - q2) ** reports
-        )
+        one, zero = power_up(p2 / q2, reports), power_up((1 - q2) / (1 - p2), reports)  # both ratios grow with them
+        ones = (p1 * one + 1 - p1) / (q1 * one + 1 - q1)
+        zeros = ((1 - q1) * zero + q1) / ((1 - p1) * zero + p1)
         return ones * zeros
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
@@ -149,6 +148,9 @@ class Memoized(Repeated):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return self.second.support(reports)
 
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return self.second.canonical(reports)
+
     def tally(self, reports: Array) -> Tally:
         return self.second.tally(reports)
 
@@ -177,7 +179,7 @@ class HashedMemoized(Repeated):
 
     @property
     def report_bytes(self) -> int:
-        return self._like.report_bytes
+        return self.like.report_bytes
 
     @property
     def ratio(self) -> Fraction:
@@ -188,7 +190,7 @@ class HashedMemoized(Repeated):
         return self.buckets.law.hashed(self.k, collision(self.g))
 
     @property
-    def _like(self) -> Hashed:
+    def like(self) -> Hashed:
         """A one-round mechanism with the same reports."""
         assert isinstance(self.buckets.first, Direct)
         return Hashed(self.k, self.g, self.buckets.first.keep)
@@ -203,7 +205,7 @@ class HashedMemoized(Repeated):
         return (full * p + (self.g - full) * (1 - p) / (self.g - 1)) / self.k
 
     def blank(self, n: int) -> Array:
-        return self._like.blank(n)
+        return self.like.blank(n)
 
     def encode(self, values: Integers, rows: Rows) -> Array:
         reports = self.blank(len(values))
@@ -214,7 +216,10 @@ class HashedMemoized(Repeated):
         return reports
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self._like.support(reports)
+        return self.like.support(reports)
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return self.like.canonical(reports)
 
     def tally(self, reports: Array) -> Tally:
-        return self._like.tally(reports)
+        return self.like.tally(reports)

@@ -33,7 +33,7 @@ class Result(Mapping[str, Estimate]):
         return len(self.estimates)
 
     def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
-        """A row per value: the unbiased share, its error and interval, and what a named consistency step makes of it."""
+        """A row per value, as in `frame`."""
         found = []
         for name, estimate in self.estimates.items():
             low, high = estimate.interval(level)
@@ -46,28 +46,46 @@ class Result(Mapping[str, Estimate]):
                     "stderr": float(estimate.stderr[v]),
                     "low": float(low[v]),
                     "high": float(high[v]),
-                    "count": float(estimate.frequencies[v] * self.n),
+                    "count": float(estimate.counts[v]),
                 }
                 found.append(row if projected is None else row | {"projected": float(projected[v])})
         return found
 
     def frame(self, level: float = 0.95, project: str | None = None, backend: Backend | None = None) -> Any:
-        """All rows as a dataframe of the library you already have: pandas, polars or pyarrow."""
+        """A row per value, as a dataframe of the library you already have: pandas, polars or pyarrow.
+
+        Names and numbers are those of each attribute's own `Estimate.frame`: the unbiased `frequency`, its `stderr`, the ends
+        `low` and `high` of its interval, and `count`, how many of the people who reported the attribute have the value.
+        `projected` is what the consistency step `project` makes of the frequencies.
+        """
         import narwhals as nw
 
         frames = []
         for name, estimate in self.estimates.items():
             frame = nw.from_native(estimate.frame(level, backend), eager_only=True)
             columns = [nw.lit(name).alias("attribute"), *map(nw.col, frame.columns)]
-            frame = frame.select(*columns).with_columns(count=nw.col("frequency") * self.n)
+            frame = frame.select(*columns)
             if project is not None:
                 frame = frame.with_columns(nw.new_series("projected", estimate.project(project), backend=frame.implementation))
             frames.append(frame)
         return nw.maybe_reset_index(nw.concat(frames)).to_native()
 
+    def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
+        """A plain table per attribute, with at most so many values of each."""
+        lines = [f"{self.n:,} records reported for plan {self.plan_id[:12]}; {100 * level:g} % intervals"]
+        rows = self.rows(level, project)
+        numbers = [name for name in ("frequency", "stderr", "low", "high", "projected") if name in rows[0]]
+        for name, estimate in self.estimates.items():
+            shown = [row for row in rows if row["attribute"] == name][:most]
+            wide = max(12, *(len(str(row["value"])) for row in shown))
+            lines += ["", f"{name} ({estimate.n:,} reports)", f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in numbers)]
+            lines += [f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in numbers) for row in shown]
+            if len(shown) < estimate.k:
+                lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
+        return "\n".join(lines)
+
     def __str__(self) -> str:
-        parts = [f"{self.n:,} records reported for plan {self.plan_id[:8]}…"]
-        return "\n\n".join([*parts, *(f"{name}: {estimate}" for name, estimate in self.estimates.items())])
+        return self.text(most=20)
 
     def _repr_html_(self) -> str:
         parts = [f"<h4>{html.escape(name)}</h4>{estimate._repr_html_()}" for name, estimate in self.estimates.items()]

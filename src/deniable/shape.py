@@ -47,6 +47,10 @@ class Encoder(Mechanism):
     def encode(self, values: Integers, rows: Rows) -> Array:
         """One report per value that is known to be in the domain, from one row of words each."""
 
+    @abstractmethod
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """Which reports, of the right type and size, are in the one form that they have."""
+
     @final
     def loss(self) -> float:
         return log_up(self.ratio)
@@ -89,9 +93,10 @@ class Shape(Encoder):
         """How many words a compiled loop takes for one report."""
         return self.words
 
+    @property
     @abstractmethod
-    def _checked(self, reports: Array) -> None:
-        """Refuse reports that are not canonical (right type and shape are known)."""
+    def form(self) -> str:
+        """What a canonical report is, in words."""
 
     @abstractmethod
     def _count(self, reports: Array, compiled: bool) -> Integers:
@@ -144,7 +149,8 @@ class Shape(Encoder):
 
         def work(part: int) -> None:
             block = np.ascontiguousarray(array[starts[part] : starts[part] + step])
-            self._checked(block)
+            if not self.canonical(block).all():
+                raise InvalidReport(f"a report is not in its canonical form: {self.form}")
             cells = self._count(block, compiled)
             with lock:
                 np.add(total, cells, out=total)

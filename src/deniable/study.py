@@ -166,7 +166,7 @@ class Study:
         return plan
 
     def _considered(self, people: int) -> list[Considered]:
-        ks = [domain.k + (self.missing == "value") for domain in self.attributes.values()]
+        ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}
         protocols: str | dict[int, str] | None
         if isinstance(self.protocol, Mapping):
             protocols = {j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol}

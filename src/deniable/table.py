@@ -2,21 +2,26 @@
 
 A file of reports is Parquet with a row per record and a column per attribute, and names the plan it was made for. An
 attribute that a record does not report is null.
+
+In a table of answers None, NaN and empty text are missing answers. So are empty cells of a CSV file, and cells that say
+`nan`, as programs write it, unless that is the name of a value; every other cell is the text that it is.
 """
 
 from __future__ import annotations
 
+import csv
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.errors import DeniableError, InvalidReport, InvalidValue, not_among
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.mechanism import Array
 from deniable.shape import Encoder
 from deniable.shapes import Subset
@@ -95,10 +100,18 @@ def _frame(table: object) -> Any:
     return frame
 
 
-def _refuse_absent(names: Sequence[str], columns: Sequence[str]) -> None:
-    for name in names:
-        if name not in columns:
-            raise InvalidValue(not_among(name, "a column of the table", columns))
+def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "the table") -> None:
+    absent = [name for name in names if name not in columns]
+    if not absent:
+        return
+    reason = not_among(absent[0], f"a column of {where}", columns)
+    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
+        reason += "; separate its cells with commas"
+    elif len(absent) == len(names):
+        reason += f"; the columns that are asked for: {', '.join(names)}"
+    elif len(absent) > 1:
+        reason += f"; also missing: {', '.join(absent[1:])}"
+    raise InvalidValue(reason.replace("?;", "?"))
 
 
 def require_pyarrow() -> None:
@@ -107,51 +120,104 @@ def require_pyarrow() -> None:
         raise DeniableError("files of reports need pyarrow; install it with: pip install 'deniable[frames]'")
 
 
-def read_answers(path: Path, names: Sequence[str], show: Show | None = None) -> Iterator[dict[str, Any]]:
-    """The named columns of a CSV or Parquet file, in blocks; CSV cells are text, and empty ones are missing."""
+def read_answers(path: Path, labels: Mapping[str, Container[str]], show: Show | None = None) -> Iterator[dict[str, Any]]:
+    """The columns of a CSV or Parquet file that have these names, in blocks. The values' labels tell which are not missing."""
     require_pyarrow()
     import pyarrow as pa
 
-    ending = path.suffix.lower()
+    ending, names = path.suffix.lower(), list(labels)
     if ending not in (".csv", ".parquet"):
-        raise InvalidValue(f"answers are read from a file ending in .csv or .parquet, got {path.name!r}")
+        raise InvalidParameter(f"answers are read from a file ending in .csv or .parquet, got {path.name!r}")
+    rows = 0
     try:
         for batch, done, total in _csv_batches(path, names) if ending == ".csv" else _parquet_batches(path, names):
             columns = columns_of(pa.Table.from_batches([batch]), names)
+            if ending == ".csv":
+                columns = [_blanked(column, labels[name]) for name, column in zip(names, columns, strict=True)]
             yield dict(zip(names, columns, strict=True))
+            rows += batch.num_rows
             if show is not None:
                 show(done, total)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as problem:
-        raise InvalidValue(f"cannot read {path.name}: {problem}") from None
+    except (pa.ArrowException, UnicodeDecodeError) as problem:
+        text = "its text is not UTF-8; save it as CSV in UTF-8" if "utf" in str(problem).lower() else problem
+        raise InvalidValue(f"cannot read {path.name}: {text}") from None
+    if not rows:
+        raise InvalidValue(f"there are no answers in {path.name}: it has names of columns, and no row below them")
+
+
+def place_of(path: Path, row: int) -> str:
+    """Where a row of a file of answers, counted from 0, is for who looks into the file."""
+    if path.suffix.lower() != ".csv":
+        return f"row {row + 1}"
+    return f"line {next(islice(_lines(path), row + 1, None))[0]}"
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Each row of a CSV file, the header being the first, with the line it begins on; for messages, since this is slow."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        lines, start, alone = csv.reader(file), 1, False
+        for i, cells in enumerate(lines):
+            if cells or alone:
+                yield start, cells
+            start = lines.line_num + 1
+            alone = len(cells) == 1 if i == 0 else alone
+
+
+def _blanked(column: list[str | None], labels: Container[str]) -> list[str | None]:
+    """Cells that say `nan` are missing answers, unless a value is called that."""
+    blank = {cell for cell in set(column) if cell is not None and cell.strip().lower() == "nan" and cell not in labels}
+    return [None if cell in blank else cell for cell in column] if blank else column
 
 
 def _csv_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, int, int]]:
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow
 
-    with path.open("rb") as file, csv.open_csv(file) as reader:
-        header = reader.schema.names
-    _refuse_absent(names, header)
-    twice = [name for name in names if header.count(name) > 1]
-    if twice:
-        raise InvalidValue(f"the column {twice[0]!r} is there twice in {path.name}")
-    options = csv.ConvertOptions(
-        include_columns=list(names),
-        column_types=dict.fromkeys(names, pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-    )
     size = path.stat().st_size
-    with path.open("rb") as file, csv.open_csv(file, convert_options=options) as reader:
-        for batch in reader:
-            yield batch, size if file.closed else file.tell(), size
+    if not size:
+        raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(names)}")
+    try:
+        with path.open("rb") as file, arrow.open_csv(file) as reader:
+            header = reader.schema.names
+        _refuse_absent(names, header, path.name)
+        twice = [name for name in names if header.count(name) > 1]
+        if twice:
+            raise InvalidValue(f"the column {twice[0]!r} is there twice in {path.name}; remove one of them")
+        options = arrow.ConvertOptions(
+            include_columns=list(names),
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+        )
+        # where there is one column, an empty line is an empty cell; elsewhere it is nothing
+        parse = arrow.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1)
+        with path.open("rb") as file, arrow.open_csv(file, parse_options=parse, convert_options=options) as reader:
+            for batch in reader:
+                yield batch, size if file.closed else file.tell(), size
+    except pa.ArrowInvalid:
+        _refuse_uneven(path)
+        raise
+
+
+def _refuse_uneven(path: Path) -> None:
+    """Refuse the first row that has more or fewer cells than there are columns."""
+    rows = _lines(path)
+    _, header = next(rows, (0, []))
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise InvalidValue(
+                f"{path.name}, line {line}: the number of cells is {len(cells)}, and that of columns {len(header)}; "
+                "a cell with a comma in it needs quotes around it"
+            )
 
 
 def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, int, int]]:
     from pyarrow import parquet
 
     with path.open("rb") as source, parquet.ParquetFile(source) as file:
-        _refuse_absent(names, file.schema_arrow.names)
+        if PLAN_KEY in (file.schema_arrow.metadata or {}):
+            raise InvalidValue(f"{path.name} holds reports, not answers; estimate reads reports")
+        _refuse_absent(names, file.schema_arrow.names, path.name)
         done = 0
         for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
             done += batch.num_rows
@@ -162,7 +228,10 @@ def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.Reco
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside the path, which takes its place once all went well; nothing half-written is ever left."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from None
     os.close(handle)
     try:
         yield Path(name)
@@ -202,13 +271,15 @@ def read_reports(
         pass
     try:
         file = parquet.ParquetFile(path)
-    except pa.ArrowInvalid as problem:
-        raise InvalidReport(f"{path.name} is not a file of reports: {problem}") from None
+    except pa.ArrowInvalid:
+        raise InvalidReport(f"{path.name} is not a file of reports, or is damaged; privatize writes them, as Parquet") from None
     with file:
         schema = reports_schema(plan_id, names, parts)
         found = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
         if found is None:
-            raise InvalidReport(f"{path.name} does not say for which plan its reports were made")
+            raise InvalidReport(
+                f"{path.name} does not say for which plan its reports were made; if it holds answers, privatize them first"
+            )
         if found != plan_id.encode():
             made_for = found.decode("ascii", "replace")[:8]
             raise InvalidReport(f"reports were made for plan {made_for}…, this plan is {plan_id[:8]}…")

@@ -1,8 +1,7 @@
 """Randomness is data: 64-bit words go in, a report comes out, and the same words give the same report.
 
-`system` is the operating system's generator, and the only one a client may reach. `seeded` is for simulation and
-tests: fast, reproducible, not secret. `keyed` gives the same words for the same secret and labels, which is what
-memoization needs. `fixed` replays a list, for test vectors.
+`system` is the operating system's generator, and the only one a client may reach. `keyed` gives the same words for the
+same secret and labels, which is what memoization needs; `device` has both. Reproducible ones are in simulated.py.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import InvalidParameter, WordsExhausted
-from deniable.exact import whole_number
+from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.kernels import Address
@@ -31,9 +29,7 @@ FULL = 1 << 64
 """The number of words there are: a threshold t means a probability of t / FULL."""
 
 _DIRECT_READ = 4096  # up to this many words come straight from the operating system; more, from a stream it keys
-_COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
-_VALUES_KEPT = 1 << 32  # more than any mechanism has values, so that no two people share a kept word
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -119,92 +115,6 @@ class SystemRows(Rows):
 
 @final
 @dataclass(frozen=True)
-class SeededRows(Rows):
-    """Words that can be computed from where they are: number position + stride * row + column."""
-
-    key: int
-    gamma: int
-    position: int
-    stride: int
-    n: int
-    width: int
-    index: Indices | None = None
-    """The rows' numbers, where they are not 0 to n - 1."""
-
-    def array(self) -> WordArray:
-        rows = np.arange(self.n, dtype=np.uint64) if self.index is None else self.index.astype(np.uint64)
-        step = self.gamma * self.stride % FULL
-        first = (self.key + self.gamma * (self.position + 1)) % FULL
-        words = (rows * np.uint64(step) + np.uint64(first))[:, None] + np.arange(self.width, dtype=np.uint64) * np.uint64(
-            self.gamma
-        )
-        words ^= words >> np.uint64(30)
-        words *= np.uint64(0xBF58476D1CE4E5B9)
-        words ^= words >> np.uint64(27)
-        words *= np.uint64(0x94D049BB133111EB)
-        words ^= words >> np.uint64(31)
-        return words
-
-    def address(self) -> Address:
-        from deniable.kernels import Address
-
-        key, gamma, position, stride = (np.uint64(number) for number in (self.key, self.gamma, self.position, self.stride))
-        index = np.zeros(0, dtype=np.int64) if self.index is None else self.index
-        return Address(key, gamma, position, stride, index, np.zeros(0, dtype=np.uint64))
-
-    def columns(self, start: int, stop: int) -> SeededRows:
-        return replace(self, position=self.position + start, width=stop - start)
-
-    def pick(self, rows: slice | Indices) -> SeededRows:
-        if isinstance(rows, slice):
-            start, stop, step = rows.indices(self.n)
-            if self.index is None and step == 1:
-                return replace(self, position=self.position + start * self.stride, n=max(0, stop - start))
-            rows = np.arange(start, stop, step)
-        if self.index is not None:
-            index = self.index[rows]
-        else:
-            index = np.where(rows < 0, rows + self.n, rows) if rows.size and rows.min() < 0 else rows
-        return replace(self, n=len(index), index=index)
-
-
-@final
-@dataclass(frozen=True)
-class RememberingRows(Rows):
-    """Fresh words, and beside them words that stay the same for the same person, column and value."""
-
-    fresh: Rows
-    kept: SeededRows
-    """A row for every person and value, person after person."""
-    people: Indices
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.fresh.n
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.fresh.width
-
-    def array(self) -> WordArray:
-        return self.fresh.array()
-
-    def columns(self, start: int, stop: int) -> RememberingRows:
-        return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
-
-    def pick(self, rows: slice | Indices) -> RememberingRows:
-        return replace(self, fresh=self.fresh.pick(rows), people=self.people[rows])
-
-    def anew(self) -> Rows:
-        return self.fresh
-
-    def recall(self, values: Indices | None = None) -> SeededRows:
-        places = self.people * _VALUES_KEPT + (0 if values is None else values + 1)
-        return replace(self.kept, n=len(places), index=places)
-
-
-@final
-@dataclass(frozen=True)
 class DeviceRows(Rows):
     """The words of one person's device: fresh ones, and beside them words that it gets from its secret again and again.
 
@@ -241,7 +151,7 @@ class DeviceRows(Rows):
         labels = np.zeros(self.n, dtype=np.int64) if values is None else values + 1
         kept = np.empty((self.n, self.width), dtype=np.uint64)
         for row, label in zip(kept, labels.tolist(), strict=True):
-            row[:] = _Keyed(self.secret, self.message + _encode(label), self.start).take(self.width)
+            row[:] = _Keyed(self.secret, self.message + encoded(label), self.start).take(self.width)
         return DrawnRows(kept)
 
 
@@ -310,46 +220,6 @@ class _Stream:
 
 
 @final
-class Seeded(Words):
-    """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): any word can be had without the ones before."""
-
-    def __init__(self, key: int, gamma: int) -> None:
-        self._key = key
-        self._gamma = gamma
-        self._position = 0
-
-    def take(self, count: int) -> WordArray:
-        if count < _COMPILED_FILL:
-            return self.rows(1, count).array().reshape(-1)
-        from deniable import kernels
-
-        words = np.empty(count, dtype=np.uint64)
-        kernels.fill_seeded(np.uint64(self._key), np.uint64(self._gamma), np.uint64(self._position), words)
-        self._position += count
-        return words
-
-    def rows(self, n: int, width: int) -> SeededRows:
-        found = SeededRows(self._key, self._gamma, self._position, width, n, width)
-        self._position += n * width
-        return found
-
-
-@final
-class _Remembering(Words):
-    def __init__(self, seed: int, fresh: Words) -> None:
-        self._seed = seed
-        self._fresh = fresh
-
-    def take(self, count: int) -> WordArray:
-        return self._fresh.take(count)
-
-    def rows(self, n: int, width: int) -> RememberingRows:
-        # an odd stride, since people are 2^32 rows apart: an even one would bring them back to the same words
-        kept = replace(_seeded(b"deniable kept words", self._seed).rows(n, width), stride=width | 1)
-        return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n))
-
-
-@final
 class _Keyed(Words):
     """HMAC-SHA256 in counter mode: block i is HMAC(secret, labels, i), four little-endian words."""
 
@@ -379,7 +249,7 @@ class Device(Words):
 
     def __init__(self, secret: bytes, labels: Iterable[str | int | bytes], fresh: Words) -> None:
         self._secret = _checked_secret(secret)
-        self._message = b"".join(_encode(label) for label in labels)
+        self._message = b"".join(encoded(label) for label in labels)
         self._fresh = fresh
 
     def take(self, count: int) -> WordArray:
@@ -387,20 +257,6 @@ class Device(Words):
 
     def rows(self, n: int, width: int) -> DeviceRows:
         return DeviceRows(self._fresh.rows(n, width), self._secret, self._message)
-
-
-@final
-class _Fixed(Words):
-    def __init__(self, words: WordArray) -> None:
-        self._words = words
-        self._used = 0
-
-    def take(self, count: int) -> WordArray:
-        left = self._words.size - self._used
-        if count > left:
-            raise WordsExhausted(f"{count} words were asked for, but only {left} of {self._words.size} are left")
-        self._used += count
-        return self._words[self._used - count : self._used]
 
 
 def system() -> Words:
@@ -419,39 +275,13 @@ def checked_source(words: Words | None) -> Words:
     return System() if words is None else words
 
 
-def seeded(seed: int) -> Words:
-    """Reproducible words for simulation and tests; they protect nobody, since whoever has the seed has the answer.
-
-    >>> [hex(word) for word in seeded(7).take(2)]
-    ['0xbb99ae56dd41d789', '0x79787b4a484bbb19']
-    """
-    return _seeded(b"deniable seeded words", whole_number("seed", seed, 0))
-
-
-def _seeded(purpose: bytes, seed: int) -> Seeded:
-    digest = hashlib.sha256(purpose + _encode(seed)).digest()
-    return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
-
-
-def remembering(seed: int, fresh: Words | None = None) -> Words:
-    """Words for a simulated population whose permanent answers are kept: row i is always the same person's.
-
-    What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the person and
-    the value; everything else is fresh, from the operating system unless given. Nothing is stored.
-
-    >>> remembering(7, seeded(1)).rows(3, 2).n
-    3
-    """
-    return _Remembering(whole_number("seed", seed, 0), system() if fresh is None else fresh)
-
-
 def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
     """The same words for the same secret and labels, for ever: a permanent answer with nothing stored but a key.
 
     >>> bool((keyed(bytes(32), "color", 1).take(5) == keyed(bytes(32), "color", 1).take(5)).all())
     True
     """
-    return _Keyed(_checked_secret(secret), b"".join(_encode(label) for label in labels))
+    return _Keyed(_checked_secret(secret), b"".join(encoded(label) for label in labels))
 
 
 def device(secret: bytes, *labels: str | int | bytes) -> Words:
@@ -471,17 +301,6 @@ def _checked_secret(secret: bytes) -> bytes:
     if not isinstance(secret, bytes | bytearray) or len(secret) < 16:
         raise InvalidParameter("secret must be at least 16 bytes; make one with secrets.token_bytes(32)")
     return bytes(secret)
-
-
-def fixed(words: Iterable[int] | WordArray) -> Words:
-    """Replay a list of words, then refuse to give more: for test vectors.
-
-    >>> fixed([1, 2, 3]).take(2).tolist()
-    [1, 2]
-    """
-    if isinstance(words, np.ndarray) and words.dtype == np.uint64 and words.ndim == 1:
-        return _Fixed(words)
-    return _Fixed(np.array([whole_number("a word", word, 0, FULL - 1) for word in words], dtype=np.uint64))
 
 
 def chance(word: int | WordArray, threshold: int) -> npt.NDArray[np.bool_]:
@@ -515,7 +334,7 @@ def cell(bound: int) -> tuple[int, int]:
     return FULL // bound, -(-FULL // bound)
 
 
-def _encode(label: str | int | bytes) -> bytes:
+def encoded(label: str | int | bytes) -> bytes:
     """Kind, length, content: no two lists of labels have the same encoding."""
     if isinstance(label, bool) or not isinstance(label, str | int | bytes):
         raise InvalidParameter(f"a label is a string, an integer or bytes, got {label!r}")

@@ -7,28 +7,25 @@ curve at equal true loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, final
 
 from deniable.data import Dataset
-from deniable.errors import InvalidParameter, not_among
-from deniable.exact import positive_epsilon, whole_number
+from deniable.exact import positive_epsilon
 from deniable.longitudinal import l_grr, l_osue, l_oue, l_soue, l_sue
-from deniable.population import numbers_from
 from deniable.repeat import Memoized
 from deniable.shapes import Direct
 from deniable.share import Sample
-from deniable.simulate import measure_share
+from deniable.studies.sweep import DATASETS, RUNS, Progress, checked_methods, measured, sweep
+
+__all__ = ["DATASETS", "EPSILONS", "METHODS", "PARTS", "RUNS", "Row", "reproduce"]
 
 EPSILONS = tuple(0.5 * step for step in range(1, 9))
 """Budgets of any number of reports of one value."""
 PARTS = (0.3, 0.6)
 """The parts of it that one report may spend."""
-RUNS = 100
-DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in range(1, 7)))
-"""What is shown unless others are named."""
 
 
 @final
@@ -67,15 +64,10 @@ def reproduce(
     parts: Iterable[float] = PARTS,
     runs: int = RUNS,
     seed: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Row]:
     """A row per dataset, part, method and epsilon, as they are done; what a protocol cannot do is a row that says why."""
-    names = list(METHODS if methods is None else methods)
-    for name in names:
-        if name not in METHODS:
-            raise InvalidParameter(not_among(name, "a method of this study", METHODS))
-    whole_number("runs", runs, 1)
-    whole_number("seed", seed, 0)
+    names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     shares = [positive_epsilon(part) for part in parts]
     cells = [
@@ -85,32 +77,15 @@ def reproduce(
         for name in names
         for epsilon in budgets
     ]
-    return _rows(cells, progress or (lambda _done, _total: None))
+    return sweep(cells, _measured, progress)
 
 
-def _rows(cells: Sequence[tuple[Dataset, Row]], progress: Callable[[int, int], None]) -> Iterator[Row]:
-    for done, (people, asked) in enumerate(cells, 1):
-        budgets = asked.epsilon_first, asked.epsilon_forever
-        try:
-            yield _measured([_made(asked.method, k, *budgets) for k in people.ks], people, asked)
-        except InvalidParameter as problem:
-            yield replace(asked, refused=str(problem))
-        progress(done, len(cells))
-
-
-def _measured(parts: Sequence[Memoized], people: Dataset, asked: Row) -> Row:
-    share = Sample(tuple(parts))
-    labels = (asked.dataset, asked.method, asked.epsilon_forever, asked.epsilon_first)
-    errors = measure_share(share, people.counts, asked.runs, numbers_from(asked.seed, "allomfree", *labels))
-    return replace(
-        asked,
-        mse_avg=errors.projected.mean,
-        mse_avg_stderr=errors.projected.stderr,
-        mse_avg_raw=errors.unbiased.mean,
-        mse_avg_raw_stderr=errors.unbiased.stderr,
-        loss_record=share.loss("record"),
-        loss_attribute=share.loss("attribute"),
-        loss_forever=max(part.losses().one_value_forever for part in parts),
+def _measured(asked: Row, people: Dataset) -> Row:
+    parts = tuple(_made(asked.method, k, asked.epsilon_first, asked.epsilon_forever) for k in people.ks)
+    return measured(
+        *(asked, Sample(parts), people),
+        *("allomfree", asked.dataset, asked.method, asked.epsilon_forever, asked.epsilon_first),
+        loss_forever=max(part.first.loss() for part in parts),
         direct=sum(isinstance(part.first, Direct) for part in parts),
     )
 

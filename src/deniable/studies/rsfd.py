@@ -13,24 +13,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import final
 
 from deniable.data import Dataset
-from deniable.errors import InvalidParameter, not_among
-from deniable.exact import positive_epsilon, whole_number
+from deniable.exact import positive_epsilon
 from deniable.multidimensional import Calibration, equal_part, rsfd
-from deniable.population import numbers_from
 from deniable.protocols import adaptive
 from deniable.shape import Encoder
 from deniable.share import Sample, Share, Split
-from deniable.simulate import measure_share
+from deniable.studies.sweep import DATASETS, RUNS, Progress, checked_methods, measured, sweep
+
+__all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "Row", "reproduce"]
 
 EPSILONS = tuple(math.log(odds) for odds in range(2, 8))
-RUNS = 100
-DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in range(1, 7)))
-"""What is shown unless others are named."""
 
 
 @final
@@ -62,45 +59,24 @@ def reproduce(
     epsilons: Iterable[float] = EPSILONS,
     runs: int = RUNS,
     seed: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Row]:
     """A row per dataset, method and epsilon, as they are done. A row depends on the seed and its own parameters only."""
-    names = list(METHODS if methods is None else methods)
-    for name in names:
-        if name not in METHODS:
-            raise InvalidParameter(not_among(name, "a method of this study", METHODS))
-    whole_number("runs", runs, 1)
-    whole_number("seed", seed, 0)
+    names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
-    cells = [(people, name, epsilon) for people in datasets for name in names for epsilon in budgets]
-    return _rows(cells, runs, seed, progress or (lambda _done, _total: None))
-
-
-def _rows(
-    cells: Sequence[tuple[Dataset, str, float]], runs: int, seed: int, progress: Callable[[int, int], None]
-) -> Iterator[Row]:
     made = cache(lambda method, ks, epsilon: METHODS[method](ks, epsilon))
-    for done, (people, method, epsilon) in enumerate(cells, 1):
-        asked = Row(people.name, method, epsilon, people.n, people.d, runs, seed)
-        try:
-            yield _measured(made(method, people.ks, epsilon), people, asked)
-        except InvalidParameter as problem:
-            yield replace(asked, refused=str(problem))
-        progress(done, len(cells))
 
+    def one(asked: Row, people: Dataset) -> Row:
+        labels = asked.dataset, asked.method, asked.epsilon
+        return measured(asked, made(asked.method, people.ks, asked.epsilon), people, "rsfd", *labels)
 
-def _measured(share: Share, people: Dataset, asked: Row) -> Row:
-    generator = numbers_from(asked.seed, "rsfd", asked.dataset, asked.method, asked.epsilon)
-    errors = measure_share(share, people.counts, asked.runs, generator)
-    return replace(
-        asked,
-        mse_avg=errors.projected.mean,
-        mse_avg_stderr=errors.projected.stderr,
-        mse_avg_raw=errors.unbiased.mean,
-        mse_avg_raw_stderr=errors.unbiased.stderr,
-        loss_record=share.loss("record"),
-        loss_attribute=share.loss("attribute"),
-    )
+    cells = [
+        (people, Row(people.name, name, epsilon, people.n, people.d, runs, seed))
+        for people in datasets
+        for name in names
+        for epsilon in budgets
+    ]
+    return sweep(cells, one, progress)
 
 
 def _either(ks: Sequence[int], epsilon: float) -> tuple[Encoder, ...]:

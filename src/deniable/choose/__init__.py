@@ -1,0 +1,23 @@
+"""Which protocol, in which share: by exact error, an attacker's best guess and the size of a report.
+
+Every figure is a function of the laws, so a choice can be explained before anybody has answered; and backwards, how many
+people or what epsilon an error takes. The rules of the papers (ADP, RS+FD[ADP], ALLOMFREE) are choices among two at f = 0.
+"""
+
+from deniable.choose.considered import Considered, Size
+from deniable.choose.needed import epsilon_needed, people_needed, warning
+from deniable.choose.objective import Objective
+from deniable.choose.ranking import consider, consider_repeated
+from deniable.choose.task import SHARES
+
+__all__ = [
+    "SHARES",
+    "Considered",
+    "Objective",
+    "Size",
+    "consider",
+    "consider_repeated",
+    "epsilon_needed",
+    "people_needed",
+    "warning",
+]

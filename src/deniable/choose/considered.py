@@ -1,0 +1,156 @@
+"""One way to ask, and all that is known about it beforehand: functions of its share, whoever chose it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, final
+
+from deniable.bitflip import BitFlip
+from deniable.choose.objective import Objective
+from deniable.repeat import Repeated
+from deniable.shape import Encoder
+from deniable.share import Faked, Per, Sample, Share, Split
+
+AnyShare = Split | Sample | Faked | Encoder
+
+
+class Size(NamedTuple):
+    """Bytes of one report without its header: on average over the attributes that are drawn, and at most."""
+
+    expected: float
+    most: int
+
+
+@final
+@dataclass(frozen=True)
+class Considered:
+    """One way to ask, and all that is known about it beforehand; one number per attribute, in order."""
+
+    name: str
+    """Share and protocol, "adaptive" where attributes differ: SMP[ss]. For a single attribute, the protocol alone."""
+    share: AnyShare | None
+    """None where nothing can be built."""
+    protocols: tuple[str, ...]
+    errors: tuple[float, ...]
+    """The variance of an estimated frequency with n people, averaged over the values. Where each person reports r attributes
+    of d (SMP), that of n r / d reports, the average number."""
+    success: tuple[float, ...]
+    """How often the best guess of a person's answer from their whole report is right, all records being equally likely
+    beforehand. The answer may not be in the report at all: then the guess is blind."""
+    success_reported: tuple[float, ...]
+    """The same of an answer that was reported, by an attacker who knows that it was."""
+    report_bytes: Size
+    loss_record: float
+    loss_attribute: float
+    n: int
+    objective: Objective
+    per: Per = "record"
+    why_not: str | None = None
+    """Why it is excluded, if it is."""
+    loss_forever: float | None = None
+    """For repeated collection: the loss of any number of reports of a value that never changes."""
+    names: tuple[str, ...] | None = None
+    """The attributes' names, where they have any."""
+
+    @staticmethod
+    def of(
+        share: AnyShare,
+        kind: str,
+        protocols: Sequence[str],
+        n: int,
+        objective: Objective,
+        per: Per = "record",
+        why_not: str | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> Considered:
+        """All the figures of a share, of this kind ("" for a single attribute)."""
+        parts = share.parts if isinstance(share, Share) else (share,)
+        laws = [share.marginal(j) for j in range(len(parts))] if isinstance(share, Share) else [share.law]
+        guesses = tuple(map(success_of, parts))
+        drawn = share.drawn if isinstance(share, Sample) else None
+        kept = [part.losses(1, 1).one_value_forever for part in parts if isinstance(part, Repeated)]
+        return Considered(
+            name=named(kind, protocols[0] if len(set(protocols)) == 1 else "adaptive"),
+            share=share,
+            protocols=tuple(protocols),
+            errors=tuple(
+                objective.unit(law, one_in(part, len(parts), drawn)) / n for law, part in zip(laws, parts, strict=True)
+            ),
+            success=tuple(_blurred(share, guess, part.k) for guess, part in zip(guesses, parts, strict=True)),
+            success_reported=guesses,
+            report_bytes=report_size([part.report_bytes for part in parts], drawn),
+            loss_record=share.loss(),
+            loss_attribute=share.loss("attribute") if isinstance(share, Share) else share.loss(),
+            n=n,
+            objective=objective,
+            per=per,
+            why_not=why_not,
+            loss_forever=max(kept) if kept else None,
+            names=names,
+        )
+
+    @property
+    def kind(self) -> str:
+        """The share's name in the papers; none for a single attribute."""
+        return self.name.partition("[")[0] if "[" in self.name else ""
+
+    @property
+    def standard_errors(self) -> tuple[float, ...]:
+        """The roots of the errors."""
+        return tuple(math.sqrt(error) for error in self.errors)
+
+    @property
+    def parts(self) -> tuple[Encoder, ...]:
+        """The mechanism of each attribute."""
+        if self.share is None:
+            return ()
+        return self.share.parts if isinstance(self.share, Share) else (self.share,)
+
+
+def named(kind: str, protocol: str) -> str:
+    """As the papers write it: SMP[grr]."""
+    return f"{kind}[{protocol}]" if kind else protocol
+
+
+def label(names: Sequence[str] | None, attribute: int) -> str:
+    """What a message calls an attribute."""
+    return f"attribute {attribute}" if names is None else repr(names[attribute])
+
+
+def one_in(part: Encoder, d: int, drawn: int | None) -> float:
+    """One person in how many is asked about each value of an attribute, where each draws so many of d (None: reports all)."""
+    times = 1.0 if drawn is None else d / drawn
+    return times * part.k / part.bits if isinstance(part, BitFlip) else times
+
+
+def index_bytes(drawn: int | None, d: int) -> int:
+    """What it takes to name the attributes that were drawn."""
+    return 0 if drawn is None else drawn * (((d - 1).bit_length() + 7) // 8)
+
+
+def report_size(sizes: Sequence[int], drawn: int | None) -> Size:
+    """The bytes of one report, from those of the attributes."""
+    d, reported = len(sizes), len(sizes) if drawn is None else drawn
+    names = index_bytes(drawn, d)
+    return Size(names + sum(sizes) * reported / d, names + sum(sorted(sizes)[d - reported :]))
+
+
+def _blurred(share: AnyShare, guess: float, k: int) -> float:
+    """The best guess from a whole report that holds the answer only sometimes, from the one of an answer that it holds.
+
+    Let the attribute be real with probability w. For SMP the guess is blind otherwise. For RS+FD, too: with all records
+    equally likely, Pr(report, answer v) is w Pr(the others' fakes) Pr(its report | v) plus terms in which the attribute is a
+    fake and which are the same for every v. So the best guess is the v that its own report makes likeliest, whether or not it
+    is known which attribute is real, and the sum over all reports is w guess + (1 - w) / k, whatever the fakes are.
+    """
+    real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
+    return real * guess + (1 - real) / k
+
+
+@lru_cache(maxsize=1 << 13)
+def success_of(part: Encoder) -> float:
+    """How often the best guess of a reported answer is right."""
+    return part.success()

@@ -1,0 +1,147 @@
+"""Backwards: how many people or what epsilon an error takes, and a warning in plain words before the answer is noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from deniable.choose.considered import Considered, label, one_in
+from deniable.choose.objective import Objective, not_asked
+from deniable.choose.ranking import best_of
+from deniable.choose.task import Names, Protocols, Sizes, Task, checked_task
+from deniable.errors import InvalidParameter
+from deniable.exact import whole_number
+from deniable.fakes import Guessed, Imitated, Prior
+from deniable.repeat import Repeated
+from deniable.share import Faked, Per, Sample
+
+_STEPS = 1000  # epsilon_needed answers in thousandths
+_LARGEST = 20.0
+_HALF_WIDTH = 1.959964  # standard errors on either side, for 95 %
+
+
+def people_needed(
+    ks: Sizes,
+    target: float | Sequence[float],
+    epsilon: float,
+    objective: Objective | None = None,
+    shares: Names | None = None,
+    protocols: Protocols | None = None,
+    per: Per = "record",
+) -> int:
+    """The smallest n at which the best choice has a standard error of at most `target` (one for all, or one each).
+
+    The best choice is the one that `consider` puts first; it does not depend on n.
+
+    >>> people_needed([3, 5, 4], target=0.01, epsilon=1.0)
+    71779
+    """
+    targets = _targets(target, len(ks))
+    best = best_of(checked_task(ks, epsilon, 1, objective, shares, protocols, per))
+    n = math.ceil(max(error / limit**2 for error, limit in zip(best.errors, targets, strict=True)))
+    n = max(1, n - 2)  # the formula's rounding, either way
+    while not _reached(best, n, targets):
+        n += 1
+    return n
+
+
+def epsilon_needed(
+    ks: Sizes,
+    target: float | Sequence[float],
+    n: int,
+    objective: Objective | None = None,
+    shares: Names | None = None,
+    protocols: Protocols | None = None,
+    per: Per = "record",
+) -> float:
+    """The smallest epsilon, in thousandths, at which n people give a standard error of at most `target`.
+
+    Found by bisection: it is checked to reach the target, and one thousandth less not to.
+
+    >>> epsilon_needed([3, 5, 4], target=0.01, n=68579)
+    1.02
+    """
+    return _epsilon(checked_task(ks, _LARGEST, n, objective, shares, protocols, per), _targets(target, len(ks)))
+
+
+def _epsilon(task: Task, targets: Sequence[float]) -> float:
+    def enough(steps: int) -> bool:
+        return _reached(best_of(replace(task, epsilon=steps / _STEPS)), task.n, targets)
+
+    low, high = 0, int(_LARGEST * _STEPS)
+    if not enough(high):
+        raise InvalidParameter(f"no epsilon up to {_LARGEST:g} reaches this error with {task.n} people; ask more people")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high / _STEPS
+
+
+def warning(considered: Considered, n: int) -> str | None:
+    """In plain words, before launch, that the answer of n people would be noise; or None.
+
+    It would be where the 95 % interval of a share reaches further, on either side, than the average share 1 / k: a value that
+    nobody has then looks like one that has its fair share. The interval is about everyone asked, for a uniform truth.
+
+    >>> from deniable.choose import consider
+    >>> best = consider({"town": 50, "smokes": 3}, epsilon=0.5, n=2000)[0]
+    >>> print(warning(best, 2000))
+    With 2000 people the answer would be noise. 'town' has 50 values, so a share is 2.0 % on average, but it would be known
+    only to within 24.0 points either way. It takes 288894 people at this epsilon, or epsilon 3.596 with these people.
+    """
+    whole_number("n, the number of people,", n, 1)
+    if considered.share is None:
+        raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
+    ks = [part.k for part in considered.parts]
+    widths = [_HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
+    noisy = [j for j, k in enumerate(ks) if widths[j] * k > 1]
+    if not noisy:
+        return None
+    worst = max(noisy, key=lambda j: widths[j] * ks[j])
+    others = f" The same goes for {len(noisy) - 1} more of {len(ks)} attributes." if len(noisy) > 1 else ""
+    name = label(considered.names, worst)
+    text = (
+        f"With {n} people the answer would be noise. {name[0].upper()}{name[1:]} has {ks[worst]} values, so a share is "
+        f"{100 / ks[worst]:.1f} % on average, but it would be known only to within {100 * widths[worst]:.1f} points either way."
+        f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2)} people at this epsilon"
+    )
+    if any(isinstance(part, Repeated) for part in considered.parts):
+        return text + "."
+    task = replace(
+        checked_task(ks, _LARGEST, n, None, None, None, considered.per),
+        shares=(considered.kind,),
+        priors=_priors(considered.share) if isinstance(considered.share, Faked) else None,
+    )
+    try:
+        epsilon = _epsilon(task, [1 / (_HALF_WIDTH * k) for k in ks])
+    except InvalidParameter:
+        return text + "; no epsilon is large enough for these."
+    which = " per attribute" if considered.per == "attribute" and len(ks) > 1 else ""
+    return f"{text}, or epsilon {epsilon:g}{which} with these people."
+
+
+def _about_everyone(considered: Considered, n: int) -> list[float]:
+    """The errors with n people, about all of them."""
+    errors = [error * considered.n / n for error in considered.errors]
+    if considered.objective.about_everyone:
+        return errors
+    drawn = considered.share.drawn if isinstance(considered.share, Sample) else None
+    times = (one_in(part, len(errors), drawn) for part in considered.parts)
+    return [error + not_asked(part.k, often) / n for error, part, often in zip(errors, considered.parts, times, strict=True)]
+
+
+def _priors(share: Faked) -> tuple[Prior, ...]:
+    return tuple(fake.prior if isinstance(fake, Guessed | Imitated) else Prior.uniform(fake.part.k) for fake in share.fakes)
+
+
+def _targets(target: float | Sequence[float], d: int) -> tuple[float, ...]:
+    targets = tuple(target) if isinstance(target, Sequence) else (target,) * d
+    if len(targets) != d or not all(math.isfinite(limit) and limit > 0 for limit in targets):
+        raise InvalidParameter(f"target is a positive standard error, or one for each of {d} attributes, got {target!r}")
+    return targets
+
+
+def _reached(considered: Considered, n: int, targets: Sequence[float]) -> bool:
+    errors = (error * considered.n / n for error in considered.errors)
+    return all(math.sqrt(error) <= limit for error, limit in zip(errors, targets, strict=True))

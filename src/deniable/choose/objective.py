@@ -1,0 +1,64 @@
+"""What is wanted of a choice: the least error, under caps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+from deniable.errors import InvalidParameter
+from deniable.exact import whole_number
+from deniable.law import Law, Marginal
+
+
+@final
+@dataclass(frozen=True)
+class Objective:
+    """What is wanted: the least error, under caps.
+
+    The error of an attribute is the variance of an estimated frequency, averaged over its values; the error of a choice is
+    the mean over the attributes.
+    """
+
+    success_cap: float | None = None
+    """No attacker's guess of an attribute that is reported may be right more often than this, even if it is known which
+    one that is."""
+    bytes_cap: int | None = None
+    """No report may take more bytes than this."""
+    worst: bool = False
+    """Judge by the worst attribute instead of the mean."""
+    f: float | None = None
+    """Judge by the variance at this frequency (the papers: 0) instead of the average over the domain."""
+    people: Literal["answered", "everyone"] = "everyone"
+    """Whom the error is about where each person reports r attributes of d (SMP): the n r / d people who answered for it, or
+    all n. The latter adds f (1 - f) (d / r - 1) / n, averaged over the values of a uniform truth, where it is largest: little
+    at small epsilon, and nearly all of the error at large epsilon."""
+
+    def __post_init__(self) -> None:
+        if self.success_cap is not None and not 0 < self.success_cap <= 1:
+            raise InvalidParameter(f"success_cap is a probability above 0, got {self.success_cap!r}")
+        if self.bytes_cap is not None:
+            whole_number("bytes_cap", self.bytes_cap, 1)
+        if self.f is not None and not 0 <= self.f <= 1:
+            raise InvalidParameter(f"f is a frequency from 0 to 1, got {self.f!r}")
+        if self.people not in ("answered", "everyone"):
+            raise InvalidParameter(f"people is 'answered' or 'everyone', got {self.people!r}")
+
+    @property
+    def about_everyone(self) -> bool:
+        """Whether what sampling leaves unknown about those who did not answer is counted."""
+        return self.people == "everyone" and self.f is None
+
+    def score(self, errors: Sequence[float]) -> float:
+        """The number that is to be small."""
+        return max(errors) if self.worst else math.fsum(errors) / len(errors)
+
+    def unit(self, law: Law | Marginal, one_in: float) -> float:
+        """The error of an attribute for one person, where one in so many answers for each value; n people err unit / n."""
+        return law.error(1, self.f) * one_in + (not_asked(law.k, one_in) if self.about_everyone else 0.0)
+
+
+def not_asked(k: int, one_in: float) -> float:
+    """What asking one person in so many leaves unknown about everyone, for one person: f (1 - f) (one_in - 1) at f = 1 / k."""
+    return (one_in - 1) * (1 - 1 / k) / k

@@ -1,0 +1,114 @@
+"""What one attribute can have: a mechanism by its name, or why there is none; each is made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import final
+
+from deniable.choose.considered import success_of
+from deniable.errors import InvalidParameter
+from deniable.fakes import Fake, Prior
+from deniable.longitudinal import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.multidimensional import FAKES, REALISTIC_FAKES
+from deniable.protocols import PROTOCOLS
+from deniable.repeat import Repeated
+from deniable.robust import alh, ass, aue
+from deniable.shape import Encoder
+
+PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
+CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
+CAPPED: dict[str, Callable[..., Encoder]] = {"aue": aue, "ass": ass, "alh": alh}
+TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
+    "l_grr": l_grr,
+    "l_sue": l_sue,
+    "l_osue": l_osue,
+    "l_oue": l_oue,
+    "l_soue": l_soue,
+    "loloha": loloha,
+}
+KEPT_BITS = "dbitflip"
+"""Nothing is fresh in it, so that a change of the value shows: it is chosen only if it is named."""
+
+
+@final
+@dataclass(frozen=True)
+class Option:
+    """A protocol for one attribute; `unit` is its error for one person, so that n people err unit / n."""
+
+    name: str
+    made: Encoder | Fake
+    unit: float
+
+    @property
+    def part(self) -> Encoder:
+        """The mechanism itself."""
+        return self.made.part if isinstance(self.made, Fake) else self.made
+
+    @property
+    def size(self) -> int:
+        """Bytes of its report."""
+        return self.part.report_bytes
+
+    @property
+    def success(self) -> float:
+        """How often the best guess of a reported answer is right."""
+        return success_of(self.part)
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """By error; ties, up to rounding, go to the smaller report."""
+        return rounded(self.unit), self.size
+
+
+def rounded(error: float) -> float:
+    """Ten digits: what differs less is a tie."""
+    return float(f"{error:.9e}")
+
+
+def mechanisms(
+    name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None
+) -> Iterator[Encoder | str]:
+    """The mechanisms of a name, or why there is none; a few kept bits can be any number of them."""
+    if name != KEPT_BITS:
+        yield mechanism(name, k, budget, forever, cap, f)
+        return
+    for bits in sorted({*(1 << power for power in range(k.bit_length()) if 1 << power < k), k}):
+        yield kept_bits(k, budget, bits)
+
+
+@lru_cache(maxsize=1 << 13)
+def mechanism(name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None) -> Encoder | str:
+    """A mechanism, or why there is none."""
+    try:
+        if forever is not None:
+            return TWO_ROUNDS[name](k, budget, forever)
+        if cap is not None and name in CAPPED:
+            return CAPPED[name](k, budget, cap=cap, f=f)
+        if cap is not None or f is not None:
+            return mechanism(name, k, budget, None, None, None)
+        made = PROTOCOLS[name].make(k, budget)
+    except InvalidParameter as problem:
+        return str(problem)
+    assert isinstance(made, Encoder)
+    return made
+
+
+@lru_cache(maxsize=1 << 13)
+def kept_bits(k: int, budget: float, bits: int) -> Encoder | str:
+    """So many kept bits, within what one report may lose, since any number of them loses no more."""
+    try:
+        return dbitflip(k, budget, bits)
+    except InvalidParameter as problem:
+        return str(problem)
+
+
+@lru_cache(maxsize=1 << 13)
+def fake(name: str, k: int, budget: float, prior: Prior | None) -> Fake | str:
+    """A fake around its mechanism, or why there is none."""
+    make, around = FAKES[name] if prior is None else REALISTIC_FAKES[name]
+    try:
+        return around(make(k, budget), Prior.uniform(k) if prior is None else prior)
+    except InvalidParameter as problem:
+        return str(problem)

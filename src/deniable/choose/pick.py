@@ -1,0 +1,91 @@
+"""One option for each attribute: those that err least, under the caps on a guess and on bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deniable.choose.considered import index_bytes, report_size
+from deniable.choose.options import Option
+from deniable.choose.task import Task
+
+Picked = tuple[list[Option], str | None]
+"""One option per attribute, and why they are excluded together."""
+
+
+def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -> Picked:
+    """For each attribute the option that errs least under the caps; or, if there is none, without them and why."""
+    cap, most = task.objective.success_cap, task.objective.bytes_cap
+    least = [min(some, key=lambda option: option.order) for some in options]
+    fitting = options
+    if cap is not None:
+        fitting = [[option for option in some if option.success <= cap] for some in options]
+        for j, some in enumerate(fitting):
+            if not some:
+                lowest = min(option.success for option in options[j])
+                return least, f"a guess of {task.label(j)} is right with probability {lowest:.4g} or more, the cap is {cap:g}"
+    if most is None:
+        return [min(some, key=lambda option: option.order) for some in fitting], None
+    found = _within(fitting, most - index_bytes(drawn, task.d), drawn or task.d, task)
+    if found is None:
+        smallest = report_size([min(option.size for option in some) for some in fitting], drawn).most
+        return least, f"a report takes {smallest} bytes or more, the cap is {most}"
+    return found, None
+
+
+def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task: Task) -> list[Option] | None:
+    """The best options of which any so many fit into `room` together, exactly.
+
+    The r largest of some sizes sum to the least, over all limits T, of r T and what exceeds T in each. So every T has its
+    own knapsack, and the best of them is the best of all. Where all are reported T is 0, where one is, T is the whole room.
+    """
+    d, worst = task.d, task.objective.worst
+    if reported == d:
+        limits = [0]
+    elif reported == 1:
+        limits = [room]
+    else:
+        limits = sorted({0, *(option.size for some in options for option in some if option.size * reported <= room)})
+    found = [_fitted(options, room - reported * limit, limit, worst) for limit in limits]
+
+    def score(chosen: list[Option]) -> tuple[float, float]:
+        errors = [option.unit for option in chosen]
+        return max(errors) if worst else 0.0, sum(errors)
+
+    return min((chosen for chosen in found if chosen is not None), key=score, default=None)
+
+
+def _fitted(options: Sequence[Sequence[Option]], room: int, free: int, worst: bool) -> list[Option] | None:
+    """One option per attribute with the least errors that fit into `room` together, where so many bytes of each are free: a
+    knapsack, solved exactly.
+    """
+
+    def cost(option: Option) -> int:
+        return max(option.size - free, 0)
+
+    if sum(min(map(cost, some)) for some in options) > room:
+        return None
+    if worst:  # the smallest limit on every error that still fits; within it, the least sum
+        limits = sorted({option.unit for some in options for option in some})
+        low, high = -1, len(limits) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            within = [[cost(option) for option in some if option.unit <= limits[middle]] for some in options]
+            fits = all(within) and sum(map(min, within)) <= room
+            low, high = (low, middle) if fits else (middle, high)
+        options = [[option for option in some if option.unit <= limits[high]] for some in options]
+    frontier: list[tuple[int, float, tuple[Option, ...]]] = [(0, 0.0, ())]  # more bytes, less error
+    for some in options:
+        grown = sorted(
+            (
+                (used + cost(option), total + option.unit, (*chosen, option))
+                for used, total, chosen in frontier
+                for option in some
+                if used + cost(option) <= room
+            ),
+            key=lambda state: state[:2],
+        )
+        frontier = []
+        for state in grown:
+            if not frontier or state[1] < frontier[-1][1]:
+                frontier.append(state)
+    return list(frontier[-1][2])

@@ -1,0 +1,213 @@
+"""Every way to ask, the best first: each share at the budget that it gives its parts, each attribute with its own choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy.typing as npt
+
+from deniable.choose.considered import AnyShare, Considered, Size, named, one_in
+from deniable.choose.objective import Objective
+from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, mechanisms, rounded
+from deniable.choose.pick import Picked, picked
+from deniable.choose.task import ALONE, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
+from deniable.errors import InvalidParameter
+from deniable.exact import positive_epsilon
+from deniable.fakes import Fake
+from deniable.multidimensional import equal_part, largest_budget
+from deniable.share import Faked, Per, Sample, Split
+
+
+def consider(
+    ks: Sizes,
+    epsilon: float,
+    n: int,
+    objective: Objective | None = None,
+    shares: Names | None = None,
+    protocols: Protocols | None = None,
+    per: Per = "record",
+    priors: Sequence[npt.ArrayLike] | None = None,
+) -> list[Considered]:
+    """Every way to ask n people for attributes of these sizes at this epsilon, the best first, the excluded ones last.
+
+    In every share (SPL, SMP, RS+FD; RS+RFD where public priors are given) the protocol of each attribute is the one that errs
+    least under the caps, so that the share as a whole does; each protocol by itself is listed beside it. SMP-r, with r
+    attributes each, is listed where it errs less than SMP: r grows from 2 as long as that helps. Where a cap on the attacker's
+    guess rules out the protocol that errs least, those that are made for a cap (aue, ass, alh) join. `shares` and `protocols`
+    name what to choose among instead; a mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the
+    others free. In RS+FD "oue" and "sue" stand for both of their fakes. epsilon bounds the loss per record, or per attribute.
+    A single attribute needs no share. Sizes that are a mapping name the attributes, for messages.
+
+    >>> best = consider([3, 5, 4], epsilon=1.0, n=10_000)[0]
+    >>> best.name, best.loss_record <= 1.0
+    ('SMP[grr]', True)
+    """
+    return _ranked(checked_task(ks, epsilon, n, objective, shares, protocols, per, priors=priors), alternatives=True)
+
+
+def consider_repeated(
+    ks: Sizes,
+    epsilon_first: float,
+    epsilon_forever: float,
+    n: int,
+    objective: Objective | None = None,
+    protocols: Protocols | None = None,
+) -> list[Considered]:
+    """The same for asking again and again: two rounds, in SMP, whose attribute is drawn once and kept.
+
+    dBitFlipPM ("dbitflip") keeps all it sends, so that a change of the value shows: it is considered only if it is named.
+
+    >>> best = consider_repeated([3, 50], epsilon_first=1.0, epsilon_forever=2.0, n=10_000)[0]
+    >>> best.protocols
+    ('l_grr', 'l_osue')
+    """
+    positive_epsilon(epsilon_forever)
+    task = checked_task(ks, epsilon_first, n, objective, ("SMP",), protocols, forever=epsilon_forever)
+    return _ranked(task, alternatives=True)
+
+
+def best_of(task: Task) -> Considered:
+    """The one that `consider` puts first."""
+    best = _ranked(task, alternatives=False)[0]
+    if best.why_not is not None:
+        raise InvalidParameter(f"nothing meets the objective; {best.name}: {best.why_not}")
+    return best
+
+
+def _ranked(task: Task, alternatives: bool) -> list[Considered]:
+    rows = [row for share in task.shares for row in _rows(task, share, alternatives)]
+    return sorted([*rows, *(_several(task) if task.several else ())], key=_order)
+
+
+def _order(row: Considered) -> tuple[bool, float, int]:
+    score = row.objective.score(row.errors) if row.errors else math.inf
+    return row.why_not is not None, rounded(score), row.report_bytes.most
+
+
+def _several(task: Task) -> Iterator[Considered]:
+    """SMP with the number of attributes each that errs least: one more as long as that helps."""
+    best = one = next(_rows(task, "SMP", False))
+    for drawn in range(2, task.d):
+        row = next(_rows(task, f"SMP-{drawn}", False))
+        if row.why_not is None and _order(row) >= _order(best):
+            break
+        best = min(best, row, key=_order)
+    if best is not one:
+        yield best
+
+
+def _rows(task: Task, share: str, alternatives: bool) -> Iterator[Considered]:
+    """A share with every attribute's own choice, then with each protocol for all of them."""
+    try:
+        among = [task.among(share, j) for j in range(task.d)]
+    except InvalidParameter as problem:
+        yield _impossible(task, share, "adaptive", str(problem))
+        return
+    best = _row(task, share, among)
+    yield best
+    # fakes of one kind can be worth more budget per attribute than the best of each; elsewhere the best of each is the best
+    if alternatives or (share in ("RS+FD", "RS+RFD") and task.per == "attribute"):
+        common = [name for name in among[0] if all(name in names for names in among)]
+        for name in common if len(common) > 1 else ():
+            row = _row(task, share, [(name,)] * task.d)
+            if row.name != best.name:
+                yield row
+
+
+def _row(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Considered:
+    try:
+        chosen, why_not = _settled(task, share, among)
+    except InvalidParameter as problem:
+        same = len(set(among)) == 1 and len(among[0]) == 1
+        return _impossible(task, share, among[0][0] if same else "adaptive", str(problem))
+    protocols = [option.name for option in chosen]
+    made = _made(share, chosen, task.epsilon)
+    return Considered.of(made, share, protocols, task.n, task.objective, task.per, why_not, task.names)
+
+
+def _made(share: str, chosen: Sequence[Option], epsilon: float) -> AnyShare:
+    parts = tuple(option.part for option in chosen)
+    if share == ALONE:
+        return parts[0]
+    if share == "SPL":
+        return Split(parts)
+    drawn = attributes_drawn(share)
+    if drawn is not None:
+        return Sample(parts, drawn)
+    return _faked(chosen, epsilon)
+
+
+def _impossible(task: Task, share: str, protocol: str, reason: str) -> Considered:
+    return Considered(
+        name=named(share, protocol),
+        share=None,
+        protocols=(),
+        errors=(),
+        success=(),
+        success_reported=(),
+        report_bytes=Size(math.nan, 0),
+        loss_record=math.nan,
+        loss_attribute=math.nan,
+        n=task.n,
+        objective=task.objective,
+        per=task.per,
+        why_not=reason,
+        names=task.names,
+    )
+
+
+def _settled(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Picked:
+    """Each attribute's protocol, at the budget that this share gives its parts."""
+    drawn = attributes_drawn(share)
+
+    def at(budget: float) -> Picked:
+        return picked([_options(task, share, j, names, budget) for j, names in enumerate(among)], task, drawn)
+
+    epsilon = task.epsilon
+    if share not in ("RS+FD", "RS+RFD"):
+        reported = task.d if share == "SPL" else drawn or 1
+        return at(equal_part(epsilon, reported) if task.per == "record" else epsilon)
+    if task.per == "record":
+        return at(epsilon)
+
+    def loss(budget: float) -> float:
+        return _faked(at(budget)[0], epsilon).loss("attribute")
+
+    return at(largest_budget(loss, epsilon, task.d))
+
+
+def _options(task: Task, share: str, attribute: int, names: Sequence[str], budget: float) -> list[Option]:
+    """What an attribute can have; a name that has nothing for this size and budget is passed over."""
+    k, objective = task.ks[attribute], task.objective
+    cap = objective.success_cap
+    options: list[Option] = []
+    refused: list[str] = []
+
+    def offer(name: str) -> None:
+        for made in mechanisms(name, k, budget, task.forever, cap, objective.f):
+            if isinstance(made, str):
+                refused.append(made)
+            else:
+                options.append(Option(name, made, objective.unit(made.law, one_in(made, task.d, drawn))))
+
+    def offer_fake(name: str) -> None:
+        made = fake(name, k, budget, task.priors[attribute] if share == "RS+RFD" and task.priors is not None else None)
+        if isinstance(made, str):
+            refused.append(made)
+        else:
+            options.append(Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0)))
+
+    drawn = attributes_drawn(share)
+    for name in names:
+        (offer_fake if share in ("RS+FD", "RS+RFD") else offer)(name)
+    if cap is not None and names == CLASSICAL and options and min(options, key=lambda one: one.order).success > cap:
+        for name in CAPPED:
+            offer(name)
+    if not options:
+        raise InvalidParameter(f"{task.label(attribute)} with {k} values: {refused[0]}")
+    return options
+
+
+def _faked(chosen: Sequence[Option], epsilon: float) -> Faked:
+    return Faked(tuple(option.made for option in chosen if isinstance(option.made, Fake)), epsilon)

@@ -1,0 +1,155 @@
+"""What is asked for, checked: sizes, budgets, and what there is to choose among."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy.typing as npt
+
+from deniable.choose.considered import label
+from deniable.choose.objective import Objective
+from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import positive_epsilon, whole_number
+from deniable.fakes import Prior
+from deniable.multidimensional import FAKES, REALISTIC_FAKES
+from deniable.share import Per
+
+Names = str | Iterable[str]
+Sizes = Sequence[int] | Mapping[str, int]
+Protocols = Names | Mapping[int, Names]
+SHARES = ("SPL", "SMP", "RS+FD", "RS+RFD")
+"""The shares, by the names of the papers; SMP-2 is SMP with two attributes each, and RS+RFD needs priors."""
+ALONE = ""  # one attribute is no record: the mechanism itself is the share
+
+
+@final
+@dataclass(frozen=True)
+class Task:
+    """What is asked for."""
+
+    ks: tuple[int, ...]
+    names: tuple[str, ...] | None
+    epsilon: float
+    n: int
+    objective: Objective
+    shares: tuple[str, ...]
+    named: tuple[tuple[str, ...] | None, ...]
+    """The protocols to choose among, for each attribute; None for all."""
+    per: Per
+    forever: float | None = None
+    priors: tuple[Prior, ...] | None = None
+    several: bool = False
+    """Whether SMP with more than one attribute each is tried, too."""
+
+    @property
+    def d(self) -> int:
+        """The number of attributes."""
+        return len(self.ks)
+
+    def label(self, attribute: int) -> str:
+        """What a message calls an attribute."""
+        return label(self.names, attribute)
+
+    def among(self, share: str, attribute: int) -> tuple[str, ...]:
+        """The protocols that an attribute can have in this share."""
+        known, usual = self._known(share)
+        named = self.named[attribute]
+        if named is None:
+            return usual
+        fakes = share in ("RS+FD", "RS+RFD")
+        found = tuple(name for name in known if name in named or (fakes and name.partition("-")[0] in named))
+        if not found:
+            raise InvalidParameter(f"{share or 'a single attribute'} has no {' or '.join(named)}, only {', '.join(known)}")
+        return found
+
+    def _known(self, share: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """All protocols of a share, and those among which it chooses unless others are named."""
+        if self.forever is not None:
+            return (*TWO_ROUNDS, KEPT_BITS), tuple(TWO_ROUNDS)
+        if share == "RS+FD":
+            return tuple(FAKES), tuple(FAKES)
+        if share == "RS+RFD":
+            return tuple(REALISTIC_FAKES), tuple(REALISTIC_FAKES)
+        return PLAIN, CLASSICAL
+
+
+def checked_task(
+    ks: Sizes,
+    epsilon: float,
+    n: int,
+    objective: Objective | None,
+    shares: Names | None,
+    protocols: Protocols | None,
+    per: Per = "record",
+    forever: float | None = None,
+    priors: Sequence[npt.ArrayLike] | None = None,
+) -> Task:
+    """A task, or what is wrong with it."""
+    names = tuple(ks) if isinstance(ks, Mapping) else None
+    sizes = tuple(whole_number("k, the number of values,", k, 2) for k in (ks.values() if isinstance(ks, Mapping) else ks))
+    if not sizes:
+        raise InvalidParameter("name at least one attribute, by its number of values")
+    if per not in ("record", "attribute"):
+        raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
+    wanted = Objective() if objective is None else objective
+    believed = None if priors is None else _checked_priors(priors, sizes)
+    kinds = _checked_shares(shares, len(sizes), believed is not None)
+    known = (*TWO_ROUNDS, KEPT_BITS) if forever is not None else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive")))
+    named: list[tuple[str, ...] | None] = [None] * len(sizes)
+    if isinstance(protocols, Mapping):
+        for attribute, some in protocols.items():
+            whole_number("an attribute's number", attribute, 0, len(sizes) - 1)
+            named[attribute] = _checked_names(some, "a protocol", known)
+    elif protocols is not None:
+        named = [_checked_names(protocols, "a protocol", known)] * len(sizes)
+    return Task(
+        ks=sizes,
+        names=names,
+        epsilon=positive_epsilon(epsilon),
+        n=whole_number("n, the number of people,", n, 1),
+        objective=wanted,
+        shares=kinds,
+        named=tuple(None if some is None or "adaptive" in some else some for some in named),
+        per=per,
+        forever=forever,
+        priors=believed,
+        # several attributes each can err less than one only about everyone, and only if epsilon is divided among them
+        several=len(sizes) > 2 and shares is None and wanted.about_everyone and per == "record",
+    )
+
+
+def attributes_drawn(share: str) -> int | None:
+    """How many attributes a person draws and names, by the name of a share: SMP one, SMP-2 two, others none."""
+    kind, _, number = share.partition("-")
+    return (int(number) if number else 1) if kind == "SMP" else None
+
+
+def _checked_shares(shares: Names | None, d: int, priors: bool) -> tuple[str, ...]:
+    known = (*SHARES, *(f"SMP-{drawn}" for drawn in range(2, d)))
+    given = None if shares is None else _checked_names(shares, "a share", known)
+    if d == 1:
+        return (ALONE,)
+    if given is None:
+        return SHARES if priors else SHARES[:-1]
+    if "RS+RFD" in given and not priors:
+        raise InvalidParameter("RS+RFD draws its fakes from public priors: give priors, one for each attribute")
+    return given
+
+
+def _checked_priors(priors: Sequence[npt.ArrayLike], ks: Sequence[int]) -> tuple[Prior, ...]:
+    if len(priors) != len(ks):
+        raise InvalidParameter(f"there are {len(ks)} attributes, but {len(priors)} priors")
+    return tuple(Prior.of(prior, k) for prior, k in zip(priors, ks, strict=True))
+
+
+def _checked_names(names: Names, what: str, known: Sequence[str]) -> tuple[str, ...]:
+    given = (names,) if isinstance(names, str) else tuple(names)
+    if not given:
+        raise InvalidParameter(f"name at least one to choose among ({', '.join(known)})")
+    for name in given:
+        if name not in known:
+            raise InvalidParameter(not_among(name, what, known))
+    return given

@@ -1,0 +1,202 @@
+"""What all commands share: numbers as people write them, files that are not overwritten, tables, JSON and a progress bar.
+
+Results go to stdout and nothing else does; progress and what was written go to stderr. `--json` prints JSON, `-o` writes
+the result to a file by its ending, `--plot` draws it, and no file that is there is overwritten without `--force`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniable.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+    from rich.table import Table
+
+    from deniable.table import Show
+
+FILE = click.Path(path_type=Path)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+force = click.option("--force", is_flag=True, help="Overwrite files that are there.")
+
+_TEXTS = ("protocol", "dataset", "method", "drawn", "what it does")  # columns of text, the others being numbers
+_PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line
+
+
+def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
+    """A whole number as people write them: 10000, 10_000, 1e4."""
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or number.adjusted() > 18 or number != number.to_integral_value() or number > most:
+        power = len(str(most)) - 1
+        raise click.BadParameter(f"{text!r} is not a whole number up to 10^{power}, such as 10000, 10_000 or 1e4")
+    if least is not None and number < least:
+        raise click.BadParameter(f"it must be at least {least}, got {text}")
+    return int(number)
+
+
+def real(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a number, such as 0.5 or 2") from None
+
+
+def positive(text: str) -> float:
+    """A finite number above 0."""
+    number = real(text)
+    if not 0 < number < math.inf:
+        raise click.BadParameter(f"it must be a positive number, such as 0.5 or 2, got {text}")
+    return number
+
+
+def one(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """Read an option, if it is given."""
+    return lambda _context, _parameter, text: None if text is None else read(text)
+
+
+def several(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, Iterable[str]], list[Any]]:
+    """Read an option that may be given several times, and may hold several things with commas between them."""
+    return lambda _context, _parameter, texts: [read(part) for text in texts for part in text.split(",")]
+
+
+def refuse_existing(files: Iterable[Path], overwrite: bool) -> None:
+    """Refuse, before any work is done, to overwrite what nobody asked to overwrite."""
+    for file in files:
+        if file.is_dir():
+            raise InvalidParameter(f"{file} is a folder; name a file")
+        if file.exists() and not overwrite:
+            raise InvalidParameter(f"{file} is there already; choose another name, or overwrite it with --force")
+
+
+def refuse_ending(file: Path, endings: Iterable[str], what: str) -> None:
+    """Refuse a file whose ending does not say how to write it."""
+    allowed = list(endings)
+    if file.suffix.lower() not in allowed:
+        raise InvalidParameter(f"{what} is written to a file ending in {', '.join(allowed)}; got {file.name!r}")
+
+
+def check_plots(files: Sequence[Path | None], overwrite: bool) -> None:
+    """Refuse what cannot be drawn before any work is done."""
+    asked = [file for file in files if file is not None]
+    if asked:
+        from deniable import plot
+
+        plot.require_matplotlib()
+        for file in asked:
+            plot.checked_path(file)
+        refuse_existing(asked, overwrite)
+
+
+def save_plot(figure: Figure, file: Path) -> None:
+    """Draw a figure to a file, wholly or not at all."""
+    from deniable import plot
+
+    with writing(file) as temporary:
+        plot.save(figure, temporary)
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[Path]:
+    """A temporary file that takes its place when all of it is written, which is then told."""
+    from deniable.table import replacing
+
+    with replacing(file) as temporary:
+        yield temporary
+    click.echo(f"wrote {file}", err=True)
+
+
+@contextmanager
+def progress(text: str) -> Iterator[Show]:
+    """A bar on stderr while there is a terminal to see it, gone when the work is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn(text), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(text, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def console() -> Console:
+    """Where results are printed: as wide as the terminal, or as a row needs."""
+    from rich.console import Console
+
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+
+
+def print_json(data: object) -> None:
+    """Any plain data, on stdout."""
+    click.echo(json_text(data), nl=False)
+
+
+def json_text(data: object) -> str:
+    """Plain data as JSON that people can read."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """As many columns as the terminal has room for: a number is never folded or cut."""
+    from rich.measure import Measurement
+
+    page, shown = console(), len(headers)
+    room = page.options.update(width=_PIPE_WIDTH)
+    while shown > 1 and Measurement.get(page, room, _table(headers, rows, shown)).minimum > page.width:
+        shown -= 1
+    page.print(title, markup=False)
+    page.print(_table(headers, rows, shown))
+    if shown < len(headers):
+        click.echo(f"no room for: {', '.join(headers[shown:])}; widen the terminal or use --json")
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: int) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 0, 0, 1))
+    for header, *cells in list(zip(headers, *rows, strict=True))[:shown]:
+        least = 30 if header == "what it does" else max(map(len, (header, *cells)))
+        table.add_column(header, justify="left" if header in _TEXTS else "right", min_width=least)
+    for row in rows:
+        table.add_row(*map(Text, row[:shown]))
+    return table
+
+
+def print_refusals(reasons: Iterable[tuple[str, str | None]]) -> None:
+    """Each reason once, with all that gave it."""
+    names: dict[str, dict[str, None]] = {}
+    for name, reason in reasons:
+        if reason is not None:
+            names.setdefault(reason, {})[name] = None
+    for reason, refused in names.items():
+        click.echo(f"refused ({', '.join(refused)}): {reason}")
+
+
+def short(number: float | None) -> str:
+    """Three digits; nothing where there is no number."""
+    return "" if number is None else f"{number:.3g}"
+
+
+def percent(share: float | None) -> str:
+    """A share in percent."""
+    return "" if share is None else f"{100 * share:.3g} %"
+
+
+def with_error(mean: float, stderr: float | None) -> str:
+    """A measured number and its standard error, where there is one."""
+    return short(mean) if stderr is None else f"{mean:.3g} +- {stderr:.1g}"

@@ -1,0 +1,148 @@
+"""What all drawings share: one style, panels side by side with one legend, and files that are equal where figures are.
+
+Figures are values: nothing here touches matplotlib's global state, so that drawing in a server or a test is safe.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from xml.sax.saxutils import escape
+
+from deniable.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+INK = "#24292f"
+"""The color of text and axes, which a page replaces by its own."""
+TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
+"""The colors of bars and of what is estimated."""
+
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c")  # Okabe and Ito's, told apart by all
+_MARKERS = "os^Dv*Xp"
+_STYLE: dict[Any, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.15,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "svg.hashsalt": "deniable",
+} | dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), INK)
+_Member = TypeVar("_Member")
+
+
+def checked_path(path: Path) -> Path:
+    """A file whose ending says what to write."""
+    if path.suffix.lower() not in FORMATS:
+        raise InvalidParameter(f"a plot is written to a file ending in {', '.join(FORMATS)}; got {path.name!r}")
+    return path
+
+
+def style() -> AbstractContextManager[None]:
+    """In this, and only in this, figures look like ours."""
+    import matplotlib
+
+    return matplotlib.rc_context(_STYLE)
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure as png, svg or pdf, by the path's ending; equal figures give equal files."""
+    kind = FORMATS[checked_path(path).suffix.lower()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    dates: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with style():
+        figure.savefig(path, format=kind, dpi=160, metadata=dates.get(kind), facecolor="white")
+    return path
+
+
+def inline_svg(figure: Figure, name: str, description: str) -> str:
+    """A figure as an element of a page: in the page's own ink, described for who cannot see it, with ids under `name`."""
+    buffer = io.StringIO()
+    with style():
+        figure.savefig(buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    drawing = buffer.getvalue()
+    drawing = drawing[drawing.index("<svg") :].replace(INK, "currentColor")
+    for before in (' id="', 'href="#', "url(#"):
+        drawing = drawing.replace(before, f"{before}{name}-")
+    label = escape(description, {'"': "&quot;"})
+    return drawing.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+
+
+def grouped(members: Iterable[_Member], key: Callable[[_Member], str]) -> dict[str, list[_Member]]:
+    """Members by key, in order of appearance."""
+    groups: dict[str, list[_Member]] = {}
+    for member in members:
+        groups.setdefault(key(member), []).append(member)
+    return groups
+
+
+def drawable(rows: Sequence[_Member]) -> Sequence[_Member]:
+    """Refuse to draw nothing."""
+    if not rows:
+        raise InvalidParameter("there is nothing to plot: every row was refused")
+    return rows
+
+
+def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """A color and a marker for each name, the same in every panel."""
+    return {
+        name: {"color": color, "marker": marker, "markersize": 4.0, "linewidth": 1.2}
+        for name, color, marker in zip(dict.fromkeys(names), cycle(_COLORS), cycle(_MARKERS), strict=False)
+    }
+
+
+def panels(
+    groups: Mapping[str, _Member],
+    draw: Callable[[Axes, _Member], None],
+    title: str,
+    columns: int = 3,
+    most: int = 12,
+    what: str = "panels",
+    size: tuple[float, float] = (4.6, 3.0),
+    legend_columns: int = 0,
+) -> Figure:
+    """One panel per group, side by side and below, with one legend for all (none without legend columns per panel)."""
+    from matplotlib.figure import Figure
+
+    if len(groups) > most:
+        raise InvalidParameter(f"a plot has room for {most} {what}, got {len(groups)}; plot fewer")
+    wide = min(len(groups), columns)
+    lines = -(-len(groups) // wide)
+    above = 1.4 if legend_columns else 0.8
+    with style():
+        figure = Figure(figsize=(0.6 + size[0] * wide, above + size[1] * lines), layout="constrained")
+        grid = figure.subplots(lines, wide, squeeze=False).flatten()
+        for axes, (name, members) in zip(grid, groups.items(), strict=False):
+            draw(axes, members)
+            axes.set_title(name, loc="left")
+        for axes in grid[len(groups) :]:
+            axes.set_axis_off()
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+        if legend_columns:
+            named = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+            figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=legend_columns * wide)
+    return figure
+
+
+def percent(share: float, _position: float) -> str:
+    """A tick of an axis of shares."""
+    return f"{100 * share:g} %"
+
+
+def value_axis(axes: Axes, k: int, labels: Sequence[object] | None, most_labels: int) -> None:
+    """A zero line, and the values' names below where there is room for them."""
+    axes.axhline(0.0, color=INK, linewidth=0.8)
+    if labels is not None and k <= most_labels:
+        axes.set_xticks(range(k), [str(label) for label in labels], rotation=35, ha="right", rotation_mode="anchor")
+    axes.grid(axis="x", visible=False)

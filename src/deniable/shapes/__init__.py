@@ -1,0 +1,14 @@
+"""The set-valued shapes: what a report looks like, how words become one, how reports are counted.
+
+A shape holds thresholds out of 2^64, nothing else; law, loss and error bars are computed from them. A protocol is a
+choice of these numbers (protocols.py). Large batches go to compiled loops that give the same reports.
+"""
+
+from deniable.shapes.common import keep_ratio
+from deniable.shapes.direct import Direct
+from deniable.shapes.hadamard import Hadamard
+from deniable.shapes.hashed import Hashed
+from deniable.shapes.subset import Subset
+from deniable.shapes.unary import Unary
+
+__all__ = ["Direct", "Hadamard", "Hashed", "Subset", "Unary", "keep_ratio"]

@@ -1,0 +1,69 @@
+"""A report that is a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.exact import whole_number
+from deniable.law import Integers, Law
+from deniable.mechanism import Array, checked_k
+from deniable.shape import Shape
+from deniable.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
+from deniable.words import FULL, Rows, WordArray
+
+
+@final
+@dataclass(frozen=True)
+class Direct(Shape):
+    """The report is a value: the true one with probability keep / 2^64, else one of the others."""
+
+    k: int
+    keep: int
+
+    def __post_init__(self) -> None:
+        set_numbers(self, k=checked_k(self.k, 1 << 24, "direct"), keep=whole_number("keep", self.keep, 1, FULL - 1))
+        check_keep(self.keep, self.k)
+
+    words = 2
+
+    @property
+    def report_bytes(self) -> int:
+        return smallest(self.k).itemsize
+
+    @property
+    def ratio(self) -> Fraction:
+        return keep_ratio(self.keep, self.k)
+
+    @cached_property
+    def law(self) -> Law:
+        return replace(Law.fixed_size(self.k, 1, Fraction(self.keep, FULL)), ratio=self.ratio)
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports[:, None] == np.arange(self.k))
+
+    def blank(self, n: int) -> Array:
+        return np.empty(n, dtype=smallest(self.k))
+
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        reports[:] = keep_or_other(values.astype(np.uint64), words, self.k, self.keep)
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        from deniable import kernels
+
+        kernels.direct(values, rows.address(), np.uint64(self.k), np.uint64(self.keep), reports)
+
+    @property
+    def form(self) -> str:
+        return f"a report is a value from 0 to {self.k - 1}"
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports < self.k)
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        return np.bincount(reports, minlength=self.k)

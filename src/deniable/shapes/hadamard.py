@@ -1,0 +1,119 @@
+"""A report that is a column of a Hadamard matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.exact import whole_number
+from deniable.law import Integers, Law, checked_prior
+from deniable.mechanism import Array, checked_k
+from deniable.shape import Shape
+from deniable.shapes.common import check_keep, set_numbers, smallest
+from deniable.words import FULL, Rows, WordArray, chance
+
+
+@final
+@dataclass(frozen=True)
+class Hadamard(Shape):
+    """The report is a column of a Hadamard matrix, uniform in the half that agrees with the value's row, or else not.
+
+    Report y supports v where (v + 1) and y have an even number of common bits; any two rows share half their halves.
+    """
+
+    k: int
+    keep: int
+
+    def __post_init__(self) -> None:
+        set_numbers(self, k=checked_k(self.k, (1 << 20) - 1, "Hadamard"), keep=whole_number("keep", self.keep, 1, FULL - 1))
+        check_keep(self.keep, 2)
+
+    words = 2
+
+    @property
+    def bits(self) -> int:
+        """The matrix has 2^bits columns, more than there are values."""
+        return int(self.k).bit_length()
+
+    @property
+    def report_bytes(self) -> int:
+        return smallest(1 << self.bits).itemsize
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.keep, FULL - self.keep)
+
+    @cached_property
+    def law(self) -> Law:
+        rows = np.zeros(1 << self.bits, dtype=np.int64)
+        rows[1 : self.k + 1] = 1
+        sizes, counts = np.unique((self.k + _hadamard_transform(rows)) // 2, return_counts=True)
+        return Law.design(self.k, sizes, counts, Fraction(self.keep, FULL), Fraction(1, 2), self.ratio)
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        """With a prior: a column's best guess is the most common value that it supports, or else the most common of all."""
+        if prior is None:
+            return self.law.success()
+        shares, p = checked_prior(prior, self.k), self.law.p
+        order = np.argsort(-shares, kind="stable")
+        best, left, total = shares[order[0]], np.arange(1 << self.bits, dtype=np.uint64), 0.0
+        for rank, value in enumerate(order):
+            supports = np.bitwise_count(left & np.uint64(value + 1)) % 2 == 0
+            gain = p * shares[value] if rank == 0 else max(p * shares[value], (1 - p) * best)
+            total += int(supports.sum()) * gain
+            left = left[~supports]
+            if left.size == 0:
+                break
+        return float(total + left.size * (1 - p) * best) / (1 << (self.bits - 1))
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        common = np.asarray(reports).astype(np.uint64)[:, None] & np.arange(1, self.k + 1, dtype=np.uint64)
+        return np.asarray(np.bitwise_count(common) % 2 == 0)
+
+    def blank(self, n: int) -> Array:
+        return np.empty(n, dtype=smallest(1 << self.bits))
+
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        row = values + 1
+        column = (words[:, 1] >> np.uint64(64 - self.bits)).astype(np.int64)
+        agrees = np.bitwise_count(column & row) % 2 == 0
+        reports[:] = np.where(agrees == chance(words[:, 0], self.keep), column, column ^ (row & -row))
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        from deniable import kernels
+
+        drawn = rows.address()
+        kernels.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
+
+    @property
+    def form(self) -> str:
+        return f"a report is a column from 0 to {(1 << self.bits) - 1}"
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports < 1 << self.bits)
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        return np.bincount(reports, minlength=1 << self.bits)
+
+    def support_counts(self, columns: Integers, n: int) -> Integers:
+        """How many of n reports support each value, from how many name each column."""
+        return (n + _hadamard_transform(columns)[1 : self.k + 1]) // 2
+
+    def _finish(self, cells: Integers, n: int) -> Integers:
+        return self.support_counts(cells, n)
+
+
+def _hadamard_transform(cells: Integers) -> Integers:
+    """Sum of cells[y] * (-1)^(common bits of x and y), for every x."""
+    result = cells.astype(np.int64)
+    span = 1
+    while span < result.size:
+        pairs = result.reshape(-1, 2, span)
+        result = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+        span *= 2
+    return result

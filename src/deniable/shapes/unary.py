@@ -1,0 +1,149 @@
+"""A report of k bits, one for each value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter
+from deniable.exact import whole_number
+from deniable.law import Integers, Law
+from deniable.mechanism import Array, checked_k
+from deniable.shape import BLOCK, Shape
+from deniable.shapes.common import set_numbers
+from deniable.simulated import SeededRows
+from deniable.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
+
+
+@final
+@dataclass(frozen=True)
+class Unary(Shape):
+    """The report is k bits, packed: the true value's is 1 with probability one / 2^64, each other's with zero / 2^64.
+
+    The coins of 64 values fall together: word 64 g + l gives binary digit l (the first one first) of the numbers that
+    are compared with the thresholds of values 64 g to 64 g + 63, one per bit position.
+    """
+
+    k: int
+    one: int
+    zero: int
+
+    def __post_init__(self) -> None:
+        set_numbers(self, k=checked_k(self.k, 1 << 20, "unary"))
+        set_numbers(self, one=whole_number("one", self.one, 1, FULL - 1), zero=whole_number("zero", self.zero, 1, FULL - 1))
+        if not self.zero < self.one:
+            raise InvalidParameter(f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}")
+
+    @property
+    def words(self) -> int:
+        return 64 * self._groups
+
+    @property
+    def report_bytes(self) -> int:
+        return (self.k + 7) // 8
+
+    @property
+    def _groups(self) -> int:
+        return (self.k + 63) // 64
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.one * (FULL - self.zero), self.zero * (FULL - self.one))
+
+    @cached_property
+    def law(self) -> Law:
+        return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return np.unpackbits(np.asarray(reports), axis=1, count=self.k, bitorder="little").astype(bool)
+
+    def blank(self, n: int) -> Array:
+        return np.empty((n, self.report_bytes), dtype=np.uint8)
+
+    def encode_again(self, reports: Array, rows: Rows) -> Array:
+        """A second round on the bits of a first one: each bit that is set counts as true."""
+        whole = np.zeros((len(reports), 8 * self._groups), dtype=np.uint8)
+        whole[:, : self.report_bytes] = reports
+        unused = np.zeros((len(reports), 1), dtype=np.int64)
+        return self.encode(np.hstack([unused, whole.view("<i8")]), rows)
+
+    def _truth(self, values: Integers) -> WordArray:
+        """The true bits of every 64 values: one of them, or none for a fake's -1; or those that are given."""
+        if values.ndim == 2:
+            return values[:, 1:].astype(np.uint64)
+        truth = np.zeros((len(values), self._groups), dtype=np.uint64)
+        has = np.flatnonzero(values >= 0)
+        truth[has, values[has] >> 6] = np.uint64(1) << (values[has] & 63).astype(np.uint64)
+        return truth
+
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        drawn = words.reshape(len(values), self._groups, 64)
+        truth = self._truth(values)
+        ones, zeros = _digits(self.one), _digits(self.zero)
+        digits = zeros ^ ((zeros ^ ones) & truth[:, :, None])
+        # a coin falls at the first digit that differs: it is open as long as all digits before were alike
+        alike = np.bitwise_and.accumulate(~(digits ^ drawn), axis=2)
+        falls = digits & ~drawn
+        falls[:, :, 1:] &= alike[:, :, :-1]
+        result = np.bitwise_or.reduce(falls, axis=2)
+        last = np.uint64(FULL - 1 >> (64 * self._groups - self.k))
+        result[:, -1] &= last
+        reports[:] = result.astype("<u8").view(np.uint8)[:, : self.report_bytes]
+
+    @property
+    def _usual_words(self) -> int:
+        return 10 * self._groups
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of 64."""
+        from deniable import kernels
+
+        ones, zeros = _digits(self.one), _digits(self.zero)
+        known = values if values.ndim == 2 else values[:, None]
+        if isinstance(rows, SeededRows):
+            kernels.unary_bits(known, self.k, ones, zeros, rows.address(), 0, reports)
+        elif isinstance(rows, SystemRows):
+            source = System()
+            done, stream = 0, np.zeros(0, dtype=np.uint64)
+            units = len(known) * self._groups
+            while done < units:
+                wanted = min(BLOCK, 10 * (units - done)) + kernels.RESERVE
+                stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
+                where = DrawnRows(stream[:, None]).address()
+                done, used = kernels.unary_bits(known, self.k, ones, zeros, where, done, reports)
+                stream = stream[used:]
+        else:
+            self._encode(values, rows.array(), reports)
+
+    @property
+    def form(self) -> str:
+        return f"a report has bits for {self.k} values, and sets none beyond them"
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        unused = 8 * self.report_bytes - self.k
+        return np.asarray(reports[:, -1] >> (8 - unused) == 0) if unused else np.ones(len(reports), dtype=bool)
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        # eight reports are a whole number of 64-bit columns, so any length counts at full width; wide rows count fastest
+        at_once = 8 * max(1, 128 // self.report_bytes)
+        whole = len(reports) // at_once * at_once if compiled else 0
+        counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+        if whole:
+            from deniable import kernels
+
+            rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
+            columns = np.zeros((rows.shape[1], 64), dtype=np.int64)
+            kernels.count_bits(rows, columns)
+            counts += columns.reshape(at_once, 8 * self.report_bytes).sum(axis=0)
+        return np.asarray(counts[: self.k])
+
+
+@lru_cache(maxsize=4096)
+def _digits(threshold: int) -> WordArray:
+    """The 64 binary digits of a threshold, the first one first, each spread over all 64 bit positions."""
+    return np.array([(FULL - 1) * (threshold >> (63 - level) & 1) for level in range(64)], dtype=np.uint64)

@@ -1,0 +1,201 @@
+"""Words for simulation, tests and vectors: reproducible, and no secret. No client can reach them.
+
+`seeded` is fast and the same in every run. `remembering` is a population whose permanent answers are kept. `fixed` replays
+a list.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from deniable.errors import WordsExhausted
+from deniable.exact import whole_number
+from deniable.words import FULL, Indices, Rows, WordArray, Words, encoded, system
+
+if TYPE_CHECKING:
+    from deniable.kernels import Address
+
+_COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
+_VALUES_KEPT = 1 << 32  # more than any mechanism has values, so that no two people share a kept word
+
+
+@final
+@dataclass(frozen=True)
+class SeededRows(Rows):
+    """Words that can be computed from where they are: number position + stride * row + column."""
+
+    key: int
+    gamma: int
+    position: int
+    stride: int
+    n: int
+    width: int
+    index: Indices | None = None
+    """The rows' numbers, where they are not 0 to n - 1."""
+
+    def array(self) -> WordArray:
+        rows = np.arange(self.n, dtype=np.uint64) if self.index is None else self.index.astype(np.uint64)
+        step = self.gamma * self.stride % FULL
+        first = (self.key + self.gamma * (self.position + 1)) % FULL
+        words = (rows * np.uint64(step) + np.uint64(first))[:, None] + np.arange(self.width, dtype=np.uint64) * np.uint64(
+            self.gamma
+        )
+        words ^= words >> np.uint64(30)
+        words *= np.uint64(0xBF58476D1CE4E5B9)
+        words ^= words >> np.uint64(27)
+        words *= np.uint64(0x94D049BB133111EB)
+        words ^= words >> np.uint64(31)
+        return words
+
+    def address(self) -> Address:
+        from deniable.kernels import Address
+
+        key, gamma, position, stride = (np.uint64(number) for number in (self.key, self.gamma, self.position, self.stride))
+        index = np.zeros(0, dtype=np.int64) if self.index is None else self.index
+        return Address(key, gamma, position, stride, index, np.zeros(0, dtype=np.uint64))
+
+    def columns(self, start: int, stop: int) -> SeededRows:
+        return replace(self, position=self.position + start, width=stop - start)
+
+    def pick(self, rows: slice | Indices) -> SeededRows:
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.n)
+            if self.index is None and step == 1:
+                return replace(self, position=self.position + start * self.stride, n=max(0, stop - start))
+            rows = np.arange(start, stop, step)
+        if self.index is not None:
+            index = self.index[rows]
+        else:
+            index = np.where(rows < 0, rows + self.n, rows) if rows.size and rows.min() < 0 else rows
+        return replace(self, n=len(index), index=index)
+
+
+@final
+@dataclass(frozen=True)
+class RememberingRows(Rows):
+    """Fresh words, and beside them words that stay the same for the same person, column and value."""
+
+    fresh: Rows
+    kept: SeededRows
+    """A row for every person and value, person after person."""
+    people: Indices
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.fresh.n
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.fresh.width
+
+    def array(self) -> WordArray:
+        return self.fresh.array()
+
+    def columns(self, start: int, stop: int) -> RememberingRows:
+        return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
+
+    def pick(self, rows: slice | Indices) -> RememberingRows:
+        return replace(self, fresh=self.fresh.pick(rows), people=self.people[rows])
+
+    def anew(self) -> Rows:
+        return self.fresh
+
+    def recall(self, values: Indices | None = None) -> SeededRows:
+        places = self.people * _VALUES_KEPT + (0 if values is None else values + 1)
+        return replace(self.kept, n=len(places), index=places)
+
+
+@final
+class Seeded(Words):
+    """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): any word can be had without the ones before."""
+
+    def __init__(self, key: int, gamma: int) -> None:
+        self._key = key
+        self._gamma = gamma
+        self._position = 0
+
+    def take(self, count: int) -> WordArray:
+        if count < _COMPILED_FILL:
+            return self.rows(1, count).array().reshape(-1)
+        from deniable import kernels
+
+        words = np.empty(count, dtype=np.uint64)
+        kernels.fill_seeded(np.uint64(self._key), np.uint64(self._gamma), np.uint64(self._position), words)
+        self._position += count
+        return words
+
+    def rows(self, n: int, width: int) -> SeededRows:
+        found = SeededRows(self._key, self._gamma, self._position, width, n, width)
+        self._position += n * width
+        return found
+
+
+@final
+class _Remembering(Words):
+    def __init__(self, seed: int, fresh: Words) -> None:
+        self._seed = seed
+        self._fresh = fresh
+
+    def take(self, count: int) -> WordArray:
+        return self._fresh.take(count)
+
+    def rows(self, n: int, width: int) -> RememberingRows:
+        # an odd stride, since people are 2^32 rows apart: an even one would bring them back to the same words
+        kept = replace(_seeded(b"deniable kept words", self._seed).rows(n, width), stride=width | 1)
+        return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n))
+
+
+@final
+class _Fixed(Words):
+    def __init__(self, words: WordArray) -> None:
+        self._words = words
+        self._used = 0
+
+    def take(self, count: int) -> WordArray:
+        left = self._words.size - self._used
+        if count > left:
+            raise WordsExhausted(f"{count} words were asked for, but only {left} of {self._words.size} are left")
+        self._used += count
+        return self._words[self._used - count : self._used]
+
+
+def seeded(seed: int) -> Words:
+    """Reproducible words for simulation and tests; they protect nobody, since whoever has the seed has the answer.
+
+    >>> [hex(word) for word in seeded(7).take(2)]
+    ['0xbb99ae56dd41d789', '0x79787b4a484bbb19']
+    """
+    return _seeded(b"deniable seeded words", whole_number("seed", seed, 0))
+
+
+def _seeded(purpose: bytes, seed: int) -> Seeded:
+    digest = hashlib.sha256(purpose + encoded(seed)).digest()
+    return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
+
+
+def remembering(seed: int, fresh: Words | None = None) -> Words:
+    """Words for a simulated population whose permanent answers are kept: row i is always the same person's.
+
+    What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the person and
+    the value; everything else is fresh, from the operating system unless given. Nothing is stored.
+
+    >>> remembering(7, seeded(1)).rows(3, 2).n
+    3
+    """
+    return _Remembering(whole_number("seed", seed, 0), system() if fresh is None else fresh)
+
+
+def fixed(words: Iterable[int] | WordArray) -> Words:
+    """Replay a list of words, then refuse to give more: for test vectors.
+
+    >>> fixed([1, 2, 3]).take(2).tolist()
+    [1, 2]
+    """
+    if isinstance(words, np.ndarray) and words.dtype == np.uint64 and words.ndim == 1:
+        return _Fixed(words)
+    return _Fixed(np.array([whole_number("a word", word, 0, FULL - 1) for word in words], dtype=np.uint64))

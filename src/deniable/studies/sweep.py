@@ -1,0 +1,60 @@
+"""What the reproductions share: points to measure, one after the other, each with its errors and its true losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from deniable.data import Dataset
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import whole_number
+from deniable.population import numbers_from
+from deniable.share import Share
+from deniable.simulate import measure_share
+
+RUNS = 100
+DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in range(1, 7)))
+"""What is shown unless others are named."""
+
+Progress = Callable[[int, int], None]
+_Row = TypeVar("_Row", bound=Any)
+
+
+def checked_methods(methods: Iterable[str] | None, known: Iterable[str], runs: int, seed: int) -> list[str]:
+    """The methods that are asked for, by default all; refuse others, and runs and seeds that are none."""
+    names = list(known if methods is None else methods)
+    for name in names:
+        if name not in list(known):
+            raise InvalidParameter(not_among(name, "a method of this study", known))
+    whole_number("runs", runs, 1)
+    whole_number("seed", seed, 0)
+    return names
+
+
+def sweep(
+    cells: Sequence[tuple[Dataset, _Row]], measured: Callable[[_Row, Dataset], _Row], progress: Progress | None
+) -> Iterator[_Row]:
+    """Rows, as they are done; what a protocol cannot do is a row that says why."""
+    for done, (people, asked) in enumerate(cells, 1):
+        try:
+            yield measured(asked, people)
+        except InvalidParameter as problem:
+            yield replace(asked, refused=str(problem))
+        if progress is not None:
+            progress(done, len(cells))
+
+
+def measured(asked: _Row, share: Share, people: Dataset, *labels: str | float, **more: object) -> _Row:
+    """A row with its errors and losses; its numbers are drawn from its seed and its labels only."""
+    errors = measure_share(share, people.counts, asked.runs, numbers_from(asked.seed, *labels))
+    return replace(
+        asked,
+        mse_avg=errors.projected.mean,
+        mse_avg_stderr=errors.projected.stderr,
+        mse_avg_raw=errors.unbiased.mean,
+        mse_avg_raw_stderr=errors.unbiased.stderr,
+        loss_record=share.loss("record"),
+        loss_attribute=share.loss("attribute"),
+        **more,
+    )

@@ -1,0 +1,191 @@
+"""A device: it verifies before it answers, draws from the operating system only, and sends until a report has arrived."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable import client as client_room
+from deniable.client import Client, NotSent
+from deniable.ledger import Ledger
+from deniable.plan import Plan
+from deniable.share import Sample
+from deniable.wire import Report, Wire
+from tests import vectors
+
+ANSWER = vectors.ANSWERS[0]
+
+
+def once() -> Plan:
+    return vectors.of(dn.rsfd(vectors.KS, 1.0, "oue-z"))
+
+
+def again() -> Plan:
+    return vectors.of(Sample(tuple(dn.l_grr(k, 0.5, 1.0) for k in vectors.KS)), rounds=5)
+
+
+def test_nothing_but_the_operating_system_can_be_reached() -> None:
+    names = set(vars(client_room))
+    assert not names & {"seeded", "fixed", "remembering", "keyed", "words"}
+    with pytest.raises(TypeError):
+        Client(once(), bytes(32), words=dn.seeded(1))  # type: ignore[call-arg]
+
+
+def test_a_report_is_canonical_and_fresh() -> None:
+    plan = once()
+    client, wire = Client(plan), Wire(plan)
+    one, two = client.report(ANSWER), client.report(ANSWER)
+    for report in (one, two):
+        assert wire.check(Report.from_bytes(report.to_bytes())) == report
+        assert wire.reports([report.body]).records.n == 1
+        assert client.readable(report).encode() == wire.to_json(report)
+    assert one.id != two.id
+    assert one.body != two.body  # 14 bits that fell alike: once in thousands, with two of three attributes redrawn
+
+
+def test_reports_follow_the_plan() -> None:
+    """Estimates from 3000 devices are within five standard errors of the truth (fails by chance less than 1 time in 10^5)."""
+    plan = vectors.of(dn.smp(vectors.KS, 3.0, "grr"))
+    wire = Wire(plan)
+    bodies = [Client(plan).report(ANSWER).body for _ in range(3000)]
+    result = plan.estimate(plan.tally(wire.reports(bodies)))
+    for name, value in (("color", 0), ("age", 0), ("smokes", 1)):
+        truth = np.eye(result[name].frequencies.size)[value]
+        assert (abs(result[name].frequencies - truth) < 5 * result[name].law.variance(result[name].n, truth) ** 0.5).all()
+
+
+def test_a_plan_is_verified_before_it_is_answered() -> None:
+    with pytest.raises(dn.InvalidPlan, match="do not answer it"):
+        Client(next(case["plan"] for case in vectors.hostile_plans() if case["refused"] == "leaks"))
+    Client(once().to_json(), cap=1.0)
+    with pytest.raises(dn.InvalidPlan, match=r"cap is 0\.5; not answered"):
+        Client(once(), cap=0.5)
+    with pytest.raises(dn.InvalidPlan, match="not answered"):
+        Client(again(), bytes(32), cap=0.9)  # one report gives away 0.5, all of them 1
+    for cap in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(dn.InvalidParameter, match="positive number"):
+            Client(once(), cap=cap)
+
+
+def test_a_plan_with_rounds_needs_a_secret_and_keeps_by_it() -> None:
+    with pytest.raises(dn.InvalidParameter, match="keep a secret"):
+        Client(again())
+    named = {Client(again(), bytes(range(32))).report(ANSWER, round=number).body[0] for number in (1, 2, 3, 4, 5) * 10}
+    assert len(named) == 1, "the sampled attribute was redrawn"
+    assert len({Client(again(), bytes([i]) * 32).report(ANSWER).body[0] for i in range(60)}) == 3
+    for number in (0, 6):
+        with pytest.raises(dn.InvalidParameter, match="from 1 to 5"):
+            Client(again(), bytes(32)).report(ANSWER, round=number)
+
+
+def test_answers_that_cannot_be_reported_are_refused() -> None:
+    with pytest.raises(dn.InvalidValue, match="did you mean 'red'"):
+        Client(once()).report({**ANSWER, "color": "redd"})
+    with pytest.raises(dn.InvalidValue, match="smokes"):
+        Client(once()).report({"color": "red", "age": 3})
+    with pytest.raises(dn.InvalidParameter, match="dictionary"):
+        Client(once()).report([ANSWER])  # type: ignore[arg-type]
+
+
+def test_a_ledger_keeps_reports_and_adds_up_losses(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.json")
+    first, second = once(), again()
+    report = Client(first, ledger=ledger).report(ANSWER)
+    changed = {**ANSWER, "color": "blue"}
+    assert Client(first, ledger=ledger).report(changed) == report, "a round that was answered was answered again"
+    for number in (1, 2):
+        Client(second, ledger=ledger).report(ANSWER, round=number)
+    lifetime = Ledger(tmp_path / "ledger.json").lifetime()
+    assert (lifetime.studies, lifetime.reports) == (2, 3)
+    assert lifetime.unchanged == pytest.approx(2.0, abs=1e-6)
+    assert lifetime.changing is not None
+    assert lifetime.changing > lifetime.unchanged
+    text = (tmp_path / "ledger.json").read_text()
+    assert "red" not in text.replace('"report"', "")
+    assert (tmp_path / "ledger.json").stat().st_mode & 0o077 == 0
+    secret = ledger.secret
+    ledger.forget()
+    assert ledger.secret != secret
+    assert Ledger(tmp_path / "ledger.json").entries == ()
+
+
+def test_a_damaged_ledger_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    for text in ("", "[]", '{"version": 2}', '{"version": 1, "secret": "xyz", "entries": []}'):
+        path.write_text(text)
+        with pytest.raises(dn.DeniableError, match="ledger"):
+            Ledger(path)
+        assert path.read_text() == text
+
+
+@contextmanager
+def collector(answers: list[tuple[int, dict[str, str]]]) -> Iterator[tuple[str, list[tuple[bytes, Any]]]]:
+    """A socket that gives these answers one after the other, and what it was sent. (0, {}) hangs up."""
+    arrived: list[tuple[bytes, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            arrived.append((self.rfile.read(int(self.headers["Content-Length"])), self.headers))
+            status, headers = answers[min(len(arrived), len(answers)) - 1]
+            if not status:
+                self.close_connection = True
+                return
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(b"why")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/", arrived
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_report_is_sent_until_it_has_arrived() -> None:
+    client = Client(once())
+    report = client.report(ANSWER)
+    with collector([(0, {}), (503, {"Retry-After": "0"}), (429, {}), (201, {})]) as (url, arrived):
+        assert client.send(url, report, invitation="abc") == "counted"
+    assert [raw for raw, _ in arrived] == [report.to_bytes()] * 4
+    assert all(headers["Authorization"] == "Invitation abc" for _, headers in arrived)
+    with collector([(200, {})]) as (url, _):
+        assert client.send(url, report) == "counted before"
+
+
+def test_a_refusal_is_not_tried_again_and_silence_is_told() -> None:
+    client = Client(once())
+    report = client.report(ANSWER)
+    with collector([(422, {})]) as (url, arrived):
+        with pytest.raises(NotSent, match="refused the report: 422 why"):
+            client.send(url, report)
+        assert len(arrived) == 1
+    with pytest.raises(NotSent, match="send the same report again later"):
+        client.send(url, report, attempts=2)
+    with pytest.raises(dn.InvalidParameter, match="begins with http"):
+        client.send("file:///etc", report)
+
+
+def test_one_form_of_a_ledger_entry(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.json")
+    report = Client(once(), ledger=ledger).report(ANSWER)
+    data = json.loads((tmp_path / "ledger.json").read_text())
+    assert data["entries"][0]["report"] == report.to_bytes().hex()
+    assert set(data["entries"][0]) == {"plan", "title", "round", "report", "unchanged", "changing"}

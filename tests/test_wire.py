@@ -1,0 +1,147 @@
+"""The wire: every vector is reproduced, every hostile one is refused for its reason, and one report has one form."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deniable as dn
+from deniable.plan import Plan
+from deniable.share import Sample
+from deniable.wire import Refused, Report, Wire, from_batch, to_batch
+from tests import vectors
+
+POSITIVE = [(kind, case) for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]
+HOSTILE = json.loads((vectors.FOLDER / "hostile-reports.json").read_text("utf-8"))
+HOSTILE_PLANS = json.loads((vectors.FOLDER / "hostile-plans.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("kind", vectors.FILES)
+def test_vectors_are_what_is_made_here(kind: str) -> None:
+    assert (vectors.FOLDER / f"{kind}.json").read_text("utf-8") == vectors.text_of(kind), "run python -m tests.vectors"
+
+
+@pytest.mark.parametrize(("kind", "case"), POSITIVE, ids=lambda item: item["name"] if isinstance(item, dict) else item)
+def test_vectors_there_and_back(kind: str, case: dict[str, Any]) -> None:
+    wire = Wire(Plan.from_json(case["plan"]))
+    raw = bytes.fromhex(case["bytes"])
+    report = wire.check(Report.from_bytes(raw))
+    assert (report.round, report.id.hex()) == (case["round"], case["id"])
+    assert report.to_bytes() == raw
+    assert wire.to_json(report) == case["json"].encode()
+    assert wire.from_json(case["json"].encode()) == report
+    found = wire.reports([report.body])
+    assert wire.bodies(found) == [report.body]
+    assert wire.plan.tally(found).n == 1
+
+
+def refused(case: dict[str, Any]) -> str:
+    """Why a report is refused, or that it is not."""
+    wire = Wire(Plan.from_json(case["plan"]))
+    try:
+        if "json" in case:
+            wire.from_json(case["json"].encode())
+        else:
+            wire.reports([wire.check(Report.from_bytes(bytes.fromhex(case["bytes"]))).body])
+    except Refused as refusal:
+        return refusal.reason
+    return "nothing"
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case["name"])
+def test_hostile_reports_are_refused(case: dict[str, Any]) -> None:
+    assert refused(case) == case["refused"]
+
+
+@pytest.mark.parametrize("case", HOSTILE_PLANS, ids=lambda case: case["name"])
+def test_hostile_plans_are_refused(case: dict[str, Any]) -> None:
+    forms = r"canonical form|integers only|is not|does not fit"
+    words = {"id": "id is", "form": forms, "leaks": "states a loss of", "version": "version"}
+    with pytest.raises(dn.InvalidPlan, match=words[case["refused"]]):
+        Plan.from_json(case["plan"])
+
+
+def some_plans() -> list[Plan]:
+    kinds = [make() for make in vectors.PLANS.values()]
+    return [plan for plans in kinds for plan in plans.values() if len(plan.names) <= 3]
+
+
+@pytest.mark.parametrize("plan", some_plans(), ids=lambda plan: plan.id[:8])
+def test_many_reports_at_once_are_those_one_by_one(plan: Plan) -> None:
+    people = vectors.answers_of(plan) * 7
+    made = plan.privatize(people, dn.remembering(1, dn.seeded(2)))
+    wire = Wire(plan)
+    bodies = wire.bodies(made)
+    assert all(len(body) in wire.lengths for body in bodies)
+    again = wire.reports(bodies)
+    assert plan.tally(again) == plan.tally(made)
+    for one, two in zip(made.records.columns, again.records.columns, strict=True):
+        assert one.tobytes() == two.tobytes()
+    counted = plan.tally(wire.reports(bodies[:1]))
+    for body in bodies[1:]:
+        counted += plan.tally(wire.reports([body]))
+    assert counted == plan.tally(made)
+
+
+def test_unsound_reports_of_a_batch_are_found_and_the_others_counted() -> None:
+    for share in (
+        dn.spl([5, 7, 2], 2.0, "grr"),
+        Sample(dn.smp([5, 7, 2], 1.0, "grr").parts, 2),
+        dn.rsfd([5, 7, 2], 1.0, "oue-z"),
+    ):
+        plan = vectors.of(share)
+        wire = Wire(plan)
+        bodies = wire.bodies(plan.privatize(vectors.ANSWERS * 5, dn.seeded(3)))
+        wrong = {3: b"", 5: bytes([255]) * len(bodies[5]), 11: bodies[11] + b"\0", 19: bodies[19][:-1]}
+        mixed = [wrong.get(i, body) for i, body in enumerate(bodies)]
+        found, sound = wire.sound(mixed)
+        assert set(np.flatnonzero(~sound).tolist()) == set(wrong)
+        good = [body for i, body in enumerate(bodies) if i not in wrong]
+        assert wire.bodies(found) == good
+        with pytest.raises(Refused, match="report 3 is not"):
+            wire.reports(mixed)
+
+
+def test_batches_there_and_back() -> None:
+    wire = Wire(vectors.of(dn.grr(5, 1.0)))
+    reports = [Report(wire.prefix, 1, bytes([i]) * 16, bytes([i])) for i in range(5)]
+    raw = to_batch(reports)
+    assert [Report.from_bytes(one) for one in from_batch(raw)] == reports
+    assert list(from_batch(b"")) == []
+    for cut in range(1, len(raw)):
+        if cut % 34:  # a whole number of reports is a batch
+            with pytest.raises(Refused, match=r"the batch ends|are left"):
+                list(from_batch(raw[:cut]))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.sampled_from(POSITIVE), st.data())
+def test_two_different_byte_strings_are_never_the_same_report(chosen: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
+    """Whatever byte is changed, either it is refused or it is another report, which is written just so."""
+    _, case = chosen
+    wire, raw = Wire(Plan.from_json(case["plan"])), bytearray.fromhex(case["bytes"])
+    place = data.draw(st.integers(0, len(raw) - 1))
+    raw[place] ^= data.draw(st.integers(1, 255))
+    try:
+        report = wire.check(Report.from_bytes(bytes(raw)))
+        text = wire.to_json(report)
+    except Refused:
+        return
+    assert report.to_bytes() == bytes(raw)
+    assert wire.from_json(text).to_bytes() == bytes(raw)
+    assert text != case["json"].encode()
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.binary(max_size=200))
+def test_random_bytes_never_break_the_reader(raw: bytes) -> None:
+    wire = Wire(vectors.of(dn.rsfd([5, 7, 2], 1.0, "oue-z")))
+    for read in (lambda: wire.check(Report.from_bytes(raw)), lambda: wire.from_json(raw), lambda: list(from_batch(raw))):
+        with suppress(Refused):
+            read()

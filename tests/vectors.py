@@ -1,0 +1,353 @@
+"""The test vectors of the wire: words in, bytes out, for every shape, share and repeat; and what must be refused.
+
+`python -m tests.vectors` writes spec/vectors/*.json anew; a test asserts that they are what this file makes. Both the Python
+and the TypeScript client must reproduce them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import deniable as dn
+from deniable.notation import canonical
+from deniable.plan import Plan
+from deniable.shape import Encoder
+from deniable.share import Sample, Share
+from deniable.wire import Report, Wire
+from deniable.words import FULL, Device
+
+FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
+
+COLORS = ["red", "green", "blue", "white", "black"]
+QUESTIONS: dict[str, Any] = {"color": COLORS, "age": dn.Range(0, 70, step=10, open_high=True), "smokes": ["yes", "no"]}
+KS = [5, 7, 2]
+ANSWERS: list[dict[str, Any]] = [
+    {"color": "red", "age": 0, "smokes": "no"},
+    {"color": "black", "age": 69.99, "smokes": "yes"},
+    {"color": "blue", "age": "104", "smokes": "yes"},
+    {"color": "white", "age": 10, "smokes": "no"},
+]
+PRIORS = [[0.4, 0.3, 0.2, 0.05, 0.05], [0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1], [0.7, 0.3]]
+
+
+def of(share: Share | Encoder, attributes: Mapping[str, Any] | None = None, **more: Any) -> Plan:
+    if attributes is None:
+        attributes = QUESTIONS if isinstance(share, Share) else {"city": [f"city {number}" for number in range(share.k)]}
+    return Plan.of(attributes, share, people=1000, title="Ein Kreuz für Größe ✓", **more)
+
+
+def single() -> dict[str, Plan]:
+    found = {f"{name} {k}": of(m) for name in dn.PROTOCOLS for k in (2, 5, 70) if (m := made(name, k)) is not None}
+    return found | {
+        "direct, two bytes": of(dn.grr(300, 3.0)),
+        "hadamard, two bytes": of(dn.hr(300, 1.0)),
+        "hashed, many buckets": of(dn.olh(400, 6.0)),
+        "subset, two bytes": of(dn.ss(300, 3.0)),
+        "low budget": of(dn.grr(5, 0.001)),
+        "high budget": of(dn.oue(5, 20.0)),
+    }
+
+
+def made(name: str, k: int) -> Encoder | None:
+    """A protocol's mechanism, if there is one of this size and it can stand in a plan."""
+    try:
+        mechanism = dn.PROTOCOLS[name].make(k, 1.0)
+    except dn.InvalidParameter:
+        return None
+    return mechanism if isinstance(mechanism, Encoder) else None
+
+
+def split() -> dict[str, Plan]:
+    names = ("grr", "sue", "oue", "olh", "ss", "hr", "adaptive")
+    return {f"split {name}": of(dn.spl(KS, 2.0, name)) for name in names} | {
+        "no answer is a value": of(dn.spl([6, 8, 3], 2.0, "grr"), missing="value"),
+        "no answer is random": of(dn.spl(KS, 2.0, "oue"), missing="random"),
+        "names in order of code points": of(
+            dn.spl([2, 2, 2, 2], 2.0, "grr"), {name: ["a", "b"] for name in ("é", "z", "😀", "\uff5e")}
+        ),
+    }
+
+
+def sample() -> dict[str, Plan]:
+    found = {f"sample {name}": of(dn.smp(KS, 1.0, name)) for name in ("grr", "oue", "olh", "ss", "adaptive")}
+    parts = dn.smp(KS, 1.0, "grr").parts
+    return found | {
+        "two of three": of(Sample(parts, 2)),
+        "three of three": of(Sample(parts, 3)),
+        "one of three hundred": of(
+            dn.smp([2] * 300, 1.0, "grr"), {f"question {number}": ["yes", "no"] for number in range(300)}
+        ),
+    }
+
+
+def faked() -> dict[str, Plan]:
+    names = ("grr", "sue-z", "sue-r", "oue-z", "oue-r", "adaptive")
+    found = {f"faked {name}": of(dn.rsfd(KS, 1.0, name)) for name in names}
+    found |= {f"faked from priors {name}": of(dn.rsrfd(KS, 1.0, PRIORS, name)) for name in ("grr", "sue-r", "oue-r")}
+    return found | {
+        "faked, per attribute": of(dn.rsfd(KS, 1.0, "oue-z", calibration="attribute")),
+        "faked, as published": of(dn.rsrfd(KS, 1.0, PRIORS, "grr", fakes="published")),
+    }
+
+
+def repeated() -> dict[str, Plan]:
+    makers = (dn.l_grr, dn.l_sue, dn.l_oue, dn.l_osue, dn.l_soue)
+    found = {f"{make.__name__} {k}": of(make(k, 1.0, 2.0), rounds=5) for make in makers for k in (5, 70)}
+    found |= {f"loloha {g}": of(dn.loloha(50, 1.0, 2.0, g=g), rounds=5) for g in (2, 3, 300)}
+    found |= {f"dbitflip {bits}": of(dn.dbitflip(20, 2.0, bits=bits), rounds=5) for bits in (1, 4, 20)}
+    found["dbitflip, two bytes"] = of(dn.dbitflip(300, 2.0, bits=9), rounds=3)
+    found["allomfree"] = of(dn.allomfree(KS, 1.0, 2.0), rounds=5)
+    parts = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
+    return found | {
+        "repeated, two of three": of(Sample(parts, 2), rounds=5),
+        "repeated, no answer is random": of(Sample(parts), rounds=5, missing="random"),
+        "repeated, all": of(dn.Split(parts), rounds=5),
+    }
+
+
+PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
+    "single": single,
+    "split": split,
+    "sample": sample,
+    "faked": faked,
+    "repeated": repeated,
+}
+
+
+def answers_of(plan: Plan) -> list[dict[str, Any]]:
+    """A few people, some of whom give no answer where that is allowed."""
+    if set(plan.names) == set(QUESTIONS):
+        some = (
+            ANSWERS[:3] if plan.content.missing == "refuse" else [{**ANSWERS[0], "age": None}, {**ANSWERS[1], "smokes": None}]
+        )
+        return [dict(answer) for answer in some]
+    count = 1 if len(plan.names) > 3 else 3
+    return [{name: labels[(7 * i + 1) % len(labels)] for name, labels in plan.labels.items()} for i in range(count)]
+
+
+def report_from(plan: Plan, answers: Mapping[str, Any], secret: bytes, words: list[int], number: int, name: bytes) -> Report:
+    """The report of a device that was given these fresh words."""
+    made = plan.privatize([dict(answers)], Device(secret, [plan.id], dn.fixed(words)))
+    wire = Wire(plan)
+    return wire.check(Report(wire.prefix, number, name, wire.bodies(made)[0]))
+
+
+def cases(kind: str) -> Iterator[dict[str, Any]]:
+    for name, plan in PLANS[kind]().items():
+        for i, answers in enumerate(answers_of(plan)):
+            seed = hashlib.sha256(f"{kind} {name} {i}".encode()).digest()
+            words = [int(word) for word in dn.seeded(int.from_bytes(seed[:4], "little")).take(plan.words)]
+            number = 1 + i % (plan.content.rounds or 1)
+            report = report_from(plan, answers, seed, words, number, seed[:16])
+            yield {
+                "name": f"{name}, {i}",
+                "plan": plan.to_json(),
+                "secret": seed.hex(),
+                "round": number,
+                "id": seed[:16].hex(),
+                "answers": answers,
+                "words": [hex(word) for word in words],
+                "bytes": report.to_bytes().hex(),
+                "json": Wire(plan).to_json(report).decode(),
+            }
+
+
+def hostile_reports() -> Iterator[dict[str, Any]]:
+    """Reports that no client makes: each breaks one rule."""
+
+    def case(name: str, plan: Plan, refused: str, **form: Any) -> dict[str, Any]:
+        return {"name": name, "plan": plan.to_json(), "refused": refused, **form}
+
+    one_of_each = {
+        "direct": of(dn.grr(5, 1.0)),
+        "unary": of(dn.oue(5, 1.0)),
+        "subset": of(dn.ss(20, 1.0)),
+        "hashed": of(dn.olh(5, 1.0)),
+        "hadamard": of(dn.hr(5, 1.0)),
+        "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
+        "split": of(dn.spl(KS, 2.0, "grr")),
+        "sample": of(Sample(dn.smp(KS, 1.0, "grr").parts, 2)),
+        "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
+        "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
+    }
+    for kind, plan in one_of_each.items():
+        words = [int(word) for word in dn.seeded(3).take(plan.words)]
+        report = report_from(plan, answers_of(plan)[0], bytes(32), words, 1, bytes(range(16)))
+        good, text = report.to_bytes(), Wire(plan).to_json(report).decode()
+        header, body = good[:29], good[29:]
+        prefix = bytes([good[1] ^ 1]) + good[2:9]
+        yield case(f"{kind}, nothing", plan, "malformed", bytes="")
+        yield case(f"{kind}, half a header", plan, "malformed", bytes=good[:20].hex())
+        yield case(f"{kind}, without a body", plan, "size", bytes=header.hex())
+        yield case(f"{kind}, truncated", plan, "size", bytes=good[:-1].hex())
+        yield case(f"{kind}, with a byte more", plan, "size", bytes=(good + b"\0").hex())
+        yield case(f"{kind}, oversized", plan, "size", bytes=(good + bytes(5000)).hex())
+        yield case(f"{kind}, another version", plan, "version", bytes=(b"\x02" + good[1:]).hex())
+        yield case(f"{kind}, another plan", plan, "plan", bytes=(good[:1] + prefix + good[9:]).hex())
+        yield case(f"{kind}, round 0", plan, "round", bytes=(good[:9] + bytes(4) + good[13:]).hex())
+        yield case(f"{kind}, a round too late", plan, "round", bytes=(good[:9] + b"\x03\0\0\0" + good[13:]).hex())
+        for change, wrong in hostile_bodies(kind, body):
+            yield case(f"{kind}, {change}", plan, "form", bytes=(header + wrong).hex())
+        data = json.loads(text)
+        yield case(f"{kind}, JSON with a space", plan, "form", json=text.replace(",", ", ", 1))
+        yield case(f"{kind}, JSON with a line feed", plan, "form", json=text + "\n")
+        unsorted = json.dumps(dict(reversed(data.items())), separators=(",", ":"), ensure_ascii=False)
+        yield case(f"{kind}, JSON in another order", plan, "form", json=unsorted)
+        yield case(f"{kind}, JSON cut off", plan, "malformed", json=text[:-1])
+        yield case(f"{kind}, JSON that is a list", plan, "malformed", json=f"[{text}]")
+        yield case(f"{kind}, JSON with a field twice", plan, "malformed", json=text.replace('"round":1', '"round":1,"round":1'))
+        yield case(f"{kind}, JSON with a float", plan, "malformed", json=text.replace('"round":1', '"round":1.0'))
+        yield case(f"{kind}, JSON with true for a number", plan, "malformed", json=text.replace('"round":1', '"round":true'))
+        yield case(f"{kind}, JSON of another version", plan, "version", json=text.replace('"version":1', '"version":2'))
+        yield case(f"{kind}, JSON with an id in capitals", plan, "malformed", json=json_with(data, id="0A" * 16))
+        yield case(f"{kind}, JSON with a short id", plan, "malformed", json=json_with(data, id="0a" * 15))
+        yield case(f"{kind}, JSON for another plan", plan, "plan", json=json_with(data, plan=prefix.hex()))
+        yield case(f"{kind}, JSON for round 0", plan, "round", json=json_with(data, round=0))
+        yield case(f"{kind}, JSON without a report", plan, "malformed", json=json_with(data, report=None))
+        yield case(f"{kind}, JSON with an empty report", plan, "size", json=json_with(data, report={}))
+        yield case(f"{kind}, JSON with an unknown field", plan, "malformed", json=json_with(data, more=1))
+        unknown = json_with(data, report={**data["report"], "shoe size": 1})
+        yield case(f"{kind}, JSON with an unknown attribute", plan, "malformed", json=unknown)
+        for wrong_part in (None, "0", -1, 1 << 40, [1, 0], [0, 0], [99], {"a": 0}, [True]):
+            first = {**data["report"], next(iter(data["report"])): wrong_part}
+            changed = json_with(data, report=first)
+            reason = refusal_of(plan, changed)
+            if reason is not None:  # a part that happens to be right for this kind is not hostile
+                yield case(f"{kind}, JSON that says {json.dumps(wrong_part)}", plan, reason, json=changed)
+
+
+def refusal_of(plan: Plan, text: str) -> str | None:
+    from deniable.wire import Refused
+
+    try:
+        Wire(plan).from_json(text.encode())
+    except Refused as refusal:
+        return refusal.reason
+    return None
+
+
+def json_with(data: Mapping[str, Any], **changed: Any) -> str:
+    return canonical({**data, **changed}).decode()
+
+
+def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
+    """Bodies of the right length that are not canonical."""
+    last = len(body) - 1
+    if kind in ("direct", "split"):
+        yield "a value beyond the last", bytes([5]) + body[1:]
+    elif kind in ("unary", "memoized"):
+        yield "a bit beyond the last", bytes([body[0] | 0x20])
+        yield "all bits", bytes([0xFF])
+    elif kind == "subset":
+        yield "members in another order", body[::-1]
+        yield "a member twice", body[:1] + body[:1] + body[2:]
+        yield "a member beyond the last", body[:last] + bytes([20])
+    elif kind == "hashed":
+        yield "a = 0", bytes(4) + body[4:]
+        yield "a too large", (2**31 - 1).to_bytes(4, "little") + body[4:]
+        yield "b too large", body[:4] + (2**31 - 1).to_bytes(4, "little") + body[8:]
+        yield "a bucket beyond the last", body[:8] + bytes([255])
+    elif kind == "hadamard":
+        yield "a column beyond the last", bytes([8])
+    elif kind == "bit-flip":
+        yield "values in another order", body[:4][::-1] + body[4:]
+        yield "a value twice", body[:1] + body[:1] + body[2:]
+        yield "a value beyond the last", body[:3] + bytes([20]) + body[4:]
+        yield "a bit beyond the last", body[:4] + bytes([body[4] | 0x10])
+    elif kind == "sample":
+        yield "attributes in another order", body[:2][::-1] + body[2:]
+        yield "an attribute twice", body[:1] + body[:1] + body[2:]
+        yield "an attribute beyond the last", body[:1] + bytes([3]) + body[2:]
+        yield "a value beyond the last", body[:2] + bytes([7, 7])
+    else:
+        yield "a bit beyond the last", bytes([body[0] | 0x20]) + body[1:]
+
+
+def hostile_plans() -> Iterator[dict[str, Any]]:
+    """Plans that a device must not answer. All but the first two have the right id."""
+    shares: dict[str, Plan] = {
+        "direct": of(dn.grr(5, 1.0)),
+        "unary": of(dn.oue(5, 1.0)),
+        "subset": of(dn.ss(20, 1.0)),
+        "hashed": of(dn.olh(5, 1.0)),
+        "hadamard": of(dn.hr(5, 1.0)),
+        "split": of(dn.spl(KS, 2.0, "grr")),
+        "sample": of(dn.smp(KS, 1.0, "oue")),
+        "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
+        "faked, from priors": of(dn.rsrfd(KS, 1.0, PRIORS, "grr")),
+        "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
+        "hashed-memoized": of(dn.loloha(50, 1.0, 2.0, g=3), rounds=2),
+        "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
+    }
+    for kind, plan in shares.items():
+        text = plan.to_json()
+        data = json.loads(text)
+        yield {"name": f"{kind}, wrong id", "plan": text.replace(plan.id, "0" * 64), "refused": "id"}
+        yield {
+            "name": f"{kind}, without an id",
+            "plan": canonical({k: v for k, v in data.items() if k != "id"}).decode(),
+            "refused": "id",
+        }
+        yield {"name": f"{kind}, with a space", "plan": text.replace(",", ", ", 1), "refused": "form"}
+        for name in ("record", "attribute"):
+            less = {**data["losses"], name: data["losses"][name] - 2}
+            yield {"name": f"{kind}, states less per {name}", "plan": sealed({**data, "losses": less}), "refused": "leaks"}
+        for figure, nanos in (data["losses"]["repeated"] or {}).items():
+            if nanos is not None:
+                less = {**data["losses"], "repeated": {**data["losses"]["repeated"], figure: nanos - 2}}
+                yield {"name": f"{kind}, states less: {figure}", "plan": sealed({**data, "losses": less}), "refused": "leaks"}
+        yield {"name": f"{kind}, leaks more", "plan": sealed(sharper(data)), "refused": "leaks"}
+        yield {"name": f"{kind}, another version", "plan": sealed({**data, "version": 2}), "refused": "version"}
+        yield {"name": f"{kind}, an unknown field", "plan": sealed({**data, "more": 1}), "refused": "form"}
+        yield {"name": f"{kind}, a float", "plan": sealed({**data, "people": 1000.5}), "refused": "form"}
+        yield {
+            "name": f"{kind}, an unknown share",
+            "plan": sealed({**data, "share": {**data["share"], "kind": "none"}}),
+            "refused": "form",
+        }
+        nine = {"kind": "categories", "labels": list("abcdefghi")}
+        fewer = {
+            **data,
+            "attributes": [*data["attributes"][:-1], {"name": data["attributes"][-1]["name"], "domain": nine}],
+        }
+        yield {"name": f"{kind}, sizes that do not fit", "plan": sealed(fewer), "refused": "form"}
+
+
+def sealed(data: Mapping[str, Any]) -> str:
+    """A document with the id that belongs to it."""
+    body = {name: value for name, value in data.items() if name != "id"}
+    return canonical({**body, "id": hashlib.sha256(canonical(body)).hexdigest()}).decode()
+
+
+def sharper(data: Any) -> Any:
+    """The same plan with every truth-telling threshold moved a thousandth of the way to certainty."""
+    if isinstance(data, dict):
+        return {
+            name: str(int(value) + (FULL - int(value)) // 1000) if name in ("keep", "one") else sharper(value)
+            for name, value in data.items()
+        }
+    return [sharper(item) for item in data] if isinstance(data, list) else data
+
+
+FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+    **{kind: partial(cases, kind) for kind in PLANS},
+    "hostile-reports": hostile_reports,
+    "hostile-plans": hostile_plans,
+}
+
+
+def text_of(kind: str) -> str:
+    """A file of vectors, a line each."""
+    lines = [json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in FILES[kind]()]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for kind in FILES:
+        (FOLDER / f"{kind}.json").write_text(text_of(kind), encoding="utf-8")
