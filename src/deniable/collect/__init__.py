@@ -1,0 +1,1 @@
+"""The collector: what counts reports, and what asks for them."""

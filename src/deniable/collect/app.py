@@ -1,0 +1,235 @@
+"""The collector as an ASGI application. Reports take the short way; all else goes through the routes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.routing import Route, Router
+
+from deniable.collect.handlers import Handlers
+from deniable.collect.intake import BINARY, Intake, Served, read_invitation, read_kind
+from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room
+from deniable.collect.messages import Problem, Receipts, Refusal
+from deniable.collect.metrics import Metrics
+from deniable.collect.openapi import OPERATIONS
+from deniable.collect.store import Arrival, Store, StoreUnavailable
+from deniable.collect.writer import Busy, Writer
+from deniable.wire import Refused
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+)
+SECURE: Headers = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+"""Sent with every answer: a page loads nothing from elsewhere, is framed by nobody and tells nobody where it was left."""
+
+_KIND = (b"content-type", b"application/json")
+_NO_PAGE: Headers = [(b"x-content-type-options", b"nosniff")]  # each header takes time, and a receipt is no page
+_RECEIPTS = {"counted": (201, b'{"outcome":"counted"}'), "counted before": (200, b'{"outcome":"counted before"}')}
+_LONG = 1 << 15  # bytes of JSON that are read beside the loop, so that others need not wait
+
+_log = logging.getLogger("deniable.collect")
+
+
+@final
+@dataclass(frozen=True)
+class Settings:
+    """What an operator chooses."""
+
+    token: str
+    minimum: int = 100
+    """Nothing is shown of fewer reports."""
+    origins: frozenset[str] = frozenset()
+    """Pages of other sites that may send reports."""
+    limits: Limits = field(default_factory=Limits)
+
+
+@final
+class Collector:
+    """Takes reports for some plans into one store."""
+
+    def __init__(self, store: Store, reader: Store, served: Sequence[Served], settings: Settings) -> None:
+        """With two connections to one store: who reads does not keep reports waiting."""
+        self.metrics = Metrics()
+        self._stores = store, reader
+        self._intake = Intake(served, settings.limits)
+        self._pace = Pace(settings.limits.rate, settings.limits.burst)
+        self._room = Room(settings.limits.held_bytes)
+        self._origins = {origin.encode() for origin in settings.origins}
+        self._writer: Writer | None = None
+        self._handlers = Handlers(reader, served, settings.token, settings.minimum, self.metrics, lambda: self._queue)
+        self._router = Router(
+            [
+                Route(one.path, self._handlers.for_operation(one), methods=[one.method], name=one.name)
+                for one in OPERATIONS
+                if one.name not in ("add_report", "add_batch")
+            ],
+            redirect_slashes=False,
+        )
+
+    @property
+    def _queue(self) -> int:
+        return self._writer.waiting if self._writer else 0
+
+    def start(self) -> None:
+        """Begin to write; within the loop that will ask."""
+        self._writer = Writer(self._stores[0], committed=self.metrics.committed)
+
+    async def stop(self) -> None:
+        """Write what has arrived, and end."""
+        if self._writer is not None:
+            await self._writer.close()
+        for store in self._stores:
+            store.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        self.start()
+        scope.get("state", {})["metrics"] = self.metrics
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        shared = self._shared(headers) if self._origins else []
+        more = SECURE
+        try:
+            client = scope["client"]
+            wait = self._pace.wait(client[0] if client else "")
+            if wait:
+                raise Refusal("rate", headers={"retry-after": str(wait)})
+            path = scope["path"]
+            if scope["method"] == "POST" and path == "/reports":
+                status, body = await self._add_report(headers, receive)
+                more = _NO_PAGE
+            elif scope["method"] == "POST" and path == "/reports/batch":
+                status, body = await self._add_batch(headers, receive)
+                more = _NO_PAGE
+            elif scope["method"] == "OPTIONS" and b"access-control-request-method" in headers and len(shared) > 1:
+                status, body = 204, b""
+            else:
+                await self._route(scope, receive, send, shared)
+                return
+        except Gone:
+            return
+        except Exception as problem:
+            refusal = _refusal(problem)
+            self.metrics.refused[refusal.reason] += 1
+            status, body = refusal.status, msgspec.json.encode(Problem(refusal.reason, refusal.detail))
+            shared = shared + [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
+        length = (b"content-length", b"%d" % len(body))
+        await send({"type": "http.response.start", "status": status, "headers": [_KIND, length, *more, *shared]})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send, shared: Headers) -> None:
+        """What Starlette's router finds, with our headers."""
+        started = False
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message["headers"], *SECURE, *shared]
+            await send(message)
+
+        scope["app"] = self  # the router then raises what it cannot find
+        try:
+            await self._router(scope, receive, guarded)
+        except Exception as problem:
+            if not started:
+                raise
+            _log.error("an answer was cut off", exc_info=problem)
+            raise Gone from None  # whoever reads it sees that it is not whole
+
+    def _shared(self, headers: dict[bytes, bytes]) -> Headers:
+        """What lets a page of another site read the answer, if it is on the list."""
+        origin = headers.get(b"origin")
+        if origin not in self._origins:
+            return [(b"vary", b"origin")]
+        allowed = [(b"vary", b"origin"), (b"access-control-allow-origin", origin)]
+        if b"access-control-request-method" not in headers:
+            return [*allowed, (b"access-control-expose-headers", b"retry-after")]
+        return [
+            *allowed,
+            (b"access-control-allow-methods", b"GET, POST"),
+            (b"access-control-allow-headers", b"authorization, content-type"),
+            (b"access-control-max-age", b"600"),
+        ]
+
+    async def _add_report(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, bytes]:
+        kind = read_kind(headers.get(b"content-type"))
+        invitation = read_invitation(headers.get(b"authorization"))
+        with Held(self._room) as held:
+            raw = await held.body(receive, self._intake.most[kind], headers.get(b"content-length"))
+            if kind == BINARY or len(raw) < _LONG:
+                arrival = self._intake.one(raw, kind, invitation)
+            else:
+                arrival = await asyncio.to_thread(self._intake.one, raw, kind, invitation)
+            assert self._writer is not None, "the collector has not been started"
+            (outcome,) = await self._writer.add([arrival])  # on disk when this returns
+        self._count(outcome)
+        if outcome not in _RECEIPTS:
+            raise Refusal(outcome)
+        return _RECEIPTS[outcome]
+
+    async def _add_batch(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, bytes]:
+        kind = read_kind(headers.get(b"content-type"))
+        invitation = read_invitation(headers.get(b"authorization"))
+        with Held(self._room) as held:
+            raw = await held.body(receive, self._intake.most_batch[kind], headers.get(b"content-length"))
+            found = await asyncio.to_thread(self._intake.many, raw, kind, invitation)
+            arrivals = [one for one in found if isinstance(one, Arrival)]
+            assert self._writer is not None, "the collector has not been started"
+            written = iter(await self._writer.add(arrivals) if arrivals else [])
+        outcomes = [next(written) if isinstance(one, Arrival) else one for one in found]
+        for outcome in outcomes:
+            self._count(outcome)
+            if outcome not in _RECEIPTS:
+                self.metrics.refused[outcome] += 1
+        return 200, msgspec.json.encode(Receipts(outcomes.count("counted"), outcomes))
+
+    def _count(self, outcome: str) -> None:
+        if outcome == "counted":
+            self.metrics.counted += 1
+        elif outcome == "counted before":
+            self.metrics.before += 1
+
+
+def _refusal(problem: Exception) -> Refusal:
+    """What is answered in place of an exception; nothing of one that nobody expected."""
+    if isinstance(problem, Refusal):
+        return problem
+    if isinstance(problem, Refused):
+        return Refusal(problem.reason, str(problem))
+    if isinstance(problem, Busy):
+        return Refusal("busy")
+    if isinstance(problem, StoreUnavailable):
+        return Refusal("store")
+    if isinstance(problem, HTTPException):
+        return Refusal("method" if problem.status_code == 405 else "path", headers=problem.headers)
+    _log.error("a request failed", exc_info=problem)
+    return Refusal("fault")

@@ -1,0 +1,122 @@
+"""What a store needs of a database; all SQL that SQLite and PostgreSQL share is written once, above this."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, final
+
+from deniable.collect import schema
+from deniable.errors import DeniableError
+
+
+class StoreUnavailable(DeniableError):
+    """The database cannot be used now. Nothing was half-written; the same reports can be sent again."""
+
+
+class Database(ABC):
+    """One connection, made when it is needed and made again after it was lost. Threads take turns."""
+
+    words: ClassVar[Mapping[str, str]]
+    """How this database calls the types in `schema`."""
+    lock: ClassVar[str]
+    """What makes a SELECT keep other writers away until the transaction ends, where writing does not do so anyway."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        """Where it is, without a password."""
+        self._turn = threading.RLock()
+        self._closed = False
+
+    @abstractmethod
+    def again(self) -> Database:
+        """Another connection to the same database, which must be there."""
+
+    @abstractmethod
+    def run(self, sql: str, *values: object) -> list[Any]:
+        """Run one statement with ? for each value, and fetch what it gives."""
+
+    @abstractmethod
+    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement for each row."""
+
+    @abstractmethod
+    def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
+        """Insert reports, except those whose id is there; the ids that were inserted. No id is given twice."""
+
+    @abstractmethod
+    def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
+        """Which values a column has, in the rows that begin with this head."""
+
+    @abstractmethod
+    def sweep(self, reports: bool) -> None:
+        """Clear away what deleted invitations, and scrubbed reports, leave behind in the files."""
+
+    @abstractmethod
+    def damage(self) -> list[str]:
+        """What the database finds wrong with its own files."""
+
+    @abstractmethod
+    def _begin(self, write: bool) -> None:
+        """Begin a transaction, on a new connection where there is none: with one snapshot to read from, or to write."""
+
+    @abstractmethod
+    def _commit(self) -> None:
+        """Make it durable."""
+
+    @abstractmethod
+    def _undo(self) -> None:
+        """Forget the transaction."""
+
+    @abstractmethod
+    def _drop(self) -> None:
+        """Forget the connection, if there is one."""
+
+    @abstractmethod
+    def _reason(self, problem: BaseException) -> str | None:
+        """A database's problem in plain words; None where it is not the database's."""
+
+    @final
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Problems in plain words, for what is done outside a transaction."""
+        with self._turn:
+            if self._closed:
+                raise StoreUnavailable(f"{self.name} was closed")
+            try:
+                yield
+            except BaseException as problem:
+                reason = self._reason(problem)
+                if reason is None:
+                    raise
+                self._drop()
+                raise StoreUnavailable(f"{self.name} cannot be used now: {reason}") from problem
+
+    @final
+    @contextmanager
+    def transaction(self, write: bool = False) -> Iterator[None]:
+        """All of it or nothing."""
+        with self.outside():
+            self._begin(write)
+            try:
+                yield
+                self._commit()
+            except BaseException as problem:
+                if self._reason(problem) is None:
+                    self._undo()
+                raise
+
+    @final
+    def close(self) -> None:
+        """Let go of the connection, for good."""
+        with self._turn:
+            self._closed = True
+            self._drop()
+
+    @final
+    def _migrate(self, version: int) -> None:
+        """Bring the tables up to date, within a transaction that keeps other writers away."""
+        for statement in schema.steps(version, self.name, self.words):
+            self.run(statement)

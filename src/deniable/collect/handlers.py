@@ -1,0 +1,267 @@
+"""What the collector answers to everything but reports."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+import msgspec
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from deniable import __version__
+from deniable.collect import messages, metrics, results
+from deniable.collect.files import File, read_files
+from deniable.collect.intake import Served
+from deniable.collect.limits import Held, Room
+from deniable.collect.messages import Refusal
+from deniable.collect.openapi import CSV, PARQUET, Operation, describe
+from deniable.collect.store import Store
+from deniable.consistency import NAMES
+from deniable.errors import InvalidParameter, not_among
+from deniable.plan import Reports, Tallies
+
+Handler = Callable[[Request], Awaitable[Response]]
+Result = TypeVar("Result")
+
+_SMALL = 4096  # bytes of a message that is not a report
+_LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+@final
+class Handlers:
+    """One method for each operation, by its name."""
+
+    def __init__(
+        self,
+        store: Store,
+        served: Sequence[Served],
+        token: str,
+        minimum: int,
+        counts: metrics.Metrics,
+        queue: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._served = {one.plan.id: one for one in served}
+        self._token = sha256(token.encode()).digest()
+        self._minimum = minimum
+        self._metrics = counts
+        self._queue = queue
+        self._files = read_files()
+        self._openapi = msgspec.json.encode(describe(__version__))
+        self._exporting = asyncio.Lock()
+
+    def for_operation(self, operation: Operation) -> Handler:
+        """The method of an operation, behind the token where it is the operator's."""
+        handler: Handler = getattr(self, operation.name)
+
+        async def guarded(request: Request) -> Response:
+            scheme, _, given = request.headers.get("authorization", "").partition(" ")
+            hashed = sha256(given.strip().encode()).digest()
+            if not hmac.compare_digest(hashed, self._token) or scheme.lower() != "bearer":
+                raise Refusal("token")
+            return await handler(request)
+
+        return guarded if operation.operator else handler
+
+    async def list_plans(self, _: Request) -> Response:
+        found = []
+        for one in self._served.values():
+            rounds = await self._read(self._store.rounds, one.plan.id)
+            number = next((each.number for each in rounds if each.is_open(time.time())), None)
+            found.append(messages.Summary(one.plan.id, one.plan.content.title, one.invited, number))
+        return _json(messages.Plans(found))
+
+    async def show_plan(self, request: Request) -> Response:
+        one = self._plan(request)
+        return _cached(request, File(one.document, "application/json"), f'"{one.plan.id}"', _FOREVER)
+
+    async def list_rounds(self, request: Request) -> Response:
+        return await self._rounds(self._plan(request))
+
+    async def set_round(self, request: Request) -> Response:
+        one, number = self._plan(request), _whole(request.path_params["number"], "round")
+        if not 1 <= number <= one.wire.rounds:
+            raise Refusal("round", f"The plan has rounds 1 to {one.wire.rounds}, got {number}.")
+        with Held(Room(_SMALL)) as held:
+            raw = await held.body(request.receive, _SMALL)
+        try:
+            times = msgspec.json.decode(raw, type=messages.Times)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+            raise Refusal("parameter", f'Send {{"opens": …, "closes": …}} with times or null: {problem}') from None
+        await self._read(self._store.set_round, one.plan.id, number, _seconds(times.opens), _seconds(times.closes))
+        return await self._rounds(one)
+
+    async def show_estimates(self, request: Request) -> Response:
+        one, number, level = self._plan(request), _round(request), _level(request)
+        project = request.query_params.get("project")
+        if project is not None and project not in NAMES:
+            raise Refusal("parameter", not_among(project, "a consistency step", NAMES))
+        form = _among(request, "format", ("json", "csv", "parquet"))
+        tallies = await self._tallies(one, number)
+        found = await asyncio.to_thread(results.estimated, one.plan, tallies, number, level, project)
+        if form == "json":
+            return _json(found)
+        made = results.as_csv(found.rows) if form == "csv" else results.as_parquet(found.rows)
+        return _download(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:8]}.{form}")
+
+    async def show_history(self, request: Request) -> Response:
+        one, number, level = self._plan(request), _round(request) or 1, _level(request)
+        snapshots = await self._read(self._store.history, one.plan.id, number)
+
+        def shown() -> Iterator[messages.Estimates]:
+            for tallies in snapshots:
+                if tallies.n >= self._minimum:
+                    try:
+                        yield results.estimated(one.plan, tallies, number, level)
+                    except Refusal:  # too few reports yet for one of the attributes
+                        continue
+
+        return _json(messages.History(one.plan.id, number, level, await asyncio.to_thread(list, shown())))
+
+    async def show_tallies(self, request: Request) -> Response:
+        return _json((await self._tallies(self._plan(request), _round(request))).to_dict())
+
+    async def export_reports(self, request: Request) -> Response:
+        one, number = self._plan(request), _round(request) or 1
+        _among(request, "format", ("parquet",))
+        results.require_pyarrow()
+        results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
+        folder = tempfile.TemporaryDirectory(prefix="deniable-export-")
+        path = Path(folder.name) / "reports.parquet"
+        try:
+            async with self._exporting:  # one at a time: an export holds as much disk as the reports
+                await self._read(one.plan.write_reports, path, self._blocks(one, number))
+        except BaseException:
+            folder.cleanup()
+            raise
+        name = f"reports-{one.plan.id[:8]}-{number}.parquet"
+        return FileResponse(
+            path, media_type=PARQUET, filename=name, headers=_UNSTORED, background=BackgroundTask(folder.cleanup)
+        )
+
+    def _blocks(self, one: Served, number: int) -> Iterator[Reports]:
+        return (one.wire.reports(bodies) for bodies in self._store.bodies(one.plan.id, number))
+
+    async def show_health(self, _: Request) -> Response:
+        return _json(messages.Status("ok"))
+
+    async def show_ready(self, _: Request) -> Response:
+        await self._read(self._store.ping)
+        return _json(messages.Status("ok"))
+
+    async def show_metrics(self, _: Request) -> Response:
+        def reports() -> list[tuple[str, int, int]]:
+            return [(plan_id, each.number, each.counted) for plan_id in self._served for each in self._store.rounds(plan_id)]
+
+        text = self._metrics.text(self._queue(), await self._read(reports))
+        return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
+
+    async def show_openapi(self, _: Request) -> Response:
+        return Response(self._openapi, media_type="application/json", headers={"cache-control": "no-cache"})
+
+    async def show_survey(self, request: Request) -> Response:
+        return self._file(request, "survey.html")
+
+    async def show_dashboard(self, request: Request) -> Response:
+        return self._file(request, "dashboard.html")
+
+    async def show_asset(self, request: Request) -> Response:
+        return self._file(request, request.path_params["name"])
+
+    def _file(self, request: Request, name: str) -> Response:
+        file = self._files.get(name)
+        if file is None:
+            raise Refusal("path")
+        return _cached(request, file, file.etag, "no-cache")
+
+    def _plan(self, request: Request) -> Served:
+        one = self._served.get(request.path_params["id"])
+        if one is None:
+            raise Refusal("plan")
+        return one
+
+    async def _rounds(self, one: Served) -> Response:
+        rounds = await self._read(self._store.rounds, one.plan.id)
+        now = time.time()
+        found = [messages.Round(each.number, _moment(each.opens), _moment(each.closes), each.is_open(now)) for each in rounds]
+        return _json(messages.Rounds(one.plan.id, found))
+
+    async def _tallies(self, one: Served, number: int | None) -> Tallies:
+        return results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
+
+    async def _read(self, verb: Callable[..., Result], *arguments: Any) -> Result:
+        """Ask the store beside the loop; what it refuses is what was asked."""
+        try:
+            return await asyncio.to_thread(verb, *arguments)
+        except InvalidParameter as problem:
+            raise Refusal("parameter", str(problem)) from None
+
+
+_UNSTORED = {"cache-control": "no-store"}
+
+
+def _json(message: object) -> Response:
+    return Response(msgspec.json.encode(message), media_type="application/json", headers=_UNSTORED)
+
+
+def _download(content: bytes, kind: str, name: str) -> Response:
+    named = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=_UNSTORED | named)
+
+
+def _cached(request: Request, file: File, etag: str, how: str) -> Response:
+    headers = {"etag": etag, "cache-control": how}
+    if etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(file.content, media_type=file.kind, headers=headers)
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    if moment is None:
+        return None
+    seconds = moment.timestamp()
+    if not 0 <= seconds < _LAST:
+        raise Refusal("parameter", "A round opens and closes between the years 1970 and 9999.")
+    return seconds
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _whole(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Refusal("parameter", f"{name} must be a whole number.")
+    return int(text)
+
+
+def _round(request: Request) -> int | None:
+    text = request.query_params.get("round")
+    return None if text is None else _whole(text, "round")
+
+
+def _level(request: Request) -> float:
+    try:
+        level = float(request.query_params.get("level", "0.95"))
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise Refusal("parameter", "level must be a number between 0 and 1, such as 0.95.")
+    return level
+
+
+def _among(request: Request, name: str, allowed: Sequence[str]) -> str:
+    given = request.query_params.get(name, allowed[0])
+    if given not in allowed:
+        raise Refusal("parameter", not_among(given, f"a {name}", allowed))
+    return given

@@ -1,0 +1,164 @@
+"""Reads reports as they arrive, and says of each whether it can be counted at all; the store decides whether it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, final
+
+from deniable.collect.limits import Limits, longest_json, longest_report
+from deniable.collect.messages import Refusal
+from deniable.collect.store import Arrival
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.notation import canonical
+from deniable.plan import Plan
+from deniable.wire import PREFIX, Refused, Report, Wire, from_batch, parsed
+
+BINARY = b"application/octet-stream"
+JSON = b"application/json"
+
+_SCHEME = b"invitation "
+_LONGEST_INVITATION = 200
+
+
+@final
+@dataclass(frozen=True)
+class Served:
+    """A plan that is collected."""
+
+    plan: Plan
+    invited: bool = False
+
+    @cached_property
+    def wire(self) -> Wire:
+        """How its reports are read."""
+        return Wire(self.plan)
+
+    @cached_property
+    def document(self) -> bytes:
+        """Its canonical bytes."""
+        return self.plan.to_json().encode()
+
+
+@final
+class Intake:
+    """Messages in, arrivals out, for all plans that are served."""
+
+    def __init__(self, served: Iterable[Served], limits: Limits) -> None:
+        self._served: dict[bytes, Served] = {}
+        for one in served:
+            if self._served.setdefault(one.wire.prefix, one).plan.id != one.plan.id:
+                raise InvalidParameter(
+                    f"two plans have ids that begin with {one.wire.prefix.hex()}; serve one of them elsewhere"
+                )
+        self._most_reports = limits.batch_reports
+        wires = [one.wire for one in self._served.values()]
+        self.most = {BINARY: max(map(longest_report, wires)), JSON: max(map(longest_json, wires))}
+        self.most_batch = {kind: max(limits.batch_bytes, 4 + most) for kind, most in self.most.items()}
+
+    def one(self, raw: bytes, kind: bytes, invitation: bytes | None) -> Arrival:
+        """A single report; `Refused` or `Refusal` says what is wrong with it."""
+        if kind == BINARY:
+            return self._arrival(Report.from_bytes(raw), invitation)
+        try:
+            data = parsed(raw)
+            served = self._named(data)
+            return _arrived(served, served.wire.from_dict(data, raw), invitation)
+        except RecursionError:
+            raise Refused("malformed", "the report is nested too deeply") from None
+
+    def many(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival | str]:
+        """The reports of a batch, or the reason for which one is refused; what cannot be taken apart is refused as a whole."""
+        if kind == BINARY:
+            reports = []
+            for one in from_batch(raw):
+                reports.append(one)
+                self._refuse_more(reports)
+            return [self._binary(one, invitation) for one in reports]
+        try:
+            data = parsed(raw)
+            if not isinstance(data, list):
+                raise Refused("malformed", "a batch is a JSON array of reports")
+            self._refuse_more(data)
+            return [self._json(one, invitation) for one in data] if _is_canonical(data, raw) else []
+        except RecursionError:
+            raise Refused("malformed", "the batch is nested too deeply") from None
+
+    def _binary(self, raw: bytes, invitation: bytes | None) -> Arrival | str:
+        try:
+            return self._arrival(Report.from_bytes(raw), invitation)
+        except Refused as problem:
+            return problem.reason
+
+    def _json(self, data: Any, invitation: bytes | None) -> Arrival | str:
+        try:
+            served = self._named(data)
+            # the array as a whole is canonical; here its element is compared with the one text that the report has
+            return _arrived(served, served.wire.from_dict(data, canonical(data)), invitation)
+        except Refused as problem:
+            return problem.reason
+
+    def _arrival(self, report: Report, invitation: bytes | None) -> Arrival:
+        served = self._served.get(report.plan)
+        if served is None:
+            raise self._unknown(report.plan.hex())
+        return _arrived(served, served.wire.check(report), invitation)
+
+    def _named(self, data: object) -> Served:
+        """The plan that a JSON report names."""
+        named = data.get("plan") if isinstance(data, dict) else None
+        if not isinstance(named, str):
+            raise Refused("malformed", "a report is an object that names its plan")
+        try:
+            served = self._served.get(bytes.fromhex(named))
+        except ValueError:
+            served = None
+        if served is None:
+            raise self._unknown(named[: 2 * PREFIX])
+        return served
+
+    def _unknown(self, named: str) -> Refused:
+        here = ", ".join(f"{prefix.hex()}…" for prefix in list(self._served)[:5])
+        return Refused("plan", f"the report was made for plan {named!r}…, this collector serves {here}")
+
+    def _refuse_more(self, reports: Sequence[object]) -> None:
+        if len(reports) > self._most_reports:
+            raise Refusal("large", f"A batch has at most {self._most_reports:,} reports.")
+
+
+def _arrived(served: Served, report: Report, invitation: bytes | None) -> Arrival:
+    return Arrival(served.plan.id, report.round, report.id, report.body, invitation if served.invited else None)
+
+
+def _is_canonical(data: Any, raw: bytes) -> bool:
+    try:
+        same = canonical(data) == raw
+    except DeniableError:
+        same = False
+    if not same:
+        raise Refused("form", "the batch is not in its canonical form (sorted keys, no spaces)")
+    return True
+
+
+def read_kind(header: bytes | None) -> bytes:
+    """Which of the two forms a message says that it has."""
+    if header == BINARY:
+        return BINARY
+    kind = (header or b"").partition(b";")[0].strip().lower()
+    if kind not in (BINARY, JSON):
+        raise Refusal("type")
+    return kind
+
+
+def read_invitation(header: bytes | None) -> bytes | None:
+    """The hash of the invitation that a message brings: only that is ever compared or kept."""
+    if header is None or header[: len(_SCHEME)].lower() != _SCHEME or len(header) > _LONGEST_INVITATION:
+        return None
+    return hash_invitation(header[len(_SCHEME) :].strip())
+
+
+def hash_invitation(token: bytes) -> bytes:
+    """What is kept of an invitation. It is random and long, so that one round of hashing is enough."""
+    return sha256(token).digest()

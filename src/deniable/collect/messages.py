@@ -1,0 +1,166 @@
+"""What the collector says: its answers, the words for what it refuses, and their HTTP statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from deniable.errors import DeniableError
+
+REASONS: Mapping[str, tuple[int, str]] = {
+    "malformed": (400, "This cannot be read."),
+    "version": (400, "The report was made by another version."),
+    "form": (400, "The report is not in its canonical form; it was changed, or not made by a client of this plan."),
+    "size": (400, "The report is too long or too short for its plan."),
+    "round": (400, "The plan has no such round."),
+    "parameter": (400, "A parameter is wrong."),
+    "token": (401, "This is for the operator; send the token as: Authorization: Bearer …"),
+    "invitation": (403, "This plan takes one report for each invitation, and this one is missing, unknown or used."),
+    "plan": (404, "No such plan is collected here."),
+    "path": (404, "There is nothing here."),
+    "method": (405, "This cannot be done here."),
+    "slow": (408, "The request took too long to arrive."),
+    "closed": (409, "The round is not open."),
+    "few": (409, "There are too few reports yet."),
+    "large": (413, "The message is longer than anything that is taken here."),
+    "type": (415, "Send application/octet-stream or application/json."),
+    "rate": (429, "There are too many requests from here; wait a little."),
+    "busy": (503, "There is more to do than can be done now; send it again in a moment."),
+    "store": (503, "The store cannot be reached now; send it again in a moment."),
+    "fault": (503, "This went wrong on our side; nothing was counted."),
+}
+"""Every reason of refusal: its status, and what it means."""
+
+LONGEST = 500  # characters of a sentence: a refusal does not echo what was sent
+
+
+class Refusal(DeniableError):
+    """What is answered instead: a word for machines, a sentence for people, and headers."""
+
+    def __init__(self, reason: str, detail: str = "", headers: Mapping[str, str] | None = None) -> None:
+        self.reason = reason
+        self.status, meaning = REASONS[reason]
+        self.detail = (detail or meaning)[:LONGEST]
+        self.headers = dict(headers or {})
+        if self.status in (429, 503):
+            self.headers.setdefault("retry-after", "1")
+        if self.status == 401:
+            self.headers.setdefault("www-authenticate", "Bearer")
+        super().__init__(self.detail)
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer, or what is asked."""
+
+
+class Problem(Message, frozen=True):
+    """Why something was refused."""
+
+    reason: str
+    detail: str
+
+
+class Receipt(Message, frozen=True):
+    """A report has been counted, now or before; it is on disk."""
+
+    outcome: Literal["counted", "counted before"]
+
+
+class Receipts(Message, frozen=True):
+    """What became of each report of a batch, in order: counted, counted before, or the reason of its refusal."""
+
+    counted: int
+    outcomes: list[str]
+
+
+class Summary(Message, frozen=True):
+    """A plan in the list."""
+
+    id: str
+    title: str
+    invited: bool
+    """Whether a report needs an invitation."""
+    round: int | None
+    """The round that is open."""
+
+
+class Plans(Message, frozen=True):
+    """The plans that are collected here."""
+
+    plans: list[Summary]
+
+
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class Times(Message, frozen=True):
+    """From when until before when a round is open; null is without limit."""
+
+    opens: Moment | None = None
+    closes: Moment | None = None
+
+
+class Round(Message, frozen=True):
+    """A round of a plan."""
+
+    number: int
+    opens: Moment | None
+    closes: Moment | None
+    open: bool
+
+
+class Rounds(Message, frozen=True):
+    """The rounds of a plan."""
+
+    plan: str
+    rounds: list[Round]
+
+
+class Row(Message, frozen=True, omit_defaults=True):
+    """What is estimated of one value of one attribute."""
+
+    attribute: str
+    value: str | int | float
+    frequency: float
+    stderr: float
+    low: float
+    high: float
+    count: float
+    projected: float | None = None
+
+
+class Estimates(Message, frozen=True):
+    """Estimates with error bars."""
+
+    plan: str
+    round: int | None
+    n: int
+    level: float
+    project: str | None
+    rows: list[Row]
+
+
+class History(Message, frozen=True):
+    """Estimates as they were when so many reports had arrived."""
+
+    plan: str
+    round: int
+    level: float
+    snapshots: list[Estimates]
+
+
+class Counted(Message, frozen=True):
+    """The tallies of a plan, from which everything is estimated."""
+
+    plan: str
+    n: int
+    tallies: dict[str, dict[str, Any]]
+
+
+class Status(Message, frozen=True):
+    """Whether the collector runs."""
+
+    status: Literal["ok"]

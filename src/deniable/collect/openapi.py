@@ -1,0 +1,233 @@
+"""What can be asked of the collector: one table, from which come the routes and their OpenAPI description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import msgspec
+
+from deniable.collect import messages
+from deniable.collect.messages import REASONS
+from deniable.consistency import NAMES
+
+PARQUET = "application/vnd.apache.parquet"
+CSV = "text/csv; charset=utf-8"
+
+_HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_ROUND = {"type": "integer", "minimum": 1, "maximum": 1000}
+_BYTES: dict[str, Any] = {}  # in OpenAPI 3.1 bytes are a body without a schema
+_REPORT = {
+    "type": "object",
+    "description": "A report as spec/wire.md has it, in its one canonical text (sorted keys, no spaces).",
+    "required": ["id", "plan", "report", "round", "version"],
+    "additionalProperties": False,
+    "properties": {
+        "id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+        "plan": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        "report": {"type": "object"},
+        "round": _ROUND,
+        "version": {"const": 1},
+    },
+}
+_PLAN = {"type": "object", "description": "A plan in its canonical form; spec/plan.schema.json describes it."}
+_SECURITY = {
+    "operator": {"type": "http", "scheme": "bearer"},
+    "invitation": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "`Invitation <token>`, for a plan that takes invited reports only",
+    },
+}
+_EVERYWHERE = ("rate", "busy", "fault")
+
+
+@final
+@dataclass(frozen=True)
+class Operation:
+    """Something that can be asked."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    answers: Mapping[int, Mapping[str, Any]]
+    """By status: the types of content, and the message or schema of each."""
+    refuses: tuple[str, ...] = ()
+    operator: bool = False
+    takes: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    invitation: bool = False
+
+
+def _json(message: Any) -> dict[str, Any]:
+    return {"application/json": message}
+
+
+_LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
+_REPORTED = ("malformed", "version", "form", "size", "round", "plan", "closed", "invitation", "large", "type", "store")
+_READ = ("plan", "parameter", "few", "store")
+_HTML = {200: {"text/html; charset=utf-8": {"type": "string"}}}
+
+OPERATIONS = (
+    Operation("list_plans", "GET", "/plans", "The plans that are collected here", {200: _json(messages.Plans)}, ("store",)),
+    Operation("show_plan", "GET", "/plans/{id}", "A plan: what a device needs", {200: _json(_PLAN), 304: {}}, ("plan",)),
+    Operation(
+        "add_report",
+        "POST",
+        "/reports",
+        "Send a report; it is on disk when the answer comes, and counted once however often it is sent",
+        {201: _json(messages.Receipt), 200: _json(messages.Receipt)},
+        _REPORTED,
+        takes={"application/octet-stream": _BYTES, "application/json": _REPORT},
+        invitation=True,
+    ),
+    Operation(
+        "add_batch",
+        "POST",
+        "/reports/batch",
+        "Send several reports; each one is counted or refused by itself",
+        {200: _json(messages.Receipts)},
+        ("malformed", "form", "large", "type", "store"),
+        takes={"application/octet-stream": _BYTES, "application/json": {"type": "array", "items": _REPORT}},
+        invitation=True,
+    ),
+    Operation("list_rounds", "GET", "/plans/{id}/rounds", "A plan's rounds", {200: _json(messages.Rounds)}, ("plan", "store")),
+    Operation(
+        "set_round",
+        "PUT",
+        "/plans/{id}/rounds/{number}",
+        "Say when a round opens and closes",
+        {200: _json(messages.Rounds)},
+        ("plan", "round", "parameter", "large", "store"),
+        operator=True,
+        takes=_json(messages.Times),
+    ),
+    Operation(
+        "show_estimates",
+        "GET",
+        "/plans/{id}/estimates",
+        "Every attribute's shares, with error bars; of one round or of all together",
+        {200: {**_json(messages.Estimates), CSV: {"type": "string"}, PARQUET: _BYTES}},
+        _READ,
+        operator=True,
+        query={
+            "round": _ROUND,
+            "level": _LEVEL,
+            "project": {"enum": list(NAMES)},
+            "format": {"enum": ["json", "csv", "parquet"], "default": "json"},
+        },
+    ),
+    Operation(
+        "show_history",
+        "GET",
+        "/plans/{id}/history",
+        "How the estimates of a round narrowed as reports arrived",
+        {200: _json(messages.History)},
+        _READ,
+        operator=True,
+        query={"round": {**_ROUND, "default": 1}, "level": _LEVEL},
+    ),
+    Operation(
+        "show_tallies",
+        "GET",
+        "/plans/{id}/tallies",
+        "The counts from which everything is estimated",
+        {200: _json(messages.Counted)},
+        _READ,
+        operator=True,
+        query={"round": _ROUND},
+    ),
+    Operation(
+        "export_reports",
+        "GET",
+        "/plans/{id}/reports",
+        "The reports of a round (1 unless said) as the Parquet file that deniable estimate reads",
+        {200: {PARQUET: _BYTES}},
+        _READ,
+        operator=True,
+        query={"round": {**_ROUND, "default": 1}, "format": {"enum": ["parquet"], "default": "parquet"}},
+    ),
+    Operation("show_health", "GET", "/health", "The collector runs", {200: _json(messages.Status)}),
+    Operation("show_ready", "GET", "/ready", "It runs and reaches its store", {200: _json(messages.Status)}, ("store",)),
+    Operation(
+        "show_metrics",
+        "GET",
+        "/metrics",
+        "Counters, in the text format of Prometheus",
+        {200: {"text/plain; version=0.0.4; charset=utf-8": {"type": "string"}}},
+        ("store",),
+        operator=True,
+    ),
+    Operation("show_openapi", "GET", "/openapi.json", "This description", {200: _json({"type": "object"})}),
+    Operation("show_survey", "GET", "/", "The survey, in a browser", _HTML, ("path",)),
+    Operation("show_dashboard", "GET", "/dashboard", "The dashboard, in a browser", _HTML, ("path",)),
+    Operation("show_asset", "GET", "/assets/{name}", "A file of the pages", {200: {"*/*": _BYTES}, 304: {}}, ("path",)),
+)
+
+
+def describe(version: str) -> dict[str, Any]:
+    """The OpenAPI 3.1 description of the table."""
+    named = [getattr(messages, name) for name in dir(messages) if _is_message(getattr(messages, name))]
+    _, schemas = msgspec.json.schema_components(named, ref_template="#/components/schemas/{name}")
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Deniable collector",
+            "version": version,
+            "description": "Collects reports that were randomized on people's devices, and says what they add up to.",
+        },
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": _SECURITY},
+    }
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    responses: dict[str, Any] = {}
+    for status, content in operation.answers.items():
+        responses[str(status)] = {"description": "Done" if status != 304 else "As before"} | (
+            {"content": _content(content)} if content else {}
+        )
+    reasons = (*operation.refuses, *_EVERYWHERE, *(("token",) if operation.operator else ()))
+    for status in sorted({REASONS[reason][0] for reason in reasons}):
+        why = " ".join(f"`{reason}`: {REASONS[reason][1]}" for reason in reasons if REASONS[reason][0] == status)
+        responses[str(status)] = {"description": why, "content": _content(_json(messages.Problem))}
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "responses": responses,
+        "parameters": _parameters(operation),
+    }
+    if operation.takes:
+        described["requestBody"] = {"required": True, "content": _content(operation.takes)}
+    if operation.operator or operation.invitation:
+        described["security"] = [{"operator": []}] if operation.operator else [{}, {"invitation": []}]
+    return described
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    in_path = {"id": _HEX, "number": _ROUND, "name": {"type": "string", "pattern": "^[A-Za-z0-9._-]+$"}}
+    return [
+        *(
+            {"name": name, "in": "path", "required": True, "schema": schema}
+            for name, schema in in_path.items()
+            if f"{{{name}}}" in operation.path
+        ),
+        *({"name": name, "in": "query", "schema": schema} for name, schema in operation.query.items()),
+    ]
+
+
+def _content(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        kind: {"schema": {"$ref": f"#/components/schemas/{what.__name__}"} if isinstance(what, type) else what} if what else {}
+        for kind, what in content.items()
+    }
+
+
+def _is_message(what: object) -> bool:
+    return isinstance(what, type) and issubclass(what, messages.Message) and what is not messages.Message

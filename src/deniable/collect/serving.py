@@ -1,0 +1,153 @@
+"""Runs the collector: one process, one event loop, one writer. It ends with nothing lost when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any, final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from deniable.collect.app import Collector
+from deniable.errors import DeniableError, InvalidParameter
+
+SECONDS = 30.0
+"""A request has arrived by then, or is given up."""
+HEAD = 64 << 10
+"""Bytes of a request beside its body: its address, its headers, and how a body is cut into chunks."""
+CONNECTIONS = 900
+"""At once; more are told to come back. It stays below the 1,024 files that a process may usually open."""
+
+_WEAK = 16  # characters: a shorter token can be guessed
+_TURN = 0.001  # seconds: the writer gives way at each statement, and would wait 25 times as long for its next turn
+_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+@final
+class Punctual(HttpToolsProtocol):
+    """The server's protocol, for which slow and endless requests are no way to hold memory or connections.
+
+    The server itself waits for ever for the rest of a request, and takes headers of any length.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _arriving = True
+    _beside = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS + 50:
+            transport.abort()
+        else:
+            self._timer = self.loop.call_later(SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._beside += len(data)
+        super().data_received(data)
+        if self._beside > HEAD:
+            self.transport.abort()
+        elif self._timer is None and self._arriving:
+            self._timer = self.loop.call_later(SECONDS, self._give_up)
+
+    def on_message_begin(self) -> None:
+        self._arriving, self._beside = True, 0
+        super().on_message_begin()
+
+    def on_body(self, body: bytes) -> None:
+        self._beside -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._arriving, self._beside = False, 0
+        self._stop_timer()
+        super().on_message_complete()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        if "metrics" in self.app_state:
+            self.app_state["metrics"].refused["slow"] += 1
+        if self.cycle is None or not self.cycle.response_started:
+            self.transport.write(_LATE)
+        self.transport.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the address before anything is said about it; port 0 is any that is free."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, OverflowError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise DeniableError(f"cannot listen on {host} port {port}: {reason}; choose another with --host and --port") from None
+
+
+def address_of(taken: socket.socket) -> str:
+    """Where a browser on this machine finds it."""
+    host, port = taken.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(collector: Collector, taken: socket.socket, proxy: str | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; then what has arrived is written and answered, and this returns."""
+    config = uvicorn.Config(
+        _application(collector),
+        http=Punctual,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="error",
+        access_log=False,  # it would have everybody's address
+        server_header=False,
+        proxy_headers=proxy is not None,
+        forwarded_allow_ips=proxy,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=20,
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)  # the server raises its signal again when it is done; that is the end, not a failure
+    sys.setswitchinterval(_TURN)
+    uvicorn.Server(config).run(sockets=[taken])
+
+
+def _application(collector: Collector) -> Any:
+    return collector
+
+
+def _end(*_: object) -> None:
+    pass
+
+
+def operator_token(file: Path) -> tuple[str, str]:
+    """The operator's token, and where it is from: the environment, the file, or a new file that only its owner can read."""
+    token, origin = os.environ.get("DENIABLE_TOKEN", ""), "DENIABLE_TOKEN"
+    if not token:
+        try:
+            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            token, origin = file.read_text(encoding="utf-8").strip(), str(file)
+        else:
+            token, origin = secrets.token_urlsafe(32), "new"
+            with os.fdopen(handle, "w", encoding="utf-8") as opened:
+                opened.write(token + "\n")
+    if len(token) < _WEAK or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidParameter(f"the operator's token in {origin} must have at least {_WEAK} letters, at random")
+    return token, origin

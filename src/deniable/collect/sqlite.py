@@ -1,0 +1,164 @@
+"""The embedded store: one file, written by one process at a time, durable when a transaction ends."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+from deniable.collect.database import Database, StoreUnavailable
+from deniable.errors import InvalidParameter
+
+PATIENCE = 10.0
+"""How many seconds another process may write before this one gives up."""
+
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full; make room",
+    sqlite3.SQLITE_BUSY: "another process keeps it locked",
+    sqlite3.SQLITE_LOCKED: "another process keeps it locked",
+    sqlite3.SQLITE_IOERR: "the disk cannot be read or written; is it full, or gone?",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_READONLY: "the file may not be written",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore a backup",
+    sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
+}
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",  # the log is on the disk before anything is acknowledged
+    "secure_delete = ON",  # what is deleted is overwritten with zeros
+    "cache_size = -32768",  # kilobytes: random ids touch pages all over the file
+)
+
+
+@final
+class Sqlite(Database):
+    """A file with a write-ahead log."""
+
+    words: ClassVar[Mapping[str, str]] = {
+        "key": "key INTEGER PRIMARY KEY",
+        "bytes": "BLOB",
+        "real": "REAL",
+        "sorted": " WITHOUT ROWID",  # so that no row number tells in which order reports came
+    }
+    lock = ""
+
+    def __init__(self, path: Path, create: bool = True) -> None:
+        super().__init__(f"sqlite:///{path}")
+        self._path = path.absolute()
+        self._create = create
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    def again(self) -> Database:
+        return Sqlite(self._path, create=False)
+
+    def run(self, sql: str, *values: object) -> list[Any]:
+        return self._open.execute(sql, values).fetchall()
+
+    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        self._open.executemany(sql, rows)
+
+    def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
+        sql = f"INSERT INTO reports (plan, round, id, body) VALUES ({plan:d}, {number:d}, ?, ?) ON CONFLICT DO NOTHING"
+        rows = zip(ids, bodies, strict=True)
+        if len(ids) == 1:
+            return {name for name, body in rows if self._open.execute(sql, (name, body)).rowcount}
+        self._open.execute("SAVEPOINT before")  # most often all are new, and then all at once is quicker
+        if self._open.executemany(sql, rows).rowcount == len(ids):
+            self._open.execute("RELEASE before")
+            return set(ids)
+        self._open.execute("ROLLBACK TO before")
+        new = {name for name, body in zip(ids, bodies, strict=True) if self._open.execute(sql, (name, body)).rowcount}
+        self._open.execute("RELEASE before")
+        return new
+
+    def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
+        where = " AND ".join(f"{name} = ?" for name in (*head, column))
+        sql, given = f"SELECT 1 FROM {table} WHERE {where}", tuple(head.values())
+        return {value for value in values if self._open.execute(sql, (*given, value)).fetchone()}
+
+    def sweep(self, reports: bool) -> None:
+        if self._connection is None:
+            self._connect()
+        self.run("PRAGMA busy_timeout = 0")  # whoever reads now is not waited for
+        self.run("PRAGMA wal_checkpoint(TRUNCATE)")  # only the log still has what was overwritten
+        self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+
+    def damage(self) -> list[str]:
+        return [text for (text,) in self.run("PRAGMA quick_check(10)") if text != "ok"]
+
+    @property
+    def _open(self) -> sqlite3.Connection:
+        assert self._connection is not None
+        return self._connection
+
+    def _begin(self, write: bool) -> None:
+        if self._connection is None:
+            self._connect()
+        if self._identity() != self._file:  # what is written to a deleted file would be acknowledged, and lost
+            self._drop()
+            raise StoreUnavailable(f"{self.name} cannot be used now: the file was moved, deleted or replaced")
+        self._open.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def _commit(self) -> None:
+        self._open.execute("COMMIT")
+
+    def _undo(self) -> None:
+        if self._connection is not None and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def _connect(self) -> None:
+        if not self._path.exists():
+            if self._file is not None:  # it is not begun anew in silence
+                raise StoreUnavailable(f"{self.name} cannot be used now: the file is gone")
+            if not self._create:
+                raise InvalidParameter(f"there is no store at {self.name}; deniable serve makes one")
+            try:
+                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))  # for nobody else to read
+            except OSError as problem:
+                raise InvalidParameter(f"{self.name} cannot be made: {problem.strerror}; does its folder exist?") from None
+        elif self._path.is_dir():
+            raise InvalidParameter(f"{self.name} is a folder; name a file")
+        self._connection = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        self._file = self._identity()
+        for pragma in _PRAGMAS:
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._migrate(self._version())
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._undo()
+            self._drop()
+            raise
+
+    def _version(self) -> int:
+        tables = {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if "deniable" in tables:
+            [(version,)] = self.run("SELECT version FROM deniable")
+            return int(version)
+        if tables:
+            raise InvalidParameter(f"{self.name} is a database of something else; choose another file")
+        self.run("CREATE TABLE deniable (version INTEGER NOT NULL)")
+        self.run("INSERT INTO deniable (version) VALUES (0)")
+        return 0
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _reason(self, problem: BaseException) -> str | None:
+        if not isinstance(problem, sqlite3.Error):
+            return None
+        code = getattr(problem, "sqlite_errorcode", None)
+        return _REASONS.get(code & 0xFF if code is not None else -1, str(problem))

@@ -1,0 +1,291 @@
+"""Where reports are counted, durably and once each, in SQLite or PostgreSQL.
+
+One transaction takes a batch: the reports, the tallies that they add to and the invitations that they use change together
+or not at all. A report is known by its random id, so that it can be sent again until it is acknowledged.
+
+What is at rest does not tell which invitation let a report in: a used one is deleted in the report's transaction, and its
+traces are cleared away after every thousand, when reports are scrubbed, and when the store is closed. Until then the log
+of SQLite, and in PostgreSQL the deleted row with the number of the transaction that its report also carries, still tell
+someone who reads the files. Backups, replicas and archived logs from that time keep telling. PostgreSQL also keeps in
+which order reports came; scrubbing takes away what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from deniable.collect import counting, recount
+from deniable.collect.counting import Arrival, Known, Outcome, is_open
+from deniable.collect.database import Database, StoreUnavailable
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.plan import Plan, Tallies
+
+__all__ = ["Arrival", "Outcome", "Registered", "Round", "Store", "StoreUnavailable", "open_store"]
+
+SWEEP = 1000
+"""Used invitations whose traces may remain for a while."""
+
+
+@final
+@dataclass(frozen=True)
+class Registered:
+    """A plan that is collected."""
+
+    plan: Plan
+    invited: bool
+    """Whether every report takes an invitation."""
+
+
+@final
+@dataclass(frozen=True)
+class Round:
+    """A round, open from `opens` until before `closes` (seconds since 1970; None is without limit)."""
+
+    number: int
+    opens: float | None
+    closes: float | None
+    counted: int
+    scrubbed: int
+    """How many of those counted have no body any more."""
+
+    def is_open(self, now: float) -> bool:
+        """Whether reports are taken."""
+        return is_open(self.opens, self.closes, now)
+
+
+def open_store(url: str, create: bool = True) -> Store:
+    """The store at `sqlite:///file`, `sqlite:////folder/file` or `postgresql://…`, made if it is not there."""
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from deniable.collect.postgres import Postgres
+        except ImportError:
+            raise DeniableError("PostgreSQL needs psycopg: pip install 'deniable[serve]'") from None
+        return Store(Postgres(url, create))
+    path = url.removeprefix("sqlite:///")
+    if path == url or not path or path.startswith(":memory:"):
+        raise InvalidParameter(f"a store is sqlite:///reports.db (a file) or postgresql://…, got {url!r}")
+    from deniable.collect.sqlite import Sqlite
+
+    return Store(Sqlite(Path(path), create))
+
+
+@final
+class Store:
+    """Few verbs over a database. Any thread may use them, one at a time; several stores may share a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._plans: dict[str, Known] = {}
+        self._used, self._sweep_at = 0, SWEEP
+        self.ping()
+
+    @property
+    def name(self) -> str:
+        """Where it is, without a password."""
+        return self._database.name
+
+    def register(self, plan: Plan, invited: bool = False) -> None:
+        """Collect reports of this plan, in rounds still to be made.
+
+        Whether they take invitations can be changed until the first report is counted.
+        """
+        plan.verify()
+        database = self._database
+        with database.transaction(write=True):
+            new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+            database.run(new, plan.id, plan.to_json(), int(invited))
+            [(key, before)] = database.run(f"SELECT key, invited FROM plans WHERE id = ? {database.lock}", plan.id)
+            if bool(before) != invited:
+                if self._counted(Known(key, plan), None):
+                    takes = "takes invitations" if before else "takes no invitations"
+                    raise InvalidParameter(f"plan {plan.id[:8]}… {takes} and has counted reports; this cannot be changed now")
+                database.run("UPDATE plans SET invited = ? WHERE key = ?", int(invited), key)
+
+    def plans(self) -> list[Registered]:
+        """All plans that were registered, the oldest first."""
+        with self._database.transaction():
+            rows = self._database.run("SELECT id, invited FROM plans ORDER BY key")
+            return [Registered(self._known(plan_id).plan, bool(invited)) for plan_id, invited in rows]
+
+    def set_round(self, plan_id: str, number: int, opens: float | None = None, closes: float | None = None) -> None:
+        """Make a round, or change when it is open (seconds since 1970; None is without limit)."""
+        if opens is not None and closes is not None and not opens < closes:
+            raise InvalidParameter(f"a round opens before it closes, got {opens:g} and {closes:g}")
+        with self._database.transaction(write=True):
+            known = self._known(plan_id)
+            if not 1 <= number <= known.wire.rounds:
+                raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
+            nothing = known.sums.write(known.sums.zero())
+            when = [None if limit is None else float(limit) for limit in (opens, closes)]
+            self._database.run(
+                "INSERT INTO rounds (plan, number, opens, closes, sums, scrubbed, snapshot) VALUES (?, ?, ?, ?, ?, ?, 0) "
+                "ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = excluded.closes",
+                *(known.key, number, *when, nothing, nothing),
+            )
+
+    def rounds(self, plan_id: str) -> list[Round]:
+        """The rounds of a plan, in order."""
+        with self._database.transaction():
+            known = self._known(plan_id)
+            sql = "SELECT number, opens, closes, sums, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
+            found = self._database.run(sql, known.key)
+        read = known.sums.read
+        return [
+            Round(number, opens, closes, int(read(sums)[0]), int(read(gone)[0])) for number, opens, closes, sums, gone in found
+        ]
+
+    def add(self, arrivals: Sequence[Arrival], now: float) -> list[Outcome]:
+        """Count a batch in one transaction, each report by itself: one that is refused is no reason to refuse another.
+
+        A report whose id is stored was counted before, whatever it says now, and even if its round is closed since then.
+        """
+        outcomes: list[Outcome] = ["plan"] * len(arrivals)
+        database = self._database
+        if any(arrival.plan_id not in self._plans for arrival in arrivals):
+            self.plans()
+        batches = counting.read(arrivals, self._plans, outcomes)
+        if not batches:
+            return outcomes
+        with database.transaction(write=True):
+            invited, used = {}, 0
+            for key in sorted({batch.known.key for batch in batches}):  # in this order, so that no two wait for each other
+                [(invited[key],)] = database.run(f"SELECT invited FROM plans WHERE key = ? {database.lock}", key)
+            for batch in batches:
+                used += counting.count(database, batch, arrivals, bool(invited[batch.known.key]), now, outcomes)
+        self._used += used
+        if self._used >= self._sweep_at:
+            self._sweep_at += SWEEP
+            with suppress(StoreUnavailable):  # the reports are counted; this is tried again later
+                self._sweep()
+        return outcomes
+
+    def invite(self, plan_id: str, hashes: Iterable[bytes]) -> None:
+        """Let in one report for each of these: SHA-256 hashes of random tokens."""
+        given = sorted(hashes)
+        if any(len(each) != 32 for each in given):
+            raise InvalidParameter("an invitation is kept as the SHA-256 of its token, which has 32 bytes")
+        with self._database.transaction(write=True):
+            key = self._known(plan_id).key
+            sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
+            self._database.many(sql, [(key, each) for each in given])
+
+    def invitations_left(self, plan_id: str) -> int:
+        """How many invitations were not used yet."""
+        with self._database.transaction():
+            sql = "SELECT COUNT(*) FROM invitations WHERE plan = ?"
+            [(left,)] = self._database.run(sql, self._known(plan_id).key)
+        return int(left)
+
+    def tallies(self, plan_id: str, number: int | None = None) -> Tallies:
+        """All that estimates need, however many reports there are.
+
+        Without a round, those of the only round that has reports. Rounds are not added up: the same people answer in each,
+        and keep their first answers, so that error bars of the sum would be too narrow.
+        """
+        with self._database.transaction():
+            known = self._known(plan_id)
+            rows = {n: known.sums.read(raw) for n, raw in self._sums(known, number)}
+        found = {n: row for n, row in rows.items() if row[0]}
+        if number is None and len(found) > 1:
+            asked = ", ".join(map(str, found))
+            raise InvalidParameter(f"the same people answered in rounds {asked}; ask for one of them")
+        return known.sums.tallies(next(iter(found.values()), known.sums.zero()))
+
+    def history(self, plan_id: str, number: int) -> list[Tallies]:
+        """The tallies as reports arrived, whenever there were the square root of 2 times as many; the last are today's."""
+        with self._database.transaction():
+            known = self._known(plan_id)
+            sql = "SELECT n, sums FROM snapshots WHERE plan = ? AND round = ? ORDER BY n"
+            found = dict(self._database.run(sql, known.key, number))
+            [(_, now)] = self._sums(known, number)
+        rows = [known.sums.read(raw) for raw in [*found.values(), now]]
+        return [known.sums.tallies(row) for row in {int(row[0]): row for row in rows if row[0]}.values()]
+
+    def counted(self, plan_id: str, number: int | None = None) -> int:
+        """How many reports were counted, in one round or in all."""
+        with self._database.transaction():
+            return self._counted(self._known(plan_id), number)
+
+    def bodies(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[list[bytes]]:
+        """The reports that are not scrubbed, in blocks, in the order of their random ids; newer ones may be missing."""
+        after = b""
+        while True:
+            with self._database.transaction():
+                rows = recount.rows(self._database, self._known(plan_id).key, number, after, block)
+            if not rows:
+                return
+            yield [body for _, body in rows]
+            after = rows[-1][0]
+
+    def scrub(self, plan_id: str, number: int | None = None) -> int:
+        """Delete what reports say, in one round or in all; ids stay, so that duplicates are still known. How many it were."""
+        database, known = self._database, self._of(plan_id)
+        before = sum(each.scrubbed for each in self.rounds(plan_id))
+        for each in [one.number for one in self.rounds(plan_id)] if number is None else [number]:
+            after: bytes | None = b""
+            while after is not None:  # a block at a time: others can write in between
+                with database.transaction(write=True):
+                    database.run(f"SELECT key FROM plans WHERE key = ? {database.lock}", known.key)
+                    after = recount.scrub(database, known, each, after)
+        self._sweep(reports=True)
+        return sum(each.scrubbed for each in self.rounds(plan_id)) - before
+
+    def check(self) -> list[str]:
+        """Count all reports again and compare with the tallies; what is wrong, in plain words.
+
+        Where reports are scrubbed, the tallies must be those that are left and what was counted when the others went.
+        """
+        database = self._database.again()  # a snapshot of its own, so that nobody waits
+        try:
+            with database.transaction():
+                self.plans()
+                return recount.check(database, sorted(self._plans.values(), key=lambda known: known.key))
+        finally:
+            database.close()
+
+    def ping(self) -> None:
+        """Raise StoreUnavailable unless the database can be read."""
+        with self._database.transaction():
+            self._database.run("SELECT version FROM deniable")
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._used:
+            with suppress(StoreUnavailable):
+                self._sweep()
+        self._database.close()
+
+    def _sweep(self, reports: bool = False) -> None:
+        """Clear away the traces of what was deleted; the more invitations are left to write anew, the less often."""
+        with self._database.outside():
+            self._database.sweep(reports)
+            [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations")
+        self._used, self._sweep_at = 0, max(SWEEP, left)
+
+    def _of(self, plan_id: str) -> Known:
+        with self._database.transaction():
+            return self._known(plan_id)
+
+    def _known(self, plan_id: str) -> Known:
+        """A registered plan, within a transaction."""
+        if plan_id not in self._plans:
+            rows = self._database.run("SELECT key, document FROM plans WHERE id = ?", plan_id)
+            if not rows:
+                raise InvalidParameter(f"plan {plan_id[:8]}… is not registered in {self.name}")
+            self._plans[plan_id] = Known(rows[0][0], Plan.from_json(rows[0][1]))
+        return self._plans[plan_id]
+
+    def _sums(self, known: Known, number: int | None) -> list[tuple[int, bytes]]:
+        if number is None:
+            return self._database.run("SELECT number, sums FROM rounds WHERE plan = ? ORDER BY number", known.key)
+        found = self._database.run("SELECT number, sums FROM rounds WHERE plan = ? AND number = ?", known.key, number)
+        if not found:
+            raise InvalidParameter(f"plan {known.plan.id[:8]}… has no round {number}")
+        return found
+
+    def _counted(self, known: Known, number: int | None) -> int:
+        return sum(int(known.sums.read(raw)[0]) for _, raw in self._sums(known, number))

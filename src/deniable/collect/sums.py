@@ -1,0 +1,61 @@
+"""The tallies of a plan as one row of integers: they are added in one step and stored in a few bytes per value."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from deniable.errors import InvalidReport
+from deniable.law import Integers
+from deniable.mechanism import Tally
+from deniable.plan import Plan, Reports, Tallies
+from deniable.share import Records
+
+_STORED = np.dtype("<i8")
+
+
+@final
+class Sums:
+    """Where the numbers stand in the row: n, then for each attribute its n, its counts, and how many were asked."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan_id = plan.id
+        nothing = plan.tally(Reports(plan.id, Records(0, tuple(part.blank(0) for part in plan.content.parts))))
+        self._parts = [(name, tally.counts.size, tally.asked is not None) for name, tally in nothing.tallies.items()]
+        self.size = 1 + sum(1 + k * (1 + asked) for _, k, asked in self._parts)
+
+    def zero(self) -> Integers:
+        """Nothing counted yet."""
+        return np.zeros(self.size, dtype=np.int64)
+
+    def of(self, tallies: Tallies) -> Integers:
+        """The row of these tallies."""
+        pieces: list[Integers] = [np.array([tallies.n])]
+        for name, _, asked in self._parts:
+            tally = tallies[name]
+            pieces += [np.array([tally.n]), tally.counts]
+            if asked and tally.asked is not None:
+                pieces.append(tally.asked)
+        return np.concatenate(pieces)
+
+    def tallies(self, row: Integers) -> Tallies:
+        """Back from a row; numbers that no reports can give are refused."""
+        found, place = {}, 1
+        for name, k, asked in self._parts:
+            ends = place + 1, place + 1 + k, place + 1 + k * (1 + asked)
+            found[name] = Tally(int(row[place]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None)
+            place = ends[2]
+        return Tallies(self._plan_id, int(row[0]), found)
+
+    def read(self, raw: bytes) -> Integers:
+        """A row as it is stored."""
+        if len(raw) != self.size * _STORED.itemsize:
+            raise InvalidReport(
+                f"stored tallies have {len(raw)} bytes where {self.size * _STORED.itemsize} belong; restore a backup"
+            )
+        return np.frombuffer(raw, dtype=_STORED).astype(np.int64)
+
+    def write(self, row: Integers) -> bytes:
+        """A row to be stored."""
+        return row.astype(_STORED).tobytes()

@@ -1,0 +1,152 @@
+"""Group commit: whatever waits is made durable together, and acknowledged after that.
+
+A disk can be made to keep a thousand reports as quickly as one, so while one group is being written the next one gathers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from math import inf
+from typing import NamedTuple, Protocol, final
+
+from deniable.collect.counting import Arrival, Outcome
+from deniable.collect.database import StoreUnavailable
+from deniable.errors import DeniableError
+
+_HEADER = 200  # bytes that a report takes in memory besides its body, about
+
+
+class Busy(DeniableError):
+    """More waits to be written than may wait; the same reports can be sent again in a moment."""
+
+
+class Adds(Protocol):
+    """What is written to: a store."""
+
+    def add(self, arrivals: Sequence[Arrival], now: float) -> list[Outcome]:
+        """Count a batch in one transaction."""
+
+
+class _Entry(NamedTuple):
+    arrivals: Sequence[Arrival]
+    size: int
+    future: asyncio.Future[list[Outcome]]
+
+
+@final
+class Writer:
+    """One thread that writes for all tasks of an event loop. What one task adds is never split."""
+
+    def __init__(
+        self,
+        store: Adds,
+        most_waiting: int = 50_000,
+        most_at_once: int = 5_000,
+        most_bytes: int = 64 << 20,
+        clock: Callable[[], float] = time.time,
+        committed: Callable[[float], None] | None = None,
+    ) -> None:
+        """`committed` is told, in the writing thread, how many seconds each transaction took."""
+        self._store, self._clock, self._committed = store, clock, committed
+        self._most_waiting, self._most_at_once, self._most_bytes = most_waiting, most_at_once, most_bytes
+        self.waiting = 0
+        """How many reports were not acknowledged yet."""
+        self._bytes = 0
+        self._entries: deque[_Entry] = deque()
+        self._wake = threading.Semaphore(0)
+        self._told = False
+        self._closing = False
+        self._thread = threading.Thread(target=self._work, name="deniable-writer", daemon=True)
+        self._thread.start()
+
+    async def add(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
+        """Count these; returns when they are durable, raises Busy at once where too much waits.
+
+        What was begun is written even if the task is cancelled.
+        """
+        count, size = len(arrivals), sum([len(arrival.body) for arrival in arrivals]) + _HEADER * len(arrivals)
+        if self._closing:
+            raise Busy("the collector is shutting down; send it again in a moment")
+        if self.waiting and (self.waiting + count > self._most_waiting or self._bytes + size > self._most_bytes):
+            raise Busy(f"{self.waiting} reports wait to be written; send it again in a moment")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[Outcome]] = loop.create_future()
+        self.waiting += count
+        self._bytes += size
+        self._entries.append(_Entry(arrivals, size, future))
+        if not self._told:  # after what is ready to run now: that adds to the same group
+            self._told = True
+            loop.call_soon(self._tell)
+        return await future
+
+    async def close(self) -> None:
+        """Write what waits, then stop. The store stays open."""
+        self._closing = True
+        self._wake.release()
+        while self._thread.is_alive():
+            await asyncio.sleep(0.005)
+
+    def _tell(self) -> None:
+        self._told = False
+        self._wake.release()
+
+    def _work(self) -> None:
+        while True:
+            self._wake.acquire()
+            while group := self._take(self._most_at_once):
+                self._write(group)
+            if self._closing and not self._entries:
+                return
+
+    def _take(self, most: float) -> list[_Entry]:
+        group: list[_Entry] = []
+        count = 0
+        while self._entries and (not group or count + len(self._entries[0].arrivals) <= most):
+            group.append(self._entries.popleft())
+            count += len(group[-1].arrivals)
+        return group
+
+    def _write(self, group: list[_Entry]) -> None:
+        arrivals = [arrival for entry in group for arrival in entry.arrivals]
+        started = time.perf_counter()
+        try:
+            outcomes = self._store.add(arrivals, self._clock())
+        except StoreUnavailable as problem:
+            # Whatever came meanwhile would wait in vain for as long again, so it is told at once; it can be sent again.
+            self._settle([(entry, StoreUnavailable(str(problem))) for entry in group + self._take(inf)])
+            return
+        except Exception as problem:  # a fault of ours in one report must not take others with it
+            if len(group) == 1:
+                self._settle([(group[0], problem)])
+            else:
+                for entry in group:
+                    self._write([entry])
+            return
+        if self._committed is not None:
+            self._committed(time.perf_counter() - started)
+        results: list[tuple[_Entry, list[Outcome] | Exception]] = []
+        place = 0
+        for entry in group:
+            results.append((entry, outcomes[place : place + len(entry.arrivals)]))
+            place += len(entry.arrivals)
+        self._settle(results)
+
+    def _settle(self, results: Sequence[tuple[_Entry, list[Outcome] | Exception]]) -> None:
+        with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            results[0][0].future.get_loop().call_soon_threadsafe(self._resolve, results)
+
+    def _resolve(self, results: Sequence[tuple[_Entry, list[Outcome] | Exception]]) -> None:
+        for entry, result in results:
+            self.waiting -= len(entry.arrivals)
+            self._bytes -= entry.size
+            if entry.future.done():  # its task was cancelled
+                continue
+            if isinstance(result, Exception):
+                entry.future.set_exception(result)
+            else:
+                entry.future.set_result(result)

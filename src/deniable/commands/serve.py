@@ -1,0 +1,238 @@
+"""`deniable serve`, `tokens`, `rounds`: collect reports, invite people, open and close rounds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniable.commands import console, reading
+from deniable.commands.console import FILE, real, whole
+from deniable.commands.console import one as option
+from deniable.errors import DeniableError, InvalidParameter
+
+if TYPE_CHECKING:
+    from deniable.collect.intake import Served
+    from deniable.collect.store import Store
+    from deniable.plan import Plan
+
+_store = click.option(
+    "--store",
+    default="sqlite:///reports.db",
+    show_default=True,
+    help="Where reports are kept: sqlite:///FILE or postgresql://…",
+)
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Say what to install where it is not."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").partition(".")[0] == "deniable":
+            raise
+        raise DeniableError(f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'") from None
+
+
+@click.command("serve")
+@click.argument("plans", type=FILE, nargs=-1, required=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 is any that is free.")
+@_store
+@click.option("--minimum", callback=option(partial(whole, least=1)), default="100", show_default=True,
+              help="Show nothing of fewer reports.")  # fmt: skip
+@click.option("--invited", is_flag=True, help="Every report takes an invitation; make them with deniable tokens.")
+@click.option("--round", "number", callback=option(partial(whole, least=1)), help="Open this round now, if it is not defined.")
+@click.option(
+    "--allow-origin", "origins", multiple=True, help="A site whose pages may send reports, such as https://example.org."
+)
+@click.option("--token-file", type=FILE, default=Path("operator.token"), show_default=True,
+              help="The operator's token, unless DENIABLE_TOKEN has it; made if it is not there.")  # fmt: skip
+@click.option("--rate", callback=option(real), default="50", show_default=True,
+              help="Requests a second from one sender, with bursts of ten times as many; 0 is without limit.")  # fmt: skip
+@click.option("--proxy", help="The address of a reverse proxy, which says who the sender is (X-Forwarded-For).")
+@click.option("--workers", type=int, default=1, hidden=True)
+def run_collector(
+    plans: Sequence[Path],
+    host: str,
+    port: int,
+    store: str,
+    minimum: int,
+    invited: bool,
+    number: int | None,
+    origins: Sequence[str],
+    token_file: Path,
+    rate: float,
+    proxy: str | None,
+    workers: int,
+) -> None:
+    """Collect the reports of PLANS, with a survey at / and a dashboard at /dashboard.
+
+    Every plan is verified first; one that leaks more than it says is refused. SIGTERM or Ctrl+C ends it: what has arrived
+    is written, and nothing that was acknowledged is lost.
+    """
+    if workers != 1:
+        raise InvalidParameter(
+            "a collector is one process with one writer; for more, start several on one PostgreSQL, behind a reverse proxy"
+        )
+    if not 0 <= rate < 1e9:
+        raise InvalidParameter(f"--rate is the number of requests a second, 0 or more, got {rate:g}")
+    for origin in origins:
+        if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
+            raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
+    read = {plan.id: plan for plan in map(reading.read_plan, plans)}
+    with _extra():
+        from deniable.collect import serving
+        from deniable.collect.app import Collector, Settings
+        from deniable.collect.intake import Served
+        from deniable.collect.limits import Limits
+        from deniable.collect.store import open_store
+
+        opened = open_store(store)
+    with serving.listen(host, port) as taken:
+        before = {one.plan.id: one.invited for one in opened.plans()}
+        served = [Served(plan, invited or before.get(plan.id, False)) for plan in read.values()]
+        for one in served:
+            opened.register(one.plan, one.invited)
+            _open_first(opened, one.plan, number)
+        token, origin = serving.operator_token(token_file)
+        settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=10 * rate))
+        collector = Collector(opened, open_store(store), served, settings)
+        _say_where(serving.address_of(taken), served, token, origin)
+        serving.run(collector, taken, proxy)
+    click.echo("stopped; everything that was acknowledged is on disk", err=True)
+
+
+def _open_first(store: Store, plan: Plan, number: int | None) -> None:
+    """A plan without rounds is open from now on; a round that is defined stays as it is."""
+    defined = {each.number for each in store.rounds(plan.id)}
+    if (number is None and not defined) or (number is not None and number not in defined):
+        store.set_round(plan.id, number or 1, None, None)
+
+
+def _say_where(address: str, served: Sequence[Served], token: str, origin: str) -> None:
+    for one in served:
+        title = one.plan.content.title or ", ".join(one.plan.names)
+        click.echo(f"plan       {one.plan.id[:12]}  {title}{' (by invitation)' if one.invited else ''}")
+    click.echo(f"survey     {address}/")
+    if origin == "new":  # the only time that the token is shown
+        click.echo(f"dashboard  {address}/dashboard#token={token}")
+    else:
+        click.echo(f"dashboard  {address}/dashboard (the token is in {origin})")
+
+
+@click.command("tokens")
+@click.argument("plan", type=FILE)
+@click.option("--count", callback=option(partial(whole, least=1, most=10**7)), required=True, help="How many.")
+@_store
+@click.option("--url", help="The survey's address: makes links of the invitations.")
+@click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
+@console.force
+def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path | None, force: bool) -> None:
+    """Make invitations to PLAN, each for one report.
+
+    The store keeps only their hashes. Whoever has this list can tell who was invited, but not what anybody reported.
+    """
+    if out is not None:
+        console.refuse_ending(out, [".csv"], "a list of invitations")
+        console.refuse_existing([out], force)
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
+    read = reading.read_plan(plan)
+    with _extra():
+        from deniable.collect.intake import hash_invitation
+    made = [secrets.token_urlsafe(24) for _ in range(count)]
+    with _opened(store, read, invited=True) as opened:
+        opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
+        left = opened.invitations_left(read.id)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if url is None:
+        writer.writerows([["invitation"], *([token] for token in made)])
+    else:
+        writer.writerows([["invitation", "link"], *([token, f"{url.rstrip('/')}/#invitation={token}"] for token in made)])
+    if out is None:
+        click.echo(text.getvalue(), nl=False)
+    else:
+        with console.writing(out) as temporary:
+            temporary.write_text(text.getvalue(), encoding="utf-8")
+        out.chmod(0o600)
+    click.echo(f"{left:,} invitations are unused; serve the plan with --invited", err=True)
+
+
+@click.command("rounds")
+@click.argument("plan", type=FILE)
+@_store
+@click.option("--open", "opens", callback=option(partial(whole, least=1)), help="Open this round now, until it is closed.")
+@click.option("--close", "closes", callback=option(partial(whole, least=1)), help="Close this round now.")
+@console.as_json
+def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, as_json: bool) -> None:
+    """Show the rounds of PLAN; open one, close one, or both.
+
+    A collector that runs on the same store follows at once.
+    """
+    if opens is not None and opens == closes:
+        raise InvalidParameter("a round is opened or closed, not both")
+    read = reading.read_plan(plan)
+    now = time.time()
+    with _extra(), _opened(store, read, invited=None) as opened:
+        before = {each.number: each for each in opened.rounds(read.id)}
+        if closes is not None:
+            if closes not in before:
+                raise InvalidParameter(f"round {closes} was never opened; there are {', '.join(map(str, before)) or 'none'}")
+            start = before[closes].opens
+            opened.set_round(read.id, closes, None if start is not None and start >= now else start, now)
+        if opens is not None:
+            opened.set_round(read.id, opens, None, None)
+        rounds = opened.rounds(read.id)
+    found: list[dict[str, Any]] = [
+        {
+            "number": each.number,
+            "open": each.is_open(now),
+            "opens": _when(each.opens),
+            "closes": _when(each.closes),
+            "reports": each.counted,
+        }
+        for each in rounds
+    ]
+    if as_json:
+        console.print_json(found)
+        return
+    rows = [
+        [str(one["number"]), "yes" if one["open"] else "no", one["opens"] or "", one["closes"] or "", f"{one['reports']:,}"]
+        for one in found
+    ]
+    console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
+
+
+def _when(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+@contextmanager
+def _opened(url: str, plan: Plan, invited: bool | None) -> Iterator[Store]:
+    """A store in which the plan is registered; it takes invitations, or is left as it is (None)."""
+    with _extra():
+        from deniable.collect.store import open_store
+
+        store = open_store(url)
+    try:
+        if invited is not None or plan.id not in {each.plan.id for each in store.plans()}:
+            store.register(plan, bool(invited))
+        yield store
+    finally:
+        store.close()
+
+
+COMMANDS = (run_collector, make_tokens, show_rounds)
+"""What the command line offers from here."""

@@ -1,0 +1,139 @@
+"""`deniable store check`, `scrub`, `export`: look after the reports that were collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands import console
+from deniable.commands.console import FILE, whole
+from deniable.commands.console import one as option
+from deniable.errors import DeniableError, InvalidParameter
+
+if TYPE_CHECKING:
+    from deniable.collect.store import Store
+    from deniable.plan import Plan, Reports
+
+_where = click.option(
+    "--store",
+    "url",
+    default="sqlite:///reports.db",
+    show_default=True,
+    help="Where reports are kept: sqlite:///FILE or postgresql://…",
+)
+_which = click.option("--plan", "prefix", default="", help="The plan's id, or how it begins; not needed where there is one.")
+_round = click.option("--round", "number", callback=option(partial(whole, least=1)), help="One round.")
+
+
+class Damaged(DeniableError):
+    """A store whose tallies are not those of its reports."""
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[Store]:
+    from deniable.collect.store import open_store
+
+    store = open_store(url, create=False)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _chosen(store: Store, prefix: str) -> Plan:
+    plans = [each.plan for each in store.plans() if each.plan.id.startswith(prefix)]
+    if len(plans) != 1:
+        ids = ", ".join(each.plan.id[:12] for each in store.plans()) or "none"
+        raise InvalidParameter(f"name one plan with --plan; {store.name} has {ids}")
+    return plans[0]
+
+
+@click.group("store")
+def look_after() -> None:
+    """Look after collected reports: count them again, delete what they say, write them to a file."""
+
+
+@look_after.command("check")
+@_where
+@console.as_json
+def check_store(url: str, as_json: bool) -> None:
+    """Count all reports again and compare with the tallies that estimates are made from.
+
+    Where reports are scrubbed, those that are left are counted, and the count that was made of the others is added.
+    """
+    with _opened(url) as store:
+        problems = store.check()
+        rounds = [(each.plan.id, part) for each in store.plans() for part in store.rounds(each.plan.id)]
+    if as_json:
+        facts = [
+            {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed} for plan, part in rounds
+        ]
+        console.print_json({"rounds": facts, "problems": problems})
+    else:
+        for plan, part in rounds:
+            gone = f", {part.scrubbed:,} of them scrubbed and not counted again" if part.scrubbed else ""
+            click.echo(f"plan {plan[:12]}, round {part.number}: {part.counted:,} reports{gone}")
+        for problem in problems:
+            click.echo(f"wrong: {problem}")
+    if problems:
+        raise Damaged(f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help")
+    if not as_json:
+        click.echo("OK: the tallies are those of the reports")
+
+
+@look_after.command("scrub")
+@_where
+@_which
+@_round
+@click.option("--yes", is_flag=True, help="Do it.")
+def scrub_store(url: str, prefix: str, number: int | None, yes: bool) -> None:
+    """Delete what reports say; their tallies, and so all estimates, stay, and none can be counted twice.
+
+    Estimates that need the reports themselves can then not be made any more.
+    """
+    with _opened(url) as store:
+        plan = _chosen(store, prefix)
+        rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
+        if not rounds:
+            raise InvalidParameter(f"plan {plan.id[:12]} has no round {number}" if number else "there is no round yet")
+        if not yes:
+            held = sum(each.counted - each.scrubbed for each in rounds)
+            raise InvalidParameter(f"this deletes for ever what {held:,} reports say (the tallies stay); repeat it with --yes")
+        gone = store.scrub(plan.id, number)
+    click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")
+
+
+@look_after.command("export")
+@_where
+@_which
+@_round
+@click.option("-o", "--out", type=FILE, required=True, help="The reports, a Parquet file.")
+@console.force
+def export_store(url: str, prefix: str, number: int | None, out: Path, force: bool) -> None:
+    """Write the reports of a round (1 unless given) to a file, in the order of their random ids."""
+    console.refuse_ending(out, [".parquet"], "a file of reports")
+    console.refuse_existing([out], force)
+    with _opened(url) as store:
+        plan = _chosen(store, prefix)
+        found = {each.number: each for each in store.rounds(plan.id)}
+        if (number or 1) not in found:
+            raise InvalidParameter(f"plan {plan.id[:12]} has no round {number or 1}")
+        n = plan.write_reports(out, _reports(store, plan, number or 1))
+    gone = found[number or 1].scrubbed
+    click.echo(f"wrote {n:,} reports to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""), err=True)
+
+
+def _reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
+    from deniable.wire import Wire
+
+    wire = Wire(plan)
+    return (wire.reports(bodies) for bodies in store.bodies(plan.id, number))
+
+
+COMMANDS = (look_after,)
+"""What the command line offers from here."""

@@ -1,0 +1,160 @@
+"""A throw-away PostgreSQL for tests: a cluster of its own in a temporary folder, on a free loopback port, never as root."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import itertools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import final
+
+import pytest
+
+_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: -int(folder.parent.name))
+_DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG: even a test run that is killed leaves no server behind
+_numbers = itertools.count(1)
+
+
+def missing(what: str) -> None:
+    """Skip a test with the reason; where everything must be there (CI=true), fail."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what}, and in CI nothing is skipped; make services installs it")
+    pytest.skip(f"{what}; make services installs it")
+
+
+@cache
+def cluster() -> Cluster:
+    """The cluster of this process, started when it is first asked for and stopped at the end."""
+    programs = next((folder for folder in _FOLDERS if (folder / "initdb").exists()), None)
+    if programs is None:
+        found = shutil.which("initdb")
+        programs = Path(found).parent if found else None
+    if programs is None:
+        missing("PostgreSQL is not installed")
+    assert programs is not None
+    return Cluster(programs)
+
+
+@final
+class Cluster:
+    """A running server. It syncs to disk as a real one does, since durability is what is tested."""
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+        self._user = "postgres" if os.getuid() == 0 else None  # PostgreSQL refuses to run as root
+        self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgres-"))
+        atexit.register(self._remove)
+        if self._user:
+            shutil.chown(self.folder, self._user, self._user)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        made = self._run(
+            "initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8"
+        )
+        assert made.wait() == 0, "initdb failed"
+        self._server = self._start()
+
+    def url(self) -> str:
+        """The address of an empty schema, which is as good as an empty database and quicker to make."""
+        name = f"s{next(_numbers)}"
+        self.sql(f"CREATE SCHEMA {name}")
+        return f"{self.address}?options=-csearch_path%3D{name}"
+
+    @property
+    def address(self) -> str:
+        """The address of the server's own database."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def sql(self, text: str) -> list[tuple[object, ...]]:
+        """Run a statement on a connection of its own."""
+        import psycopg
+
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            cursor = connection.execute(text.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def own(self, folder: Path) -> None:
+        """Give a folder to the server's user."""
+        if self._user:
+            shutil.chown(folder, self._user, self._user)
+
+    def stop(self) -> None:
+        """At once, as when the power fails: connections are cut, nothing is written any more."""
+        self._server.send_signal(signal.SIGQUIT)
+        self._server.wait()
+
+    def start(self) -> None:
+        """Again, with recovery from the log."""
+        self._server = self._start()
+
+    def restart(self) -> None:
+        """What `pg_ctl restart -m immediate` does."""
+        self.stop()
+        self.start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        places = ("-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder))
+        server = self._run("postgres", *places, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=40")
+        deadline = time.monotonic() + 60
+        while self._run("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)).wait() != 0:
+            assert server.poll() is None, "PostgreSQL ended by itself; see its log in the output"
+            assert time.monotonic() < deadline, "PostgreSQL did not start in a minute"
+            time.sleep(0.05)
+        return server
+
+    def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        def tie() -> None:
+            ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGQUIT)
+
+        log = (self.folder / "log").open("ab")
+        with log:
+            return subprocess.Popen(
+                [self._programs / program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                user=self._user,
+                group=self._user,
+                extra_groups=[] if self._user else None,
+                cwd=self.folder,
+                preexec_fn=tie,
+            )
+
+    def _remove(self) -> None:
+        if hasattr(self, "_server") and self._server.poll() is None:
+            self._server.send_signal(signal.SIGQUIT)
+            self._server.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def small_disk(kilobytes: int) -> Iterator[Path]:
+    """A file system that is soon full; skipped where none may be mounted."""
+    folder = Path(tempfile.mkdtemp(prefix="deniable-disk-"))
+    try:
+        if subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", folder], capture_output=True
+        ).returncode:
+            pytest.skip("only root may mount a small disk to fill it")
+        try:
+            yield folder
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+    finally:
+        folder.rmdir()
+
+
+def grow(disk: Path, kilobytes: int) -> None:
+    """As an operator does who makes room."""
+    subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", disk], check=True)

@@ -1,0 +1,63 @@
+"""Processes that add to a store while a test does something to them; `python -m` is too slow to start, so they are forked."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+import deniable as dn
+from deniable import longitudinal as again
+from deniable import multidimensional as many
+from deniable.collect.store import Arrival, open_store
+from deniable.plan import Plan
+from deniable.share import Sample, Split
+from deniable.wire import Wire
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.store_worker"])
+
+ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": [str(n) for n in range(9)]}
+SPLIT = Plan.of(ASKED, Split((dn.grr(3, 1.0), dn.oue(9, 1.0))), people=1000)
+SAMPLED = Plan.of(ASKED, many.smp([3, 9], 1.0), people=1000)
+FLIPPED = Plan.of(ASKED, Sample((again.dbitflip(3, 1.0, 2), again.dbitflip(9, 1.0, 4))), people=1000, rounds=3)
+PLANS = (SPLIT, SAMPLED, FLIPPED)
+
+
+def bodies(plan: Plan, n: int, seed: int) -> list[bytes]:
+    """Reports of n invented people."""
+    numbers = np.random.default_rng(seed)
+    codes = np.stack([numbers.integers(0, part.k, n) for part in plan.content.parts])
+    return Wire(plan).bodies(plan.privatize_codes(codes))
+
+
+def arrivals(plan: Plan, n: int, seed: int, number: int = 1) -> list[Arrival]:
+    """The same as they arrive, with random ids of their own."""
+    draw = random.Random(seed)
+    return [Arrival(plan.id, number, draw.randbytes(16), body) for body in bodies(plan, n, seed)]
+
+
+def add_until_killed(url: str, seed: int, acknowledged: Connection) -> None:
+    """Add batches, and tell which ids were counted as soon as that is known."""
+    draw = random.Random(seed)
+    store = open_store(url)
+    made = arrivals(SPLIT, 200_000, seed)
+    while made:
+        some = [made.pop() for _ in range(draw.randint(1, 200))]
+        outcomes = store.add(some, 0.0)
+        assert set(outcomes) == {"counted"}
+        acknowledged.send_bytes(b"".join(one.id for one in some))
+
+
+def deliver(url: str, batches: list[list[Arrival]], seed: int, results: Connection) -> None:
+    """Add the same batches as everybody else, in an order of one's own."""
+    random.Random(seed).shuffle(batches)
+    store = open_store(url)
+    counted = sum(store.add(batch, 0.0).count("counted") for batch in batches)
+    store.close()
+    results.send(counted)
+    results.close()
+    os._exit(0)
