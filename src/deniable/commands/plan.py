@@ -18,7 +18,7 @@ from deniable.commands.console import FILE, one, positive, real, whole
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan, Reports
+    from deniable.plan import Plan, Reports, Tallies
     from deniable.table import Show
     from deniable.words import Words
 
@@ -201,7 +201,10 @@ def _reported(plan: Plan, data: Path, seed: int | None, show: Show) -> Iterator[
 
 @click.command("estimate")
 @click.argument("plan", type=FILE)
-@click.argument("reports", type=FILE)
+@click.argument("reports", type=FILE, required=False)
+@click.option("--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…).")
+@click.option("--round", "number", callback=one(partial(whole, least=1)), help="With --from: the round.")
+@click.option("--token-file", type=FILE, help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it.")
 @click.option("-o", "--out", type=FILE, multiple=True, help="Write the table (.csv, .json, .parquet), once or several times.")
 @click.option("--plot", "plot_file", type=FILE, help="Draw the shares (png, svg, pdf).")
 @click.option("--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals.")
@@ -210,7 +213,10 @@ def _reported(plan: Plan, data: Path, seed: int | None, show: Show) -> Iterator[
 @console.force
 def estimate_file(
     plan: Path,
-    reports: Path,
+    reports: Path | None,
+    source: str | None,
+    number: int | None,
+    token_file: Path | None,
     out: Sequence[Path],
     plot_file: Path | None,
     level: float,
@@ -218,14 +224,19 @@ def estimate_file(
     as_json: bool,
     force: bool,
 ) -> None:
-    """Estimate every attribute's shares from REPORTS, a Parquet file, with error bars."""
+    """Estimate every attribute's shares from REPORTS, a Parquet file, or from a collector, with error bars."""
+    if (reports is None) == (source is None):
+        raise InvalidParameter("reports come from a file, or with --from from a collector or its store; give one of both")
     console.check_plots([plot_file], force)
     for file in out:
         console.refuse_ending(file, _WRITERS, "the table (a plot: --plot)")
     console.refuse_existing(out, force)
     read = reading.read_plan(plan)
-    with console.progress("counting") as show:
-        tallies = reading.read_tallies(read, reports, show)
+    if reports is not None:
+        with console.progress("counting") as show:
+            tallies = reading.read_tallies(read, reports, show)
+    else:
+        tallies = _collected(read, str(source), number, token_file)
     result = read.estimate(tallies)
     rows = result.rows(level, project)
     about = {"plan": result.plan_id, "n": result.n, "level": level, "project": project, "rows": rows}
@@ -240,6 +251,14 @@ def estimate_file(
         console.print_json(about)
     else:
         click.echo(result.text(level, project))
+
+
+def _collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Tallies:
+    """The tallies of a collector, or of its store."""
+    from deniable.collect.reading import fetch_tallies, find_token
+
+    token = find_token(token_file) if source.startswith("http") else None
+    return fetch_tallies(plan, source, number, token)
 
 
 COMMANDS = (write_example, make_plan, verify_plan, privatize_file, estimate_file)
