@@ -21,6 +21,8 @@ from deniable.wire import Report, Wire
 TOKEN = "a-token-for-tests-0123456789"
 BINARY = {"Content-Type": "application/octet-stream"}
 JSON = {"Content-Type": "application/json"}
+HTTP = httpx.Client(timeout=30, limits=httpx.Limits(max_keepalive_connections=0))
+"""Each request has a connection of its own: a collector may have been killed since the last one."""
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 
 
@@ -63,7 +65,7 @@ class Running:
         deadline = time.monotonic() + 20
         while True:
             try:
-                if httpx.get(f"{self.url}/health", timeout=5).status_code == 200:
+                if HTTP.get(f"{self.url}/health", timeout=5).status_code == 200:
                     return
             except httpx.TransportError:
                 assert self.process.poll() is None, self.errors()
@@ -90,7 +92,7 @@ class Running:
 
     def get(self, path: str, **query: Any) -> httpx.Response:
         """Ask as the operator."""
-        return httpx.get(f"{self.url}{path}", params=query, headers=OPERATOR, timeout=30)
+        return HTTP.get(f"{self.url}{path}", params=query, headers=OPERATOR)
 
     def metrics(self) -> dict[str, float]:
         """What it has counted."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import itertools
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -21,7 +19,8 @@ from typing import final
 import pytest
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: -int(folder.parent.name))
-_DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG: even a test run that is killed leaves no server behind
+_TIED = '"$@" & server=$!; exec 3<&0; (cat <&3 >/dev/null; kill -QUIT $server) & wait $server'
+"""Runs a server until its input is closed: even a test run that is killed leaves none behind."""
 _numbers = itertools.count(1)
 
 
@@ -91,7 +90,8 @@ class Cluster:
 
     def stop(self) -> None:
         """At once, as when the power fails: connections are cut, nothing is written any more."""
-        self._server.send_signal(signal.SIGQUIT)
+        assert self._server.stdin is not None
+        self._server.stdin.close()
         self._server.wait()
 
     def start(self) -> None:
@@ -114,27 +114,22 @@ class Cluster:
         return server
 
     def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
-        def tie() -> None:
-            ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGQUIT)
-
-        log = (self.folder / "log").open("ab")
-        with log:
+        command = [str(self._programs / program), *arguments]
+        with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
-                [self._programs / program, *arguments],
-                stdin=subprocess.DEVNULL,
+                ["sh", "-c", _TIED, "sh", *command] if program == "postgres" else command,
+                stdin=subprocess.PIPE if program == "postgres" else subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 user=self._user,
                 group=self._user,
                 extra_groups=[] if self._user else None,
                 cwd=self.folder,
-                preexec_fn=tie,
             )
 
     def _remove(self) -> None:
-        if hasattr(self, "_server") and self._server.poll() is None:
-            self._server.send_signal(signal.SIGQUIT)
-            self._server.wait()
+        if hasattr(self, "_server"):
+            self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import signal
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -44,12 +45,13 @@ def add_until_killed(url: str, seed: int, acknowledged: Connection) -> None:
     """Add batches, and tell which ids were counted as soon as that is known."""
     draw = random.Random(seed)
     store = open_store(url)
-    made = arrivals(SPLIT, 200_000, seed)
-    while made:
-        some = [made.pop() for _ in range(draw.randint(1, 200))]
+    made = arrivals(SPLIT, 5_000, seed)
+    while len(made) > 100:
+        some = [made.pop() for _ in range(draw.randint(1, 100))]
         outcomes = store.add(some, 0.0)
         assert set(outcomes) == {"counted"}
         acknowledged.send_bytes(b"".join(one.id for one in some))
+    signal.pause()
 
 
 def deliver(url: str, batches: list[list[Arrival]], seed: int, results: Connection) -> None:

@@ -21,6 +21,7 @@ from deniable.commands.console import FILE, one, percent, real, several, short, 
 from deniable.commands.plan import COMMANDS
 from deniable.commands.reproduce import reproduce
 from deniable.commands.serve import COMMANDS as SERVING
+from deniable.commands.store import COMMANDS as STORING
 from deniable.errors import DeniableError, InvalidParameter, NotExact
 from deniable.population import POPULATIONS, Population, named_population, read_column
 from deniable.protocols import PROTOCOLS, Protocol, lh, rr, ue
@@ -66,7 +67,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (*COMMANDS, *SERVING, reproduce):
+for _command in (*COMMANDS, *SERVING, *STORING, reproduce):
     commands.add_command(_command)
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidReport
+from deniable.law import Integers
 from deniable.mechanism import Array
 from deniable.notation import canonical
 from deniable.plan import Plan, Reports
@@ -170,24 +171,32 @@ class Wire:
         return self._read_sample(bodies, self._drawn)
 
     def _read_sample(self, bodies: Sequence[bytes], drawn: int) -> tuple[Records, npt.NDArray[np.bool_]]:
-        width, sizes = self._index.itemsize, [part.report_bytes for part in self._parts]
-        sound = np.ones(len(bodies), dtype=bool)
-        who: list[list[int]] = [[] for _ in self._parts]
-        said: list[list[bytes]] = [[] for _ in self._parts]
+        """By the attributes that they name: there are few, and the bodies that name the same are cut at once."""
+        named_size, sizes = drawn * self._index.itemsize, [part.report_bytes for part in self._parts]
+        sound = np.zeros(len(bodies), dtype=bool)
+        groups: dict[bytes, list[int]] = {}
         for i, body in enumerate(bodies):
-            named = [int.from_bytes(body[t * width : (t + 1) * width], "little") for t in range(drawn)]
-            if any(a >= b for a, b in pairwise(named)) or named[-1] >= len(sizes):
-                sound[i] = False
+            groups.setdefault(body[:named_size], []).append(i)
+        who: list[list[Integers]] = [[np.zeros(0, dtype=np.int64)] for _ in sizes]
+        said: list[list[Array]] = [[np.zeros((0, size), dtype=np.uint8)] for size in sizes]
+        for head, places in groups.items():
+            named = np.frombuffer(head, dtype=self._index).tolist() if len(head) == named_size else []
+            if not named or named[-1] >= len(sizes) or any(a >= b for a, b in pairwise(named)):
                 continue
-            ends = list(accumulate((sizes[j] for j in named), initial=drawn * width))
-            if ends[-1] != len(body):
-                sound[i] = False
-                continue
-            for j, start, end in zip(named, ends, ends[1:], strict=False):
-                who[j].append(i)
-                said[j].append(body[start:end])
-        columns = tuple(_column(part, b"".join(some), len(some)) for part, some in zip(self._parts, said, strict=True))
-        return Records(len(bodies), columns, tuple(np.array(some, dtype=np.int64) for some in who)), sound
+            ends = list(accumulate((sizes[j] for j in named), initial=named_size))
+            good = [i for i in places if len(bodies[i]) == ends[-1]]
+            sound[good] = True
+            table = np.frombuffer(b"".join([bodies[i] for i in good]), dtype=np.uint8).reshape(len(good), ends[-1])
+            for j, (start, end) in zip(named, pairwise(ends), strict=True):
+                who[j].append(np.array(good, dtype=np.int64))
+                said[j].append(table[:, start:end])
+        reporters, columns = [], []
+        for part, numbers, tables in zip(self._parts, who, said, strict=True):
+            joined = np.concatenate(numbers)
+            order = np.argsort(joined)
+            reporters.append(joined[order])
+            columns.append(_column(part, np.concatenate(tables)[order].tobytes(), len(joined)))
+        return Records(len(bodies), tuple(columns), tuple(reporters)), sound
 
     def to_json(self, report: Report) -> bytes:
         """The canonical JSON text of a report."""

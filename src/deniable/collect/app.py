@@ -131,6 +131,8 @@ class Collector:
                 more = _NO_PAGE
             elif scope["method"] == "OPTIONS" and b"access-control-request-method" in headers and len(shared) > 1:
                 status, body = 204, b""
+            elif path in ("/reports", "/reports/batch"):
+                raise Refusal("method", headers={"allow": "POST"})
             else:
                 await self._route(scope, receive, send, shared)
                 return

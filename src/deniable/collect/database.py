@@ -78,6 +78,10 @@ class Database(ABC):
     def _reason(self, problem: BaseException) -> str | None:
         """A database's problem in plain words; None where it is not the database's."""
 
+    @abstractmethod
+    def _version(self) -> int | None:
+        """The version of the tables, None where there are none."""
+
     @final
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -116,7 +120,15 @@ class Database(ABC):
             self._drop()
 
     @final
-    def _migrate(self, version: int) -> None:
+    def _migrate(self) -> None:
         """Bring the tables up to date, within a transaction that keeps other writers away."""
-        for statement in schema.steps(version, self.name, self.words):
+        version = self._version()
+        if version is None:
+            self.run("CREATE TABLE deniable (version INTEGER NOT NULL)")
+            self.run("INSERT INTO deniable (version) VALUES (0)")
+        for statement in schema.steps(version or 0, self.name, self.words):
             self.run(statement)
+
+    @final
+    def _is_current(self) -> bool:
+        return self._version() == len(schema.MIGRATIONS)

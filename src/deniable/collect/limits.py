@@ -32,8 +32,6 @@ class Limits:
     """Requests a second from one sender; 0 is without limit."""
     burst: float = 500.0
     """So many may come at once."""
-    other_bytes: int = 4096
-    """Of a message that is not a report."""
 
 
 class Gone(Exception):

@@ -34,7 +34,7 @@ REASONS: Mapping[str, tuple[int, str]] = {
 }
 """Every reason of refusal: its status, and what it means."""
 
-LONGEST = 500  # characters of a sentence: a refusal does not echo what was sent
+LONGEST = 300  # characters of a sentence, which may name what was sent
 
 
 class Refusal(DeniableError):

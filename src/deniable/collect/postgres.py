@@ -102,7 +102,14 @@ class Postgres(Database):
         return self._connection.cursor(binary=True)
 
     def _begin(self, write: bool) -> None:
-        self.run("BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        sql = "BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        try:
+            self.run(sql)
+        except psycopg.OperationalError:
+            if self._connection is None or not self._connection.closed:
+                raise
+            self._drop()  # it was lost while nobody used it, and nothing was begun: try a new one
+            self.run(sql)
 
     def _commit(self) -> None:
         self.run("COMMIT")
@@ -125,23 +132,19 @@ class Postgres(Database):
         try:
             for setting in _SETTINGS:
                 self.run(setting)
-            with self._connection.transaction():
-                self.run("SELECT pg_advisory_xact_lock(?)", _MIGRATING)
-                self._migrate(self._version())
+            if not self._is_current():
+                with self._connection.transaction():
+                    self.run("SELECT pg_advisory_xact_lock(?)", _MIGRATING)
+                    self._migrate()
         except BaseException:
             self._drop()
             raise
 
-    def _version(self) -> int:
+    def _version(self) -> int | None:
         [(table,)] = self.run("SELECT to_regclass('deniable')::text")
         if table is None and not self._create:
             raise InvalidParameter(f"there is no store at {self.name}; deniable serve makes one")
-        if table is None:
-            self.run("CREATE TABLE deniable (version INTEGER NOT NULL)")
-            self.run("INSERT INTO deniable (version) VALUES (0)")
-            return 0
-        [(version,)] = self.run("SELECT version FROM deniable")
-        return int(version)
+        return None if table is None else int(self.run("SELECT version FROM deniable")[0][0])
 
     def _reason(self, problem: BaseException) -> str | None:
         if not isinstance(problem, psycopg.Error):

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -25,7 +25,7 @@ CONNECTIONS = 900
 """At once; more are told to come back. It stays below the 1,024 files that a process may usually open."""
 
 _WEAK = 16  # characters: a shorter token can be guessed
-_TURN = 0.001  # seconds: the writer gives way at each statement, and would wait 25 times as long for its next turn
+_TURN = 0.001  # seconds: the writer gives way at each statement, and would wait five times as long for its next turn
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -83,7 +83,7 @@ class Punctual(HttpToolsProtocol):
             return
         if "metrics" in self.app_state:
             self.app_state["metrics"].refused["slow"] += 1
-        if self.cycle is None or not self.cycle.response_started:
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             self.transport.write(_LATE)
         self.transport.close()
 
@@ -108,7 +108,7 @@ def address_of(taken: socket.socket) -> str:
 def run(collector: Collector, taken: socket.socket, proxy: str | None = None) -> None:
     """Serve until SIGTERM or SIGINT; then what has arrived is written and answered, and this returns."""
     config = uvicorn.Config(
-        _application(collector),
+        collector,
         http=Punctual,
         ws="none",
         lifespan="on",
@@ -126,10 +126,6 @@ def run(collector: Collector, taken: socket.socket, proxy: str | None = None) ->
         signal.signal(number, _end)  # the server raises its signal again when it is done; that is the end, not a failure
     sys.setswitchinterval(_TURN)
     uvicorn.Server(config).run(sockets=[taken])
-
-
-def _application(collector: Collector) -> Any:
-    return collector
 
 
 def _end(*_: object) -> None:

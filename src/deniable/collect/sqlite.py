@@ -61,18 +61,10 @@ class Sqlite(Database):
         self._open.executemany(sql, rows)
 
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
+        # One by one tells which were new; a savepoint to try all at once and step back would cost twice as much.
         sql = f"INSERT INTO reports (plan, round, id, body) VALUES ({plan:d}, {number:d}, ?, ?) ON CONFLICT DO NOTHING"
-        rows = zip(ids, bodies, strict=True)
-        if len(ids) == 1:
-            return {name for name, body in rows if self._open.execute(sql, (name, body)).rowcount}
-        self._open.execute("SAVEPOINT before")  # most often all are new, and then all at once is quicker
-        if self._open.executemany(sql, rows).rowcount == len(ids):
-            self._open.execute("RELEASE before")
-            return set(ids)
-        self._open.execute("ROLLBACK TO before")
-        new = {name for name, body in zip(ids, bodies, strict=True) if self._open.execute(sql, (name, body)).rowcount}
-        self._open.execute("RELEASE before")
-        return new
+        execute = self._open.cursor().execute
+        return {row[0] for row in sorted(zip(ids, bodies, strict=True)) if execute(sql, row).rowcount}
 
     def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
         where = " AND ".join(f"{name} = ?" for name in (*head, column))
@@ -128,27 +120,25 @@ class Sqlite(Database):
             raise InvalidParameter(f"{self.name} is a folder; name a file")
         self._connection = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         self._file = self._identity()
-        for pragma in _PRAGMAS:
-            self._connection.execute(f"PRAGMA {pragma}").fetchall()
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
-            self._migrate(self._version())
-            self._connection.execute("COMMIT")
+            for pragma in _PRAGMAS:
+                self.run(f"PRAGMA {pragma}")
+            if not self._is_current():
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._migrate()
+                self._connection.execute("COMMIT")
         except BaseException:
-            self._undo()
-            self._drop()
+            self._drop()  # which undoes what was begun
             raise
 
-    def _version(self) -> int:
+    def _version(self) -> int | None:
         tables = {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if "deniable" in tables:
             [(version,)] = self.run("SELECT version FROM deniable")
             return int(version)
         if tables:
             raise InvalidParameter(f"{self.name} is a database of something else; choose another file")
-        self.run("CREATE TABLE deniable (version INTEGER NOT NULL)")
-        self.run("INSERT INTO deniable (version) VALUES (0)")
-        return 0
+        return None
 
     def _identity(self) -> tuple[int, int] | None:
         try:

@@ -145,7 +145,7 @@ class Store:
         """
         outcomes: list[Outcome] = ["plan"] * len(arrivals)
         database = self._database
-        if any(arrival.plan_id not in self._plans for arrival in arrivals):
+        if {arrival.plan_id for arrival in arrivals} - self._plans.keys():
             self.plans()
         batches = counting.read(arrivals, self._plans, outcomes)
         if not batches:
@@ -262,7 +262,7 @@ class Store:
     def _sweep(self, reports: bool = False) -> None:
         """Clear away the traces of what was deleted; the more invitations are left to write anew, the less often."""
         with self._database.outside():
-            self._database.sweep(reports)
+            self._database.sweep(reports=reports)
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations")
         self._used, self._sweep_at = 0, max(SWEEP, left)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,6 +38,7 @@ def check_keep(keep: int, k: int) -> None:
         raise InvalidParameter(f"keep must be above 2^64 / {k} and below 2^64, got {keep}")
 
 
+@lru_cache(maxsize=1024)
 def smallest(k: int) -> np.dtype[np.unsignedinteger]:
     """The smallest unsigned integer that holds 0 to k - 1, little-endian."""
     return np.dtype(f"<u{next(size for size in (1, 2, 4) if k <= 1 << 8 * size)}")

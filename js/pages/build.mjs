@@ -1,0 +1,32 @@
+/** Writes the pages into the Python package: node build.mjs [folder]. The same sources give the same bytes. */
+
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const folder = resolve(process.argv[2] ?? join(here, "../../src/deniable/collect/pages"));
+const MOST = { "survey.js": 60_000, "dashboard.js": 350_000 }; // bytes
+
+await mkdir(folder, { recursive: true });
+await build({
+  absWorkingDir: here,
+  entryPoints: ["survey.ts", "dashboard.ts", "survey.css", "dashboard.css"],
+  outdir: folder,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  logLevel: "warning",
+});
+for (const name of ["survey.html", "dashboard.html", "icon.svg"]) {
+  await writeFile(join(folder, name), await readFile(join(here, name)));
+}
+for (const [name, most] of Object.entries(MOST)) {
+  const { size } = await stat(join(folder, name));
+  console.log(`${name}: ${size} bytes`);
+  if (size > most) throw new Error(`${name} must stay below ${most} bytes`);
+}

@@ -1,0 +1,76 @@
+/** What stays beside what leaves. */
+
+import type { Plan, Report, Said } from "../src/index.js";
+import { h } from "./dom.js";
+import type { Given } from "./questions.js";
+
+const MOST = 12;
+
+/** The two cards. Without answers they were given before, and nobody has kept them. */
+export function cards(plan: Plan, report: Report, given: readonly Given[] | null, sent = false): HTMLElement {
+  return h("div", { class: "cards" }, stays(given), leaves(plan, report, sent ? "Left this device" : "Leaves this device"));
+}
+
+function stays(given: readonly Given[] | null): HTMLElement {
+  return h(
+    "section",
+    { class: "card stays", "aria-labelledby": "stays" },
+    h("h3", { id: "stays" }, "Stays on this device"),
+    given
+      ? h(
+          "dl",
+          {},
+          given.map(({ name, shown }) => [h("dt", {}, name), h("dd", {}, shown)]),
+        )
+      : h("p", {}, "Your answers. They were not stored anywhere, not even here."),
+    given && h("p", { class: "soft" }, "Your answers. They are gone when you leave this page."),
+  );
+}
+
+function leaves(plan: Plan, report: Report, title: string): HTMLElement {
+  const said = new Map(report.readable.map((one) => [one.attribute, one]));
+  return h(
+    "section",
+    { class: "card leaves", "aria-labelledby": "leaves" },
+    h("h3", { id: "leaves" }, title),
+    h(
+      "dl",
+      {},
+      plan.attributes.map(({ name }) => [h("dt", {}, name), h("dd", {}, spoken(said.get(name)))]),
+    ),
+    h(
+      "p",
+      { class: "soft" },
+      "A random report. What it points to may or may not be your answer: nobody can be sure, and you can deny it.",
+    ),
+    bytesOf(report.bytes),
+  );
+}
+
+function spoken(said: Said | undefined): HTMLElement {
+  if (!said) return h("span", { class: "soft" }, "says nothing");
+  const { supports, about } = said;
+  if (!supports.length)
+    return h("span", { class: "soft" }, about ? `points to none of ${about.length} answers` : "points to no answer");
+  const more = supports.length - MOST;
+  return h(
+    "span",
+    { class: "said" },
+    h("span", { class: "soft" }, "points to "),
+    supports
+      .slice(0, MOST)
+      .map((label, i) => [i > 0 && h("span", { class: "soft" }, " or "), h("span", { class: "chip" }, label)]),
+    more > 0 && h("span", { class: "soft" }, ` or ${more} more`),
+  );
+}
+
+/** The bytes themselves. */
+export function bytesOf(bytes: Uint8Array | string): HTMLElement {
+  const text = typeof bytes === "string" ? bytes : Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return h(
+    "details",
+    { class: "bytes" },
+    h("summary", {}, `All of its ${text.length / 2} bytes`),
+    h("code", {}, text.replace(/../g, "$& ").trim()),
+  );
+}

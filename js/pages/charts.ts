@@ -1,0 +1,252 @@
+/** Estimates as drawings. Every drawing has a text beside it that says the same, and a table to replace it. */
+
+import {
+  areaY,
+  axisX,
+  axisY,
+  barX,
+  dot,
+  gridX,
+  lineY,
+  type Markish,
+  plot,
+  ruleX,
+  ruleY,
+  text,
+  tickX,
+} from "@observablehq/plot";
+import { h } from "./dom.js";
+import type { Row } from "./results.js";
+
+const ROW = 46; // pixels for one value
+export const MOST_ROWS = 16;
+const MOST_SMALL = 8;
+
+const TEXT = "var(--ink)";
+const SOFT = "var(--soft)";
+const GRID = "var(--line)";
+const MAIN = "var(--accent)";
+const STRONG = "var(--accent-strong)";
+const SECOND = "var(--second)";
+
+export function percent(share: number, digits = 1): string {
+  return `${(100 * share).toFixed(digits).replace("-", "−")} %`;
+}
+
+/** Half the width of an interval, in points. */
+export function margin({ low, high }: Row): number {
+  return 50 * (high - low);
+}
+
+/** A value in each row: its share as a bar, the interval on it. Those of a long list that are largest. */
+export function shares(name: string, rows: readonly Row[], width: number): HTMLElement {
+  const shown = rows.length > MOST_ROWS ? largest(rows, MOST_ROWS) : rows;
+  const where = { y: "value" } as const;
+  const label = { fill: TEXT, stroke: "var(--card)", strokeWidth: 4, fontSize: 14 } as const;
+  const projected = shown.filter((row) => row.projected !== undefined);
+  const drawing = drawn(
+    {
+      width,
+      height: shown.length * ROW + 26,
+      marginLeft: 6,
+      marginRight: 10,
+      marginTop: 0,
+      marginBottom: 26,
+      x: { domain: reach(shown), nice: true },
+      y: { type: "band", domain: shown.map((row) => row.value), padding: 0 },
+    },
+    [
+      gridX({ stroke: GRID, strokeOpacity: 1, ticks: Math.max(3, Math.round(width / 90)) }),
+      axisX({
+        label: null,
+        ticks: Math.max(3, Math.round(width / 90)),
+        tickSize: 0,
+        tickFormat: (share: number) => percent(share, 0),
+        fill: SOFT,
+      }),
+      barX(shown, { ...where, x1: 0, x2: "frequency", fill: MAIN, fillOpacity: 0.24, insetTop: 25, insetBottom: 7, rx: 2 }),
+      ruleX([0], { stroke: SOFT }),
+      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 }),
+      tickX(shown, { ...where, x: "low", stroke: STRONG, strokeWidth: 2, insetTop: 27, insetBottom: 9 }),
+      tickX(shown, { ...where, x: "high", stroke: STRONG, strokeWidth: 2, insetTop: 27, insetBottom: 9 }),
+      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9, title: spoken }),
+      dot(projected, {
+        ...where,
+        x: "projected",
+        r: 4.5,
+        symbol: "diamond",
+        stroke: SECOND,
+        fill: "var(--card)",
+        strokeWidth: 2,
+        dy: 9,
+      }),
+      text(shown, {
+        ...where,
+        text: "value",
+        frameAnchor: "left",
+        textAnchor: "start",
+        dx: 6,
+        dy: -7,
+        ...label,
+        lineWidth: (width - 130) / 14,
+        textOverflow: "ellipsis",
+      }),
+      text(shown, {
+        ...where,
+        text: (row: Row) => `${percent(row.frequency)} ± ${margin(row).toFixed(1)}`,
+        frameAnchor: "right",
+        textAnchor: "end",
+        dy: -7,
+        ...label,
+        fontVariant: "tabular-nums",
+      }),
+    ],
+  );
+  const more = rows.length > shown.length ? `The ${shown.length} largest of ${rows.length} values; the table has all.` : "";
+  const key = projected.length ? "◇ after the consistency step" : "";
+  return figure(drawing, `Estimates of ${name}`, shown.map(spoken).join("; "), [more, key].filter(Boolean).join(" "));
+}
+
+/** For long ordered lists: the shares as a line, the intervals as a band. */
+export function profile(name: string, rows: readonly Row[], width: number): HTMLElement {
+  const numbered = rows.map((row, i) => ({ ...row, i }));
+  const every = Math.ceil(rows.length / Math.max(3, Math.round(width / 90)));
+  const drawing = drawn(
+    {
+      width,
+      height: 280,
+      marginLeft: 44,
+      marginRight: 16,
+      marginTop: 14,
+      marginBottom: 30,
+      x: { type: "linear", domain: [0, rows.length - 1] },
+      y: { domain: reach(rows), nice: true },
+    },
+    [
+      axisY({ label: null, tickFormat: (share: number) => percent(share, 0), tickSize: 0, fill: SOFT, ticks: 5 }),
+      axisX(
+        numbered.filter(({ i }) => i % every === 0).map(({ i }) => i),
+        { label: null, tickSize: 4, fill: SOFT, tickFormat: (i: number) => rows[i]?.value.split(" to ")[0] ?? "" },
+      ),
+      ruleY([0], { stroke: SOFT }),
+      areaY(numbered, { x: "i", y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.22 }),
+      lineY(numbered, { x: "i", y: "frequency", stroke: STRONG, strokeWidth: 2 }),
+    ],
+  );
+  return figure(drawing, `Estimates of ${name}`, rows.map(spoken).join("; "), "");
+}
+
+/** One estimate of one value, at a place along a line. */
+export interface Step {
+  readonly at: number;
+  readonly rows: readonly Row[];
+}
+
+/** How each value's interval changed from step to step: a small drawing for each value, all on one scale. */
+export function steps(title: string, along: readonly Step[], width: number, kind: "reports" | "rounds"): HTMLElement {
+  const last = along.at(-1)?.rows ?? [];
+  const names = (last.length > MOST_SMALL ? largest(last, MOST_SMALL) : last).map((row) => row.value);
+  const all = along.flatMap(({ at, rows }) => rows.map((row) => ({ ...row, at })));
+  const domain = reach(all);
+  const place = (at: number): number => (kind === "reports" ? Math.log(at) : at); // so that halving an interval takes as far everywhere
+  const [first, end] = [along[0]?.at ?? 0, along.at(-1)?.at ?? 1];
+  const columns = Math.max(2, Math.floor(width / 165));
+  const small = Math.floor((width - (columns - 1) * 14) / columns);
+  const one = (name: string): HTMLElement => {
+    const own = all.filter((row) => row.value === name);
+    const drawing = drawn(
+      {
+        width: small,
+        height: 96,
+        marginLeft: 34,
+        marginRight: 14,
+        marginTop: 8,
+        marginBottom: 20,
+        x: { type: "linear", domain: [place(first), place(Math.max(end, first + 1))] },
+        y: { domain },
+      },
+      [
+        axisY({
+          label: null,
+          ticks: 3,
+          tickSize: 0,
+          tickFormat: (share: number) => percent(share, 0).replace(" ", ""),
+          fill: SOFT,
+          fontSize: 11,
+        }),
+        axisX((first === end ? [first] : [first, end]).map(place), {
+          label: null,
+          tickSize: 0,
+          tickFormat: (_: number, i: number) => short(i ? end : first),
+          fill: SOFT,
+          fontSize: 11,
+        }),
+        ruleY([0], { stroke: GRID }),
+        areaY(own, {
+          x: ({ at }: { at: number }) => place(at),
+          y1: "low",
+          y2: "high",
+          fill: MAIN,
+          fillOpacity: 0.24,
+          curve: "linear",
+        }),
+        lineY(own, { x: ({ at }: { at: number }) => place(at), y: "frequency", stroke: STRONG, strokeWidth: 1.75 }),
+        dot(kind === "rounds" || own.length === 1 ? own : own.slice(-1), {
+          x: ({ at }: { at: number }) => place(at),
+          y: "frequency",
+          r: 2.5,
+          fill: STRONG,
+          title: spoken,
+        }),
+      ],
+    );
+    drawing.setAttribute("aria-hidden", "true");
+    return h("div", { class: "small" }, h("p", { title: name }, name), drawing);
+  };
+  const text = along
+    .map(({ at, rows }) => `${kind === "rounds" ? `round ${at}` : `${at} reports`}: ${rows.map(spoken).join(", ")}`)
+    .join("; ");
+  return h(
+    "figure",
+    { class: "steps", role: "group", "aria-label": title },
+    names.map(one),
+    h("figcaption", { class: "unseen" }, text),
+  );
+}
+
+export function spoken(row: Row): string {
+  return `${row.value} ${percent(row.frequency)}, from ${percent(row.low)} to ${percent(row.high)}`;
+}
+
+function largest(rows: readonly Row[], count: number): Row[] {
+  const ranked = new Set([...rows].sort((a, b) => b.frequency - a.frequency).slice(0, count));
+  return rows.filter((row) => ranked.has(row));
+}
+
+function reach(rows: readonly Row[]): [number, number] {
+  const ends = rows.flatMap(({ low, high, projected = 0 }) => [low, high, projected]);
+  return [Math.max(-1, Math.min(0, ...ends)), Math.min(2, Math.max(0.05, ...ends))];
+}
+
+function short(number: number): string {
+  return number >= 10_000 ? `${Math.round(number / 1000)}k` : number.toLocaleString("en");
+}
+
+/** Plot's own inline style is left out: the security policy refuses it, and the stylesheet has what it says. */
+function drawn(options: Record<string, unknown>, marks: Markish[]): SVGElement {
+  const drawing = plot({ axis: null, ...options, className: "plot", marks } as Parameters<
+    typeof plot
+  >[0]) as unknown as SVGElement;
+  for (const style of drawing.querySelectorAll("style")) style.remove();
+  for (const mark of drawing.querySelectorAll("[aria-label]")) mark.removeAttribute("aria-label"); // the whole has one
+  return drawing;
+}
+
+function figure(drawing: SVGElement, title: string, description: string, caption: string): HTMLElement {
+  drawing.setAttribute("role", "img");
+  drawing.setAttribute("aria-label", title);
+  const words = document.createElementNS("http://www.w3.org/2000/svg", "desc");
+  words.textContent = description;
+  drawing.prepend(words);
+  return h("figure", {}, drawing, caption && h("figcaption", { class: "soft" }, caption));
+}

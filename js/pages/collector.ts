@@ -1,0 +1,103 @@
+/** What the pages ask of the collector that served them. */
+
+/** The collector's address: both pages lie directly below it. */
+export const HERE = new URL(".", location.href).href;
+
+export interface Summary {
+  readonly id: string;
+  readonly title: string;
+  readonly invited: boolean;
+  readonly round: number | null;
+}
+
+export interface Round {
+  readonly number: number;
+  readonly opens: string | null;
+  readonly closes: string | null;
+  readonly open: boolean;
+}
+
+/** The collector refused, or could not be reached. */
+export class Refused extends Error {
+  constructor(
+    /** Its word for the reason; "offline" where there was no answer. */
+    readonly reason: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Asking {
+  readonly token?: string;
+  readonly method?: string;
+  readonly body?: string;
+}
+
+/** Ask, and wait for at most 20 seconds. */
+export async function ask(path: string, { token, method = "GET", body }: Asking = {}): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(HERE + path, {
+      method,
+      headers: token ? { authorization: `Bearer ${token}` } : {},
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      signal: AbortSignal.timeout(20_000),
+      ...(body === undefined ? {} : { body }),
+    });
+  } catch {
+    throw new Refused("offline", "The collector cannot be reached. Check the connection; nothing is lost.");
+  }
+  if (answer.ok) return answer;
+  const { reason, detail } = understood(await answer.text());
+  throw new Refused(reason, detail || `The collector answered with status ${answer.status}.`);
+}
+
+export async function askJson<T>(path: string, asking?: Asking): Promise<T> {
+  return (await (await ask(path, asking)).json()) as T;
+}
+
+/** The reason and the sentence of a refusal, wherever in a text they are. */
+export function understood(text: string): { reason: string; detail: string } {
+  try {
+    const { reason = "", detail = "" } = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+    return { reason: String(reason), detail: String(detail) };
+  } catch {
+    return { reason: "", detail: "" };
+  }
+}
+
+/** What the address says after #; `taken` is moved from there to the tab's own memory, out of sight. */
+export function fragment(taken: string): { values: URLSearchParams; secret: string | null } {
+  const values = new URLSearchParams(location.hash.slice(1));
+  const given = values.get(taken);
+  if (given) {
+    remember(taken, given);
+    values.delete(taken);
+    const rest = values.toString();
+    history.replaceState(null, "", location.pathname + location.search + (rest && `#${rest}`));
+  }
+  return { values, secret: recalled(taken) };
+}
+
+/** Keep a text as long as the tab lives; where that is not allowed, as long as the page does. */
+export function remember(name: string, text: string | null): void {
+  kept.set(name, text);
+  try {
+    if (text === null) sessionStorage.removeItem(`deniable.${name}`);
+    else sessionStorage.setItem(`deniable.${name}`, text);
+  } catch {
+    // it is kept in `kept`
+  }
+}
+
+const kept = new Map<string, string | null>();
+
+function recalled(name: string): string | null {
+  try {
+    return kept.get(name) ?? sessionStorage.getItem(`deniable.${name}`);
+  } catch {
+    return kept.get(name) ?? null;
+  }
+}

@@ -1,0 +1,291 @@
+/** The dashboard: what the reports say, with error bars, as they arrive. For the operator, by token. */
+
+import { ask, fragment, Refused, remember } from "./collector.js";
+import { announce, find, h, skipping } from "./dom.js";
+import { attribute, collector, facts, heading, keep, losses, type Mode, rounds, waiting } from "./panels.js";
+import { sentence } from "./phrases.js";
+import { type Choice, Results, type View } from "./results.js";
+
+const PERIOD = 4000; // milliseconds
+const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
+const STEPS = ["norm-sub", "clip", "norm-cut", "norm-mul", "isotonic", "base-cut"];
+
+const board = find("board");
+const trouble = find("trouble");
+let results: Results | null = null;
+let token = "";
+let choice: Choice = { plan: null, round: null, level: "0.95", project: "" };
+let mode: Mode = "charts";
+let paused = false;
+let timer = 0;
+let turn = 0;
+let shown: View | null = null;
+let shell: Shell | null = null;
+
+/** The places of the page, and the controls, which are made once. */
+interface Shell {
+  readonly heading: HTMLElement;
+  readonly facts: HTMLElement;
+  readonly round: HTMLSelectElement;
+  readonly results: HTMLElement;
+  readonly rounds: HTMLElement;
+  readonly losses: HTMLElement;
+  readonly collector: HTMLElement;
+  readonly updated: HTMLElement;
+}
+
+function start(): void {
+  const { values, secret } = fragment("token");
+  choice = { ...choice, plan: values.get("plan"), round: null };
+  if (secret === null) return signIn("");
+  if (!results || token !== secret) [token, results] = [secret, new Results(secret)];
+  void refresh();
+}
+
+function signIn(problem: string): void {
+  results = shell = shown = null;
+  turn++; // what is still on its way comes too late
+  clearTimeout(timer);
+  remember("token", null);
+  find("session").replaceChildren();
+  const field = h("input", {
+    type: "password",
+    id: "token",
+    autocomplete: "off",
+    "aria-describedby": "token-hint token-problem",
+    "aria-invalid": problem ? "true" : null,
+  });
+  const enter = (event: Event): void => {
+    event.preventDefault();
+    if (!field.value.trim()) return field.focus();
+    remember("token", field.value.trim());
+    start();
+  };
+  board.replaceChildren(
+    h(
+      "form",
+      { class: "panel sign", novalidate: true, submit: enter },
+      h("h1", {}, "Dashboard"),
+      h("label", { for: "token" }, "Operator token"),
+      field,
+      h("p", { class: "complaint", id: "token-problem", role: "alert" }, problem),
+      h(
+        "p",
+        { class: "soft", id: "token-hint" },
+        "The collector printed it when it was first started, and keeps it in its token file. It stays in this tab.",
+      ),
+      h("button", { type: "submit", class: "main" }, "Show results"),
+    ),
+  );
+  field.focus();
+}
+
+/** Ask for what is new, and again in a few seconds. */
+async function refresh(): Promise<void> {
+  clearTimeout(timer);
+  const [mine, asked] = [++turn, results];
+  if (!asked) return;
+  try {
+    const view = await asked.view(choice);
+    if (mine !== turn) return;
+    trouble.textContent = "";
+    if (view) show(view);
+    else board.replaceChildren(h("p", {}, "This collector has no study."));
+  } catch (problem) {
+    if (mine !== turn) return;
+    if (problem instanceof Refused && problem.reason === "token") return signIn("This is not the operator’s token.");
+    trouble.textContent = sentence((problem as Error).message);
+  }
+  again();
+}
+
+function again(): void {
+  clearTimeout(timer);
+  if (!paused && results) timer = setTimeout(() => (document.hidden ? again() : void refresh()), PERIOD);
+}
+
+function show(view: View): void {
+  shown = view;
+  shell ??= build();
+  document.title = `${view.plan.title || "Dashboard"} · Deniable`;
+  shell.updated.textContent = paused ? "Paused" : `Updated ${new Date().toLocaleTimeString("en", { hour12: false })}`;
+  draw();
+}
+
+/** Put what is known on the page; places whose content has not changed are left alone. */
+function draw(): void {
+  const [view, places] = [shown, shell];
+  if (!view || !places) return;
+  const { plan, summary, plans, estimates, round, reports, counters } = view;
+  keep(places.heading, [plans, summary.id], () => heading(view));
+  keep(places.facts, [plan.id, reports, round, view.rounds, choice.level, estimates?.n], () => facts(view));
+  keep(places.round, [plan.id, view.rounds.map(({ number }) => number)], () =>
+    view.rounds.map(({ number }) => h("option", { value: number }, `Round ${number}`)),
+  );
+  places.round.value = String(round);
+  (places.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
+  drawResults(view, places.results);
+  keep(
+    places.rounds,
+    [plan.id, view.rounds, view.rounds.map(({ number }) => counters.reports.get(`${plan.id} ${number}`))],
+    () => rounds(view, (number, open) => void setRound(view, number, open)),
+  );
+  keep(places.losses, plan.id, () => losses(view));
+  const { reports: _, ...own } = counters;
+  keep(places.collector, own, () => collector(view));
+}
+
+function drawResults(view: View, place: HTMLElement): void {
+  const { plan, estimates, history, series } = view;
+  if (!estimates) return keep(place, [plan.id, view.round, view.few], () => waiting(view));
+  const names = plan.attributes.map(({ name }) => name);
+  keep(place, [plan.id, "results"], () => names.map((name) => h("section", { class: "panel attribute", "aria-label": name })));
+  const first = place.firstElementChild as HTMLElement;
+  const room = Math.max(240, first.clientWidth - 2 * Number.parseFloat(getComputedStyle(first).paddingLeft));
+  for (const [i, name] of names.entries()) {
+    const of = (rows: typeof estimates.rows): unknown => rows.filter((row) => row.attribute === name);
+    const key = [of(estimates.rows), history.map((one) => of(one.rows)), series.map((one) => of(one.rows)), mode, room];
+    keep(place.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
+  }
+}
+
+async function setRound(view: View, number: number, open: boolean): Promise<void> {
+  const before = view.rounds.find((one) => one.number === number);
+  const now = new Date();
+  const opens = !open && before?.opens && Date.parse(before.opens) < now.getTime() ? before.opens : null;
+  const body = JSON.stringify({ opens, closes: open ? null : now.toISOString() });
+  try {
+    await ask(`plans/${view.plan.id}/rounds/${number}`, { method: "PUT", token, body });
+    announce(`Round ${number} is ${open ? "open" : "closed"} now.`);
+  } catch (problem) {
+    trouble.textContent = sentence((problem as Error).message);
+    return;
+  }
+  await refresh();
+}
+
+/** A file that only the operator may have: asked for with the token, then handed to the browser. */
+async function download(path: string, name: string): Promise<void> {
+  try {
+    const file = await (await ask(path, { token })).blob();
+    const link = h("a", { href: URL.createObjectURL(file), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    trouble.textContent = "";
+    announce(`${name} was downloaded.`);
+  } catch (problem) {
+    trouble.textContent = sentence((problem as Error).message);
+  }
+}
+
+function build(): Shell {
+  const place = (name: string): HTMLElement => h("section", { class: name });
+  const updated = h("span", { class: "soft" });
+  const round = h("select", { id: "round", change: () => choose({ round: Number(round.value) }) });
+  const made: Shell = {
+    heading: place("heading"),
+    facts: place(""),
+    round,
+    results: place("results"),
+    rounds: place("panel rounds"),
+    losses: place("panel"),
+    collector: place("panel"),
+    updated,
+  };
+  session(updated);
+  board.replaceChildren(
+    made.heading,
+    made.facts,
+    controls(round),
+    made.results,
+    h("div", { class: "below" }, made.rounds, made.losses, made.collector),
+  );
+  return made;
+}
+
+function session(updated: HTMLElement): void {
+  const pause = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.setAttribute("aria-pressed", String(paused));
+    updated.textContent = paused ? "Paused" : "";
+    if (paused) clearTimeout(timer);
+    else void refresh();
+  });
+  const leave = h("button", { type: "button", click: () => signIn("") }, "Sign out");
+  find("session").replaceChildren(updated, pause, leave);
+}
+
+function controls(round: HTMLSelectElement): HTMLElement {
+  const field = (label: string, control: HTMLElement): HTMLElement =>
+    h("div", { class: "field" }, h("label", { for: control.id }, label), control);
+  const level = h(
+    "select",
+    { id: "level", change: () => choose({ level: level.value }) },
+    LEVELS.map((one) => h("option", { value: one, selected: one === choice.level }, `${100 * Number(one)} %`)),
+  );
+  const project = h(
+    "select",
+    { id: "project", change: () => choose({ project: project.value }) },
+    h("option", { value: "" }, "None (unbiased)"),
+    STEPS.map((one) => h("option", { value: one }, one)),
+  );
+  const view = (value: Mode, label: string): HTMLElement => {
+    const set = (): void => {
+      mode = value;
+      draw();
+    };
+    return h("label", {}, h("input", { type: "radio", name: "mode", value, checked: mode === value, change: set }), label);
+  };
+  const file = (label: string, path: () => string, name: string): HTMLElement => {
+    const get = (): void => {
+      if (shown) void download(`plans/${shown.plan.id}/${path()}`, `${name.replace("ID", shown.plan.id.slice(0, 8))}`);
+    };
+    return h("button", { type: "button", click: get }, label);
+  };
+  const query = (format: string): string =>
+    `estimates?round=${shown?.round}&level=${choice.level}${choice.project && `&project=${choice.project}`}&format=${format}`;
+  const close = (event: Event): void => {
+    if ((event as KeyboardEvent).key === "Escape") (event.currentTarget as HTMLDetailsElement).open = false;
+  };
+  return h(
+    "section",
+    { class: "controls", "aria-label": "What is shown" },
+    field("Round", round),
+    field("Confidence", level),
+    field("Consistency step", project),
+    h(
+      "fieldset",
+      { class: "field" },
+      h("legend", {}, "View"),
+      h("div", { class: "switch" }, view("charts", "Charts"), view("tables", "Tables")),
+    ),
+    h(
+      "details",
+      { class: "downloads", keydown: close },
+      h("summary", {}, "Download"),
+      h(
+        "div",
+        {},
+        file("Estimates, CSV", () => query("csv"), "estimates-ID.csv"),
+        file("Estimates, JSON", () => query("json"), "estimates-ID.json"),
+        file("Estimates, Parquet", () => query("parquet"), "estimates-ID.parquet"),
+        file("Tallies, JSON", () => `tallies?round=${shown?.round}`, "tallies-ID.json"),
+        file("Reports, Parquet", () => `reports?round=${shown?.round}`, "reports-ID.parquet"),
+      ),
+    ),
+  );
+}
+
+function choose(change: Partial<Choice>): void {
+  choice = { ...choice, ...change };
+  void refresh();
+}
+
+addEventListener("hashchange", start);
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && !paused) void refresh();
+});
+new ResizeObserver(() => draw()).observe(board);
+skipping();
+start();

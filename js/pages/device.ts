@@ -1,0 +1,181 @@
+/** What this device remembers, the limit that the person sets, and how to forget. */
+
+import type { Entry, Ledger } from "../src/index.js";
+import { bytesOf } from "./cards.js";
+import { announce, find, h } from "./dom.js";
+import { likelier, loss, several, titleOf } from "./phrases.js";
+
+const RECEIVED = "deniable.received";
+
+/** Which reports a collector has acknowledged: plan and round. */
+export function received(): Set<string> {
+  try {
+    return new Set(JSON.parse(localStorage.getItem(RECEIVED) ?? "[]"));
+  } catch {
+    return new Set();
+  }
+}
+
+export function markReceived(plan: string, round: number): void {
+  localStorage.setItem(RECEIVED, JSON.stringify([...received().add(`${plan} ${round}`)]));
+}
+
+/** Draw the section; `changed` is called when the limit was set or everything forgotten. */
+export function showDevice(ledger: Ledger, changed: () => void): void {
+  const section = find("device");
+  const open = section.querySelector<HTMLDetailsElement>("details.ledger")?.open ?? false;
+  section.hidden = false;
+  section.replaceChildren(
+    h("h2", { id: "device-title" }, "On this device"),
+    ...inside(ledger, open, changed),
+    forgetting(ledger, changed),
+  );
+}
+
+function inside(ledger: Ledger, open: boolean, changed: () => void): HTMLElement[] {
+  try {
+    return [sent(ledger, open), limit(ledger, changed)];
+  } catch (problem) {
+    return [h("p", { class: "notice bad" }, (problem as Error).message)];
+  }
+}
+
+function sent(ledger: Ledger, open: boolean): HTMLElement {
+  const { entries } = ledger;
+  const total = ledger.lifetime();
+  const known = received();
+  const plans = grouped(entries);
+  return h(
+    "details",
+    { class: "ledger", open },
+    h("summary", {}, "What I have sent", h("span", { class: "badge" }, String(entries.length))),
+    entries.length === 0
+      ? h("p", { class: "soft" }, "Nothing yet.")
+      : [
+          h(
+            "dl",
+            { class: "figures lifetime" },
+            h("dt", {}, `Lifetime loss over ${several(total.reports, "report")}, if your answers do not change`),
+            h("dd", {}, loss(total.unchanged)),
+            h("dt", {}, "The same, whatever changes"),
+            h("dd", {}, loss(total.changing)),
+          ),
+          [...plans.values()].map((rounds) => study(rounds, known)),
+        ],
+  );
+}
+
+function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElement {
+  const { plan, title, unchanged, changing } = rounds[0] as Entry;
+  const both =
+    unchanged === changing
+      ? loss(unchanged)
+      : `${loss(unchanged)} if your answers do not change, ${loss(changing)} whatever changes`;
+  return h(
+    "article",
+    { class: "study" },
+    h("h3", {}, titleOf(title, plan)),
+    h("p", { class: "soft" }, `Loss of all its rounds: ${both}`),
+    h(
+      "ul",
+      {},
+      rounds.map(({ round, report }) =>
+        h(
+          "li",
+          {},
+          h(
+            "span",
+            {},
+            `Round ${round} · ${known.has(`${plan} ${round}`) ? "received by the collector" : "made, no receipt yet"}`,
+          ),
+          bytesOf(report),
+        ),
+      ),
+    ),
+  );
+}
+
+function limit(ledger: Ledger, changed: () => void): HTMLElement {
+  const field = h("input", {
+    type: "number",
+    id: "cap",
+    min: 0,
+    step: "any",
+    inputmode: "decimal",
+    placeholder: "no limit",
+    value: ledger.cap ?? "",
+    "aria-describedby": "cap-hint cap-complaint",
+  });
+  const complaint = h("p", { class: "complaint", id: "cap-complaint", role: "alert" });
+  const set = (event: Event): void => {
+    event.preventDefault();
+    try {
+      if (field.validity.badInput) throw new Error();
+      ledger.cap = field.value === "" ? null : Number(field.value);
+    } catch {
+      complaint.textContent = "The limit is a number above 0. Leave it empty for no limit.";
+      return;
+    }
+    announce(ledger.cap === null ? "There is no limit now." : `The limit is ${ledger.cap} now.`);
+    changed();
+  };
+  return h(
+    "form",
+    { class: "cap", novalidate: true, submit: set },
+    h("label", { for: "cap" }, "Refuse studies that bring my lifetime loss above"),
+    h("div", { class: "row" }, field, h("button", { type: "submit" }, "Set limit")),
+    h(
+      "p",
+      { class: "soft", id: "cap-hint" },
+      `At a loss of 1, what was sent is at most ${likelier(1e9)} likelier from you than from anybody else; at 3, ${likelier(3e9)}.`,
+    ),
+    complaint,
+  );
+}
+
+function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "forget-title", "aria-describedby": "forget-text" },
+    h("h2", { id: "forget-title" }, "Forget me?"),
+    h(
+      "div",
+      { id: "forget-text" },
+      h(
+        "p",
+        {},
+        "This deletes from this device its secret, the list of what was sent, and the limit. What was sent cannot be called back.",
+      ),
+      h(
+        "p",
+        {},
+        "If you then answer a study that you have answered before, a new random answer is drawn. Both together give away more than was promised, and this device will not know it.",
+      ),
+    ),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "bad", click: () => forget() }, "Forget everything"),
+      h("button", { type: "button", click: () => dialog.close() }, "Keep it"),
+    ),
+  );
+  const forget = (): void => {
+    ledger.forget();
+    localStorage.removeItem(RECEIVED);
+    dialog.close();
+    announce("Everything that this device remembered is deleted.");
+    changed();
+  };
+  return h(
+    "div",
+    { class: "forget" },
+    h("button", { type: "button", class: "quiet bad", click: () => dialog.showModal() }, "Forget me"),
+    dialog,
+  );
+}
+
+function grouped(entries: readonly Entry[]): Map<string, Entry[]> {
+  const found = new Map<string, Entry[]>();
+  for (const entry of entries) found.set(entry.plan, [...(found.get(entry.plan) ?? []), entry]);
+  return found;
+}

@@ -1,0 +1,59 @@
+/** Elements in one line. Nothing here sets a style: the pages' security policy allows none but the stylesheet's. */
+
+export type Child = Node | string | null | undefined | false | readonly Child[];
+type Property = string | number | boolean | null | undefined | ((event: Event) => void);
+type Properties = Readonly<Record<string, Property>>;
+
+/** An element with attributes (those that are false or absent are left out), listeners and children. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  properties: Properties = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  dress(element, properties);
+  append(element, children);
+  return element;
+}
+
+/** The same for drawings. */
+export function svg(tag: string, properties: Properties, ...children: readonly Child[]): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  dress(element, properties);
+  append(element, children);
+  return element;
+}
+
+function dress(element: Element, properties: Properties): void {
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+}
+
+function append(element: Element, children: readonly Child[]): void {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(element, child);
+    else element.append(child as Node | string);
+  }
+}
+
+/** The element of the page with this id. */
+export function find(id: string): HTMLElement {
+  return document.getElementById(id) as HTMLElement;
+}
+
+/** Say something to people who do not see the page change. */
+export function announce(text: string): void {
+  find("status").textContent = text;
+}
+
+/** The link past the header; the address stays as it is. */
+export function skipping(): void {
+  document.querySelector<HTMLAnchorElement>("a.skip")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    document.querySelector("main")?.focus();
+  });
+}

@@ -1,0 +1,93 @@
+/** What a plan promises, in plain words. Only plans that were verified on this device get here. */
+
+import type { Plan } from "../src/index.js";
+import { h, svg } from "./dom.js";
+import { likelier, loss, sentence } from "./phrases.js";
+
+/** The promise as a whole: one sentence, then question by question, then the exact numbers. */
+export function promise(plan: Plan): HTMLElement {
+  const guesses = plan.attributes.map(({ name }) => ({ name, ...plan.bestGuess(name) }));
+  const easiest = guesses.reduce((most, one) => (one.oneReport > most.oneReport ? one : most));
+  const alone = guesses.length === 1;
+  const [once, ...rest] = easiest.sentence.split("; ");
+  const blind = rest.pop(); // between them: what all rounds together tell
+  return h(
+    "section",
+    { class: "promise", "aria-labelledby": "promise-title" },
+    h("h2", { id: "promise-title", class: "verified" }, check(), "Verified on this device"),
+    h("p", { class: "headline" }, sentence(`${once}; ${blind}`)),
+    rest.map((again) =>
+      h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of all ${plan.rounds} rounds`))),
+    ),
+    !alone && h("p", { class: "soft" }, `This is for “${easiest.name}”, the answer that is easiest to guess.`),
+    !alone &&
+      h(
+        "details",
+        {},
+        h("summary", {}, "Question by question"),
+        h(
+          "ul",
+          { class: "guesses" },
+          guesses.map((one) =>
+            h("li", {}, h("strong", {}, one.name), bars(one.oneReport, one.blind), h("p", {}, sentence(one.sentence))),
+          ),
+        ),
+      ),
+    exact(plan),
+  );
+}
+
+function exact(plan: Plan): HTMLElement {
+  const { record, repeated } = plan.verify();
+  const line = (what: string, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
+  return h(
+    "details",
+    {},
+    h("summary", {}, "The exact loss"),
+    h(
+      "p",
+      {},
+      "Your device has recomputed this from the plan’s own numbers. No report is more than ",
+      h("strong", {}, likelier(record)),
+      " likelier from you than from anybody else, whatever you answer. The logarithm of that is the loss:",
+    ),
+    h(
+      "dl",
+      { class: "figures" },
+      line("This report", record),
+      repeated && [
+        line(`All ${plan.rounds} rounds, if your answers do not change`, repeated.one_value_forever),
+        line(`All ${plan.rounds} rounds, whatever changes`, repeated.changing_values),
+      ],
+    ),
+    h("p", { class: "soft" }, "Plan ", h("code", {}, plan.id.slice(0, 16), "…")),
+  );
+}
+
+/** Two bars: a guess from the report, and a blind one. */
+function bars(oneReport: number, blind: number): SVGElement {
+  const width = (share: number): string => `${(100 * share).toFixed(1)}%`;
+  return svg(
+    "svg",
+    { class: "bars", width: "100%", height: 14, "aria-hidden": "true" },
+    svg("rect", { class: "track", width: "100%", height: 14, rx: 3 }),
+    svg("rect", { class: "guess", width: width(oneReport), height: 14, rx: 3 }),
+    svg("rect", { class: "blind", width: width(blind), height: 14, rx: 3 }),
+  );
+}
+
+export function check(): SVGElement {
+  return svg(
+    "svg",
+    { viewBox: "0 0 20 20", width: 20, height: 20, "aria-hidden": "true" },
+    svg("circle", { cx: 10, cy: 10, r: 10, fill: "currentColor" }),
+    svg("path", {
+      class: "tick",
+      d: "M5.5 10.4l3 3 6-6.4",
+      fill: "none",
+      "stroke-width": 2,
+      "stroke-linecap": "round",
+      "stroke-linejoin": "round",
+    }),
+  );
+}

@@ -1,0 +1,289 @@
+/** The parts of the dashboard, each drawn anew only when what it shows has changed. */
+
+import { Range } from "../src/index.js";
+import { MOST_ROWS, margin, percent, profile, type Step, shares, steps } from "./charts.js";
+import { type Child, h } from "./dom.js";
+import { count, likelier, loss, moment, sentence, several, titleOf } from "./phrases.js";
+import type { Estimates, Row, View } from "./results.js";
+
+export type Mode = "charts" | "tables";
+
+/** Fill a place unless it shows the same already; the focus stays where it was. */
+export function keep(place: HTMLElement, key: unknown, build: () => Child): void {
+  const text = JSON.stringify(key);
+  if (place.dataset.key === text) return;
+  place.dataset.key = text;
+  const focused = place.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.name : undefined;
+  place.replaceChildren(...h("div", {}, build()).childNodes);
+  if (focused) place.querySelector<HTMLElement>(`[data-name="${focused}"]`)?.focus();
+}
+
+export function heading({ plan, plans, summary }: View): Child {
+  const tab = (one: View["summary"]): HTMLElement =>
+    h(
+      "a",
+      { href: `#plan=${one.id}`, "aria-current": one.id === summary.id ? "page" : null, "data-name": one.id },
+      titleOf(one.title, one.id),
+    );
+  return [
+    plans.length > 1 && h("nav", { "aria-label": "Studies" }, plans.map(tab)),
+    h("h1", {}, titleOf(plan.title, plan.id)),
+    h(
+      "p",
+      { class: "soft links" },
+      h("span", {}, "Plan ", h("code", {}, plan.id.slice(0, 12))),
+      h("a", { href: `plans/${plan.id}`, target: "_blank", rel: "noopener", "data-name": "plan" }, "Read the plan"),
+      h("a", { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" }, "Open the survey"),
+    ),
+  ];
+}
+
+/** The numbers that matter most. */
+export function facts({ plan, reports, round, rounds, estimates }: View): Child {
+  const fact = (what: string, number: string, more: string): HTMLElement =>
+    h("div", { class: "fact" }, h("dt", {}, what), h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)));
+  const open = rounds.find(({ number }) => number === round)?.open ?? false;
+  const margins = (estimates?.rows ?? []).map(margin);
+  const typical = margins.reduce((sum, one) => sum + one, 0) / margins.length;
+  const { record, repeated } = plan.stated;
+  return h(
+    "dl",
+    { class: "facts" },
+    fact("Reports", count(reports), `of ${count(plan.people)} expected`),
+    fact(
+      "Round",
+      plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
+      plan.rounds === null ? "asked once" : open ? "open now" : "closed",
+    ),
+    fact("Typical interval", margins.length ? `± ${typical.toFixed(1)}` : "–", "points around a share"),
+    fact(
+      "Loss of a report",
+      loss(record),
+      repeated
+        ? `${loss(repeated.one_value_forever)} over all rounds, if answers do not change`
+        : `at most ${likelier(record)} likelier`,
+    ),
+  );
+}
+
+/** One attribute: the shares now, as reports arrived, and from round to round. */
+export function attribute(view: View, name: string, mode: Mode, width: number): Child {
+  const of = ({ rows }: Estimates): readonly Row[] =>
+    rows.filter((row) => row.attribute === name).map((row) => ({ ...row, value: String(row.value) }));
+  const now = view.estimates ? of(view.estimates) : [];
+  const history: Step[] = view.history.map((one) => ({ at: one.n, rows: of(one) }));
+  const series: Step[] = view.series.map((one) => ({ at: one.round ?? 1, rows: of(one) }));
+  const ordered = view.plan.attributes.find((one) => one.name === name)?.domain instanceof Range;
+  const long = ordered && now.length > MOST_ROWS;
+  const wide = width > 760;
+  const left = wide ? Math.floor(width * 0.5) : width;
+  const right = wide ? width - left - 40 : width;
+  const tables = mode === "tables";
+  return [
+    h("h2", {}, name),
+    h(
+      "div",
+      { class: "sides" },
+      h("div", {}, tables ? sharesTable(name, now) : (long ? profile : shares)(name, now, left)),
+      h(
+        "div",
+        { class: "aside" },
+        series.length > 1 && [
+          h("h3", {}, "From round to round"),
+          tables ? stepsTable("Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
+        ],
+        history.length > 1 && [
+          h("h3", {}, "As reports arrived"),
+          tables ? stepsTable("Reports", history) : steps(`${name}, as reports arrived`, history, right, "reports"),
+        ],
+      ),
+    ),
+  ];
+}
+
+function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
+  const projected = rows.some((row) => row.projected !== undefined);
+  const heads = ["Value", "Share", "From", "To", "People", ...(projected ? ["Consistent"] : [])];
+  const cells = (row: Row): string[] => [
+    percent(row.frequency, 2),
+    percent(row.low, 2),
+    percent(row.high, 2),
+    count(Math.round(row.count)).replace("-", "−"),
+    ...(projected ? [percent(row.projected ?? 0, 2)] : []),
+  ];
+  return table(
+    `Estimates of ${name}`,
+    heads,
+    rows.map((row) => [row.value, ...cells(row)]),
+  );
+}
+
+function stepsTable(what: string, along: readonly Step[]): HTMLElement {
+  const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
+  const cell = (row: Row | undefined): string => (row ? `${percent(row.frequency)} ± ${margin(row).toFixed(1)}` : "");
+  const line = (name: string): string[] => [name, ...along.map(({ rows }) => cell(rows.find((row) => row.value === name)))];
+  return table(`By ${what.toLowerCase()}`, [what, ...along.map(({ at }) => count(at))], names.map(line));
+}
+
+export function table(caption: string, heads: readonly string[], lines: readonly (readonly Child[])[]): HTMLElement {
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h("caption", { class: "unseen" }, caption),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          heads.map((head) => h("th", { scope: "col" }, head)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        lines.map(([first, ...rest]) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, first),
+            rest.map((cell) => h("td", {}, cell)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Not enough yet. */
+export function waiting(view: View): Child {
+  const why = view.reports === 0 ? "No report has arrived in this round yet." : sentence(view.few);
+  return h(
+    "section",
+    { class: "panel few" },
+    h("h2", {}, "Nothing to show yet"),
+    h("p", {}, why),
+    h(
+      "p",
+      { class: "soft" },
+      "Results of few people say little about many, and too much about few. This page looks again by itself.",
+    ),
+  );
+}
+
+/** Open and close rounds. */
+export function rounds(view: View, set: (number: number, open: boolean) => void): Child {
+  const most = view.plan.rounds ?? 1;
+  const known = view.rounds.map(({ number }) => number);
+  const next = Math.max(0, ...known) + 1;
+  const open = view.rounds.filter((one) => one.open).map(({ number }) => number);
+  const change = (number: number, opening: boolean): HTMLElement =>
+    h(
+      "button",
+      {
+        type: "button",
+        click: () => set(number, opening),
+        "data-name": `round-${number}`,
+        "aria-label": `${opening ? "Open" : "Close"} round ${number}`,
+      },
+      opening ? "Open" : "Close",
+    );
+  const timed = view.rounds.some(({ opens, closes }) => opens ?? closes);
+  const lines = view.rounds.map(({ number, opens, closes, open: now }): Child[] => [
+    String(number),
+    h("span", { class: now ? "state open" : "state" }, now ? "Open" : "Closed"),
+    count(view.counters.reports.get(`${view.plan.id} ${number}`) ?? 0),
+    change(number, !now),
+    ...(timed ? [[opens && `from ${moment(opens)} `, closes && `until ${moment(closes)}`]] : []),
+  ]);
+  return [
+    h("h2", {}, "Rounds"),
+    table("Rounds", ["Round", "Now", "Reports", "Change", ...(timed ? ["When"] : [])], lines),
+    open.length > 1 &&
+      h("p", { class: "soft" }, `Rounds ${open.join(" and ")} are open at once; the survey offers round ${open[0]}.`),
+    next <= most &&
+      h("p", {}, h("button", { type: "button", click: () => set(next, true), "data-name": "next" }, `Open round ${next}`)),
+  ];
+}
+
+/** What the plan gives away, as verified in this browser. */
+export function losses({ plan }: View): Child {
+  const { record, attribute: one, repeated } = plan.verify();
+  const line = (what: string, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
+  return [
+    h("h2", {}, "What is given away"),
+    h("p", { class: "soft" }, "Recomputed in this browser from the plan’s numbers; in nats, rounded up."),
+    h(
+      "dl",
+      { class: "figures" },
+      line("One report", record),
+      plan.attributes.length > 1 && line("One report, between people who differ in one answer", one),
+      repeated && [
+        line(`${plan.rounds} rounds, if answers do not change`, repeated.one_value_forever),
+        line(`${plan.rounds} rounds, whatever changes`, repeated.changing_values),
+      ],
+    ),
+    h(
+      "ul",
+      { class: "soft guesses" },
+      plan.attributes.map(({ name }) =>
+        h("li", {}, h("strong", {}, name), " – ", plan.bestGuess(name).sentence.replaceAll("your ", "a person’s "), "."),
+      ),
+    ),
+  ];
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  malformed: "cannot be read",
+  version: "of another version",
+  form: "not in canonical form",
+  size: "too long or too short",
+  round: "no such round",
+  parameter: "wrong parameter",
+  token: "operator token missing or wrong",
+  invitation: "invitation missing, unknown or used",
+  plan: "of a plan that is not collected here",
+  path: "no such address",
+  method: "not possible at that address",
+  slow: "took too long to arrive",
+  closed: "round not open",
+  few: "results asked for too early",
+  large: "too large",
+  type: "wrong kind of content",
+  rate: "too many requests from one sender",
+  busy: "too much to do",
+  store: "store out of reach",
+  fault: "went wrong on our side",
+};
+
+/** What the collector has counted and refused since it was started. */
+export function collector({ counters: { counted, before, waiting: queue, refused } }: View): Child {
+  const total = refused.reduce((sum, [, number]) => sum + number, 0);
+  const line = (what: string, number: number): HTMLElement[] => [h("dt", {}, what), h("dd", {}, count(number))];
+  return [
+    h("h2", {}, "The collector"),
+    h("p", { class: "soft" }, "Since it was started, over all studies."),
+    h(
+      "dl",
+      { class: "figures" },
+      line("Reports counted", counted),
+      line("Sent again, counted before", before),
+      line("Waiting to be stored", queue),
+      line("Refused", total),
+    ),
+    total > 0 &&
+      h(
+        "details",
+        {},
+        h("summary", { "data-name": "refused" }, `Why: ${several(refused.length, "reason")}`),
+        h(
+          "dl",
+          { class: "figures" },
+          refused.map(([reason, number]) => line(REASONS[reason] ?? reason, number)),
+        ),
+      ),
+  ];
+}

@@ -1,0 +1,163 @@
+/** What is asked: a form whose answers never leave it but through the client. */
+
+import { type Attribute, type Categories, InvalidValue, type Plan, Range } from "../src/index.js";
+import { h } from "./dom.js";
+import { sentence } from "./phrases.js";
+
+const MOST_BUTTONS = 7;
+const NOTHING = "No answer";
+
+/** An answer as the client takes it, and as the person reads it. */
+export interface Given {
+  readonly name: string;
+  readonly answer: string | null;
+  readonly shown: string;
+}
+
+/** One question: its fields, what they say now, and where to complain. */
+interface Question {
+  readonly element: HTMLElement;
+  /** The answer; null for none; undefined where nothing was chosen. */
+  read(): string | null | undefined;
+  readonly complaint: HTMLElement;
+  readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
+}
+
+/** The form of a plan. `done` gets the answers once all of them can be taken. */
+export function questions(plan: Plan, done: (given: readonly Given[]) => Promise<void>): HTMLFormElement {
+  const optional = plan.missing !== "refuse";
+  const nothing = plan.missing === "random" ? `${NOTHING}: a random one is taken in its place` : NOTHING;
+  const asked = plan.attributes.map((attribute, j) => question(attribute, j, optional));
+  const button = h("button", { type: "submit", class: "main" }, "Make my report");
+  return h(
+    "form",
+    { novalidate: true, autocomplete: "off", submit: (event) => void submitted(event) },
+    asked.map(({ element }) => element),
+    h(
+      "div",
+      { class: "act" },
+      h(
+        "p",
+        { class: "soft", id: "once" },
+        "Nothing is sent yet. The report is drawn once: after this step your answers cannot be changed any more.",
+      ),
+      button,
+    ),
+  );
+
+  async function submitted(event: Event): Promise<void> {
+    event.preventDefault();
+    const given = plan.attributes.map((attribute, j) => answered(attribute, asked[j] as Question, nothing));
+    const wrong = given.indexOf(null);
+    if (wrong >= 0) {
+      asked[wrong]?.fields[0]?.focus();
+      return;
+    }
+    button.disabled = true;
+    try {
+      await done(given as Given[]);
+    } finally {
+      button.disabled = false;
+    }
+  }
+}
+
+function answered(attribute: Attribute, { read, complaint, fields }: Question, nothing: string): Given | null {
+  const answer = read();
+  let problem = answer === undefined ? "Please choose an answer" : "";
+  let shown = nothing;
+  if (typeof answer === "string") {
+    try {
+      const label = attribute.domain.label(attribute.domain.code(answer, attribute.name));
+      shown = attribute.domain instanceof Range ? `${answer} (${label})` : label;
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      problem = attribute.domain instanceof Range ? `Please enter a number ${allowed(attribute.domain)}` : error.message;
+    }
+  }
+  complaint.textContent = problem && sentence(problem);
+  for (const field of fields) field.setAttribute("aria-invalid", String(problem !== ""));
+  return problem ? null : { name: attribute.name, answer: answer ?? null, shown };
+}
+
+function question(attribute: Attribute, j: number, optional: boolean): Question {
+  const { name, domain } = attribute;
+  const complaint = h("p", { class: "complaint", id: `complaint-${j}`, role: "alert" });
+  if (domain instanceof Range) return number(name, domain, j, optional, complaint);
+  const labels = (domain as Categories).labels;
+  return labels.length > MOST_BUTTONS
+    ? list(name, labels, j, optional, complaint)
+    : buttons(name, labels, j, optional, complaint);
+}
+
+function buttons(name: string, labels: readonly string[], j: number, optional: boolean, complaint: HTMLElement): Question {
+  const choice = (label: string, value: string, extra = ""): [HTMLInputElement, HTMLElement] => {
+    const field = h("input", { type: "radio", name: `q${j}`, value, "aria-describedby": complaint.id });
+    return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, label))];
+  };
+  const choices = labels.map((label, i) => choice(label, String(i)));
+  if (optional) choices.push(choice(NOTHING, "", "none"));
+  const fields = choices.map(([field]) => field);
+  return {
+    element: h(
+      "fieldset",
+      { class: "question" },
+      h("legend", {}, name),
+      choices.map(([, label]) => label),
+      complaint,
+    ),
+    complaint,
+    fields,
+    read: () => {
+      const chosen = fields.find((field) => field.checked);
+      return chosen && (chosen.value === "" ? null : (labels[Number(chosen.value)] as string));
+    },
+  };
+}
+
+function list(name: string, labels: readonly string[], j: number, optional: boolean, complaint: HTMLElement): Question {
+  const field = h(
+    "select",
+    { id: `q${j}`, "aria-describedby": complaint.id },
+    h("option", { value: "?", selected: true, disabled: true }, "Choose…"),
+    labels.map((label, i) => h("option", { value: i }, label)),
+    optional && h("option", { value: "" }, NOTHING),
+  );
+  return {
+    element: h("div", { class: "question" }, h("label", { for: field.id, class: "legend" }, name), field, complaint),
+    complaint,
+    fields: [field],
+    read: () => (field.value === "?" ? undefined : field.value === "" ? null : labels[Number(field.value)]),
+  };
+}
+
+function number(name: string, domain: Range, j: number, optional: boolean, complaint: HTMLElement): Question {
+  const field = h("input", {
+    type: "number",
+    id: `q${j}`,
+    step: "any",
+    inputmode: "decimal",
+    "aria-describedby": `hint-${j} ${complaint.id}`,
+  });
+  const none = h("input", { type: "checkbox", change: () => void (field.disabled = none.checked) });
+  return {
+    element: h(
+      "div",
+      { class: "question" },
+      h("label", { for: field.id, class: "legend" }, name),
+      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(`a number ${allowed(domain)}`)),
+      h("div", { class: "number" }, field, optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING))),
+      complaint,
+    ),
+    complaint,
+    fields: [field],
+    read: () => (none.checked ? null : field.validity.badInput ? "?" : field.value || undefined),
+  };
+}
+
+function allowed({ low, step, bins, digits, openLow, openHigh }: Range): string {
+  const [first, end] = [low, low + bins * step].map((edge) => (edge / 10 ** digits).toFixed(digits));
+  if (openLow && openHigh) return "of any size";
+  if (openHigh) return `from ${first} up`;
+  return openLow ? `under ${end}` : `from ${first} to under ${end}`;
+}

@@ -1,0 +1,157 @@
+/** What the dashboard knows: asked for when something has arrived, and otherwise remembered. */
+
+import { Plan } from "../src/index.js";
+import { ask, askJson, Refused, type Round, type Summary } from "./collector.js";
+
+export interface Row {
+  readonly attribute: string;
+  readonly value: string;
+  readonly frequency: number;
+  readonly stderr: number;
+  readonly low: number;
+  readonly high: number;
+  readonly count: number;
+  readonly projected?: number;
+}
+
+export interface Estimates {
+  readonly round: number | null;
+  readonly n: number;
+  readonly rows: readonly Row[];
+}
+
+/** What the operator has chosen to see. */
+export interface Choice {
+  readonly plan: string | null;
+  readonly round: number | null;
+  readonly level: string;
+  readonly project: string;
+}
+
+/** The collector's counters. */
+export interface Counters {
+  readonly counted: number;
+  readonly before: number;
+  readonly waiting: number;
+  readonly refused: readonly (readonly [reason: string, count: number])[];
+  /** Reports by "plan round". */
+  readonly reports: ReadonlyMap<string, number>;
+}
+
+export interface View {
+  readonly plans: readonly Summary[];
+  readonly counters: Counters;
+  readonly summary: Summary;
+  readonly plan: Plan;
+  readonly rounds: readonly Round[];
+  /** The round that is shown. */
+  readonly round: number;
+  /** Reports of it. */
+  readonly reports: number;
+  readonly estimates: Estimates | null;
+  /** Why there are no estimates. */
+  readonly few: string;
+  readonly history: readonly Estimates[];
+  /** The rounds that have enough reports, in order. */
+  readonly series: readonly Estimates[];
+}
+
+/** Answers that do not change before the number of reports does. */
+export class Results {
+  private readonly plans = new Map<string, Promise<Plan>>();
+  private kept = new Map<string, unknown>();
+
+  constructor(private readonly token: string) {}
+
+  async view(choice: Choice): Promise<View | null> {
+    const [{ plans }, text] = await Promise.all([askJson<{ plans: Summary[] }>("plans"), this.text("metrics")]);
+    const counters = read(text);
+    const summary = plans.find(({ id }) => id === choice.plan) ?? plans[0];
+    if (!summary) return null;
+    const { id } = summary;
+    const [plan, { rounds }] = await Promise.all([this.plan(id), askJson<{ rounds: Round[] }>(`plans/${id}/rounds`)]);
+    const reported = (number: number): number => counters.reports.get(`${id} ${number}`) ?? 0;
+    const round = choice.round ?? summary.round ?? rounds.findLast(({ number }) => reported(number) > 0)?.number ?? 1;
+    const reports = reported(round);
+    const before = this.kept;
+    this.kept = new Map();
+    try {
+      const query = `level=${choice.level}`;
+      const project = choice.project && `&project=${choice.project}`;
+      const found = await this.once<Estimates>(before, `plans/${id}/estimates?round=${round}&${query}${project}`, reports);
+      const enough = !(found instanceof Refused);
+      const history = enough
+        ? await this.once<{ snapshots: Estimates[] }>(before, `plans/${id}/history?round=${round}&${query}`, reports)
+        : null;
+      const others = await Promise.all(
+        rounds
+          .filter(({ number }) => rounds.length > 1 && reported(number) > 0)
+          .map(({ number }) =>
+            this.once<Estimates>(before, `plans/${id}/estimates?round=${number}&${query}`, reported(number)),
+          ),
+      );
+      return {
+        plans,
+        counters,
+        summary,
+        plan,
+        rounds,
+        round,
+        reports,
+        estimates: enough ? found : null,
+        few: enough ? "" : found.message,
+        history: history === null || history instanceof Refused ? [] : history.snapshots,
+        series: others.filter((one): one is Estimates => !(one instanceof Refused)),
+      };
+    } catch (problem) {
+      this.kept = before;
+      throw problem;
+    }
+  }
+
+  /** Ask unless it was asked when there were as many reports; a refusal for too few is an answer. */
+  private async once<T>(before: ReadonlyMap<string, unknown>, path: string, reports: number): Promise<T | Refused> {
+    const key = `${path} ${reports}`;
+    let found = before.get(key) as T | Refused | undefined;
+    if (found === undefined) {
+      try {
+        found = await askJson<T>(path, { token: this.token });
+      } catch (problem) {
+        if (!(problem instanceof Refused) || problem.reason !== "few") throw problem;
+        found = problem;
+      }
+    }
+    this.kept.set(key, found);
+    return found;
+  }
+
+  private plan(id: string): Promise<Plan> {
+    let found = this.plans.get(id);
+    if (!found) {
+      found = ask(`plans/${id}`).then(async (answer) => Plan.fromJson(await answer.text()));
+      found.catch(() => this.plans.delete(id));
+      this.plans.set(id, found);
+    }
+    return found;
+  }
+
+  private async text(path: string): Promise<string> {
+    return (await ask(path, { token: this.token })).text();
+  }
+}
+
+/** Counters in the text format of Prometheus. */
+function read(text: string): Counters {
+  const reports = new Map<string, number>();
+  const refused: [string, number][] = [];
+  const outcomes = new Map<string, number>();
+  let waiting = 0;
+  for (const [, name, labels = "", number] of text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
+    const label = Object.fromEntries(Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, value]) => [key, value]));
+    if (name === "deniable_reports") reports.set(`${label.plan} ${label.round}`, Number(number));
+    if (name === "deniable_refused_total" && Number(number) > 0) refused.push([label.reason ?? "", Number(number)]);
+    if (name === "deniable_reports_total") outcomes.set(label.outcome ?? "", Number(number));
+    if (name === "deniable_queue_length") waiting = Number(number);
+  }
+  return { counted: outcomes.get("counted") ?? 0, before: outcomes.get("counted before") ?? 0, waiting, refused, reports };
+}

@@ -1,0 +1,293 @@
+/**
+ * The survey: verify the plan, ask, show the report beside the answer, send it.
+ *
+ * A report is drawn once and written down before it is shown. Whoever could draw again until they like the report would
+ * tell something by the one they keep.
+ */
+
+import {
+  AboveCap,
+  browserStore,
+  Client,
+  DeniableError,
+  decode,
+  InvalidPlan,
+  Ledger,
+  NotSent,
+  Plan,
+  type Report,
+} from "../src/index.js";
+import { cards } from "./cards.js";
+import { ask, askJson, fragment, HERE, Refused, type Round, remember, type Summary, understood } from "./collector.js";
+import { markReceived, received, showDevice } from "./device.js";
+import { type Child, find, h, skipping } from "./dom.js";
+import { check, promise } from "./guarantee.js";
+import { loss, moment, sentence, several, titleOf } from "./phrases.js";
+import { type Given, questions } from "./questions.js";
+
+const ATTEMPTS = 6;
+const main = find("study");
+let invitation: string | null = null;
+let ledger: Ledger;
+let turn = 0;
+
+/** A study that may be answered now. */
+interface Offer {
+  readonly plan: Plan;
+  readonly summary: Summary;
+  readonly round: number;
+}
+
+async function start(): Promise<void> {
+  const mine = ++turn;
+  const { values, secret } = fragment("invitation");
+  invitation = secret;
+  try {
+    ledger = remembered();
+    showDevice(ledger, () => void start());
+    const { plans } = await askJson<{ plans: Summary[] }>("plans");
+    const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
+    if (wanted === undefined) return mine === turn ? choose(plans) : undefined;
+    const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
+    if (!summary) throw new Refused("plan", "This collector has no such study. Is the link whole?");
+    const plan = await verified(summary.id);
+    if (mine === turn) await offer(plan, summary, plans.length > 1);
+  } catch (problem) {
+    if (mine === turn) refuse(problem as Error);
+  }
+}
+
+function remembered(): Ledger {
+  try {
+    return new Ledger(browserStore());
+  } catch {
+    const why = "A report must be drawn only once, so the device has to remember it.";
+    throw new Refused("storage", `This browser does not let the page remember anything; is that switched off? ${why}`);
+  }
+}
+
+/** The plan with this id, recomputed and found to say what is true. */
+async function verified(id: string): Promise<Plan> {
+  const plan = await Plan.fromJson(await (await ask(`plans/${id}`)).text());
+  if (plan.id !== id) throw new InvalidPlan("the collector sent another plan than the one that was asked for");
+  return plan;
+}
+
+function choose(plans: readonly Summary[]): void {
+  document.title = "Surveys · Deniable";
+  if (plans.length === 0) return put(h("h1", {}, "There is no study here now"));
+  const item = ({ id, title, round }: Summary): HTMLElement =>
+    h(
+      "li",
+      {},
+      h("a", { href: `#plan=${id}` }, titleOf(title, id)),
+      h("span", { class: "soft" }, round === null ? "closed" : "open"),
+    );
+  put(h("h1", {}, "Choose a study"), h("ul", { class: "choices" }, plans.map(item)));
+}
+
+async function offer(plan: Plan, summary: Summary, others: boolean): Promise<void> {
+  const title = titleOf(plan.title, plan.id);
+  document.title = `${title} · Deniable`;
+  const { round } = summary;
+  const times =
+    plan.rounds === null ? "asked once" : round === null ? `${plan.rounds} rounds` : `round ${round} of ${plan.rounds}`;
+  const head = h(
+    "div",
+    { class: "head" },
+    others && h("p", {}, h("a", { href: "#" }, "← All studies")),
+    h("h1", { tabindex: -1 }, title),
+    h(
+      "p",
+      { class: "soft" },
+      `${several(plan.attributes.length, "question")} · ${times}${summary.invited ? " · by invitation" : ""}`,
+    ),
+  );
+  if (round === null) return put(head, await closed(plan));
+  const one = { plan, summary, round };
+  const before = ledger.find(plan, round);
+  if (before) return answered(head, one, decode(plan, before));
+  try {
+    const client = new Client(plan, { ledger });
+    put(
+      head,
+      promise(plan),
+      questions(plan, (given) => make(head, one, client, given)),
+    );
+  } catch (problem) {
+    if (!(problem instanceof AboveCap)) throw problem;
+    const to = h("a", { href: "#cap", click: toLimit }, "change the limit");
+    const total = `With this study, your lifetime loss would be ${loss(ledger.lifetime(plan).unchanged)}; your limit is ${ledger.cap}.`;
+    put(
+      head,
+      refusal("Your limit refuses this study", h("p", {}, total), h("p", {}, "You can ", to, " below.")),
+      promise(plan),
+    );
+  }
+}
+
+function toLimit(event: Event): void {
+  event.preventDefault();
+  find("cap").focus();
+}
+
+async function closed(plan: Plan): Promise<HTMLElement> {
+  const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
+  const next = rounds.find(({ opens }) => opens !== null && Date.parse(opens) > Date.now());
+  const when = next ? `Round ${next.number} opens on ${moment(next.opens as string)}.` : "Come back when the next round opens.";
+  const made = ledger.entries.filter((entry) => entry.plan === plan.id).length;
+  return refusal(
+    "This study is closed now",
+    h("p", {}, plan.rounds === null ? "No more reports are taken." : when),
+    made > 0 && h("p", {}, `You have answered ${several(made, "round")}; see “What I have sent” below.`),
+  );
+}
+
+/** Draw the report, once, and show it before it leaves. */
+async function make(head: HTMLElement, one: Offer, client: Client, given: readonly Given[]): Promise<void> {
+  let report: Report;
+  try {
+    report = await client.report(Object.fromEntries(given.map(({ name, answer }) => [name, answer])), { round: one.round });
+  } catch (problem) {
+    return refuse(problem as Error);
+  }
+  showDevice(ledger, () => void start());
+  const title = h("h2", { tabindex: -1 }, "Look before you send");
+  put(head, title, cards(one.plan, report, given), sending(head, one, client, report, "Send"));
+  title.focus();
+}
+
+function answered(head: HTMLElement, one: Offer, report: Report): void {
+  const arrived = received().has(`${one.plan.id} ${one.round}`);
+  const client = new Client(one.plan, { ledger, cap: Number.MAX_VALUE }); // it was made before the limit was set: nothing is new
+  put(
+    head,
+    h("h2", { tabindex: -1 }, arrived ? "You have answered this round" : "Your report has not been sent yet"),
+    h(
+      "p",
+      {},
+      arrived
+        ? "The collector has your report. You may send it again: the same report is counted once, however often it arrives."
+        : "It was made on this device and waits here. Answering again would give the same report.",
+    ),
+    cards(one.plan, report, null, arrived),
+    sending(head, one, client, report, arrived ? "Send again" : "Send"),
+  );
+}
+
+/** The button that sends, and what becomes of it. */
+function sending(head: HTMLElement, one: Offer, client: Client, report: Report, label: string): HTMLElement {
+  const notice = h("div", { class: "outcome", role: "status", "aria-live": "polite" });
+  const button = h("button", { type: "button", class: "main", click: () => void send() }, label);
+  const token = h("input", {
+    id: "invitation",
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    value: invitation ?? "",
+  });
+  const field = h("div", { class: "question" }, h("label", { class: "legend", for: "invitation" }, "Your invitation"), token);
+  field.hidden = !one.summary.invited || invitation !== null;
+  return h("div", { class: "act" }, field, notice, button);
+
+  async function send(): Promise<void> {
+    if (!field.hidden && token.value.trim()) remember("invitation", (invitation = token.value.trim()));
+    button.disabled = true;
+    button.textContent = "Sending…";
+    notice.replaceChildren();
+    const slow = setTimeout(() => notice.replaceChildren(h("p", { class: "notice" }, "No answer yet. Still trying…")), 2500);
+    try {
+      if (!navigator.onLine) throw new NotSent("this device is offline", 0);
+      const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, ...(invitation === null ? {} : { invitation }) });
+      markReceived(one.plan.id, one.round);
+      showDevice(ledger, () => void start());
+      put(head, receipt(one, report, outcome), cards(one.plan, report, null, true));
+      find("receipt").focus();
+    } catch (problem) {
+      notice.replaceChildren(h("p", { class: "notice bad" }, why(problem as Error)));
+      button.disabled = false;
+      button.textContent = "Try again";
+      if (!navigator.onLine)
+        addEventListener("online", () => button.isConnected && !button.disabled && void send(), { once: true });
+      else field.hidden = !(problem instanceof NotSent && problem.status === 403) && field.hidden;
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+}
+
+function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLElement {
+  return h(
+    "section",
+    { class: "receipt", "aria-labelledby": "receipt" },
+    h(
+      "h2",
+      { id: "receipt", tabindex: -1 },
+      check(),
+      outcome === "counted" ? "Received, and counted" : "Received: it had been counted before",
+    ),
+    h(
+      "p",
+      {},
+      outcome === "counted"
+        ? "Your report is safely stored with the collector. Thank you."
+        : "This same report had arrived already. It is counted once.",
+    ),
+    h(
+      "p",
+      { class: "soft" },
+      plan.rounds === null ? "" : `Round ${round} · `,
+      "report ",
+      h("code", {}, `${report.id.slice(0, 12)}…`),
+    ),
+  );
+}
+
+function why(problem: Error): string {
+  if (!(problem instanceof NotSent)) return sentence(problem.message);
+  if (!navigator.onLine) return "You are offline. Your report waits on this device and is sent when the connection is back.";
+  if (problem.status === 0) return "The collector cannot be reached. Your report waits on this device; try again later.";
+  const { reason, detail } = understood(problem.message);
+  if (reason === "closed") return "This round has closed. Your report was not counted; it stays on this device.";
+  if (problem.status >= 500 || problem.status === 429)
+    return "The collector is busy. Your report waits on this device; try again in a moment.";
+  return detail ? `The collector refused the report: ${detail}` : sentence(problem.message);
+}
+
+/** Say why nothing is asked. */
+function refuse(problem: Error): void {
+  if (problem instanceof InvalidPlan) {
+    const text = "This device has checked the study and does not answer it. Do not answer it elsewhere either.";
+    return put(
+      h("h1", {}, "This study does not keep its promise"),
+      refusal("Refused", h("p", {}, sentence(problem.message)), h("p", {}, text)),
+    );
+  }
+  const known = problem instanceof DeniableError || problem instanceof Refused;
+  if (!known) console.error(problem);
+  const again = h("button", { type: "button", click: () => void start() }, "Try again");
+  const words = known ? sentence(problem.message) : "Something went wrong on this page. Nothing was sent.";
+  put(h("h1", {}, "This does not work now"), refusal("What happened", h("p", {}, words), again));
+}
+
+function refusal(title: string, ...children: readonly Child[]): HTMLElement {
+  return h("section", { class: "notice bad", role: "alert" }, h("h2", {}, title), ...children);
+}
+
+function put(...children: readonly HTMLElement[]): void {
+  main.replaceChildren(...children);
+}
+
+function connection(): void {
+  find("connection").textContent = navigator.onLine ? "" : "You are offline";
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash === "" || /^#(plan|invitation)=/.test(location.hash)) void start();
+});
+addEventListener("storage", () => find("device").hidden || showDevice(ledger, () => void start()));
+addEventListener("online", connection);
+addEventListener("offline", connection);
+skipping();
+connection();
+void start();

@@ -1,0 +1,140 @@
+/**
+ * All that a device needs: it verifies the plan, turns answers into one report, and sends it until it has arrived.
+ *
+ * The only randomness here is the operating system's; there is no way to pass another in.
+ */
+
+import { AboveCap, InvalidParameter, NotSent } from "./errors.js";
+import { checkedCap, Ledger } from "./ledger.js";
+import { type Answers, fromHexadecimal, Plan } from "./plan.js";
+import { fromBytes, Report } from "./wire.js";
+import { below, type Memory, Row, randomBytes, remembered, system } from "./words.js";
+
+const RETRIED = [408, 425, 429, 500, 502, 503, 504];
+const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer
+
+export interface ClientOptions {
+  /** What permanent answers are kept by: at least 16 bytes, or their hexadecimal digits. The ledger's own unless given. */
+  readonly secret?: Uint8Array | string;
+  /** The most that the person is willing to give away over all studies in the ledger, in nats. The ledger's own unless given. */
+  readonly cap?: number;
+  /** What the device remembers; without one, the client remembers as long as it lives. */
+  readonly ledger?: Ledger;
+}
+
+export interface SendOptions {
+  /** A single-use invitation, where the collector asks for one. */
+  readonly invitation?: string;
+  readonly attempts?: number;
+  /** Milliseconds for one attempt. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+export type Receipt = "counted" | "counted before";
+
+/** One person's device and one plan. */
+export class Client {
+  readonly ledger: Ledger;
+  private readonly cap: number | null;
+  private readonly memory: Promise<Memory>;
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** Refuses a plan that gives away more than the person has allowed. */
+  constructor(
+    readonly plan: Plan,
+    options: ClientOptions = {},
+  ) {
+    if (!(plan instanceof Plan)) throw new InvalidParameter("a client needs a Plan; see Client.open");
+    plan.verify();
+    this.ledger = options.ledger ?? new Ledger();
+    this.cap = options.cap === undefined ? this.ledger.cap : checkedCap(options.cap);
+    this.refuseAboveCap();
+    const { secret = this.ledger.secret } = options;
+    this.memory = remembered(typeof secret === "string" ? fromHexadecimal(secret) : secret, plan.id);
+    this.memory.catch(() => undefined); // reported when it is used
+  }
+
+  /** Read and verify a plan, and be its client. */
+  static async open(text: string, options: ClientOptions = {}): Promise<Client> {
+    return new Client(await Plan.fromJson(text), options);
+  }
+
+  /** One report of one person's answers. A round that was answered gives the same report again, whatever the answers. */
+  report(answers: Answers, { round = 1 }: { readonly round?: number } = {}): Promise<Report> {
+    const turn = this.last.then(() => this.ledger.alone(() => this.made(answers, round)));
+    this.last = turn.catch(() => undefined); // one after the other, so that none is drawn twice
+    return turn;
+  }
+
+  private async made(answers: Answers, round: number): Promise<Report> {
+    const { plan, ledger } = this;
+    const rounds = plan.rounds ?? 1;
+    if (!(Number.isInteger(round) && round >= 1 && round <= rounds)) {
+      throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}; the plan's losses are for these`);
+    }
+    const before = ledger.find(plan, round);
+    if (before) return fromBytes(plan, before);
+    this.refuseAboveCap();
+    const row = new Row(system(plan.words), await this.memory);
+    const report = await drawn(plan, answers, round, row, randomBytes(16));
+    ledger.add(plan, round, report.bytes);
+    return report;
+  }
+
+  private refuseAboveCap(): void {
+    const { cap, ledger, plan } = this;
+    if (cap === null || ledger.entries.some((entry) => entry.plan === plan.id)) return; // what was answered is lost already
+    const { unchanged } = ledger.lifetime(plan);
+    if (unchanged === null || unchanged > cap * 1e9) {
+      const all = unchanged === null ? "without a bound" : `up to ${(unchanged / 1e9).toPrecision(6)}`;
+      throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${cap}; not answered`);
+    }
+  }
+
+  /** Send a report until it has arrived; however often that is, it is counted once. */
+  async send(url: string, report: Report, options: SendOptions = {}): Promise<Receipt> {
+    const { invitation, attempts = 8, timeout = 10_000, signal } = options;
+    const headers: Record<string, string> = { "content-type": "application/octet-stream" };
+    if (invitation !== undefined) headers.authorization = `Invitation ${invitation}`;
+    const [address, body] = [`${url.replace(/\/+$/, "")}/reports`, report.bytes];
+    let [problem, status] = ["it was not tried", 0];
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      let pause = Math.min(PATIENCE, 100 * 2 ** attempt);
+      try {
+        const limit = signal ? AbortSignal.any([signal, AbortSignal.timeout(timeout)]) : AbortSignal.timeout(timeout);
+        const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
+        if (answer.ok) return answer.status === 201 ? "counted" : "counted before";
+        status = answer.status;
+        problem = `${status} ${(await answer.text()).slice(0, 1000)}`;
+        pause = pauseAsked(answer.headers.get("retry-after"), pause);
+      } catch (failure) {
+        signal?.throwIfAborted();
+        [problem, status] = [(failure as Error).message, 0];
+      }
+      if (status && !RETRIED.includes(status)) throw new NotSent(`the collector refused the report: ${problem}`, status);
+      const wait = pause * (1 + below(system(1), 0, 1000) / 1000); // so that devices do not come back all at once
+      if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
+      signal?.throwIfAborted();
+    }
+    throw new NotSent(`the report did not arrive (${problem}); send the same one again later`, status);
+  }
+}
+
+const DISCREET = { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" } as const;
+
+/** @internal A report from these words. */
+export async function drawn(plan: Plan, answers: Answers, round: number, row: Row, id: Uint8Array): Promise<Report> {
+  const codes = plan.encode(answers);
+  for (const [j, attribute] of plan.attributes.entries()) {
+    if ((codes[j] as number) < 0) codes[j] = below(await row.from(plan.share.words + j).recall(1), 0, attribute.domain.k);
+  }
+  return new Report(plan, round, id, await plan.share.encode(codes, row));
+}
+
+/** What the collector asks for, within reason. */
+function pauseAsked(wished: string | null, usual: number): number {
+  if (wished === null) return usual;
+  const pause = /^\d+$/.test(wished) ? 1000 * Number(wished) : Date.parse(wished) - Date.now();
+  return Number.isNaN(pause) ? usual : Math.min(PATIENCE, Math.max(usual, pause));
+}

@@ -1,0 +1,160 @@
+/**
+ * What an attribute's values are: labels for people, integers from 0 to k - 1 for mechanisms.
+ *
+ * An answer outside the domain is refused, never rounded or passed on.
+ */
+
+import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
+import { wholeNumber } from "./exact.js";
+
+/** The code of a missing answer. */
+export const NO_ANSWER = -1;
+
+const MOST_BINS = 1 << 16;
+const LARGEST = 10 ** 15; // integers up to here, and their quotients by powers of ten, are told apart by every float
+const SHOWN = 8;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** The values an attribute can have, in order. */
+export type Domain = Categories | Range;
+
+interface Values {
+  /** The number of values. */
+  readonly k: number;
+  /** A value's name. */
+  label(code: number): string;
+  /** An answer's code, or -1 where there is none; what is not a value is refused. */
+  code(answer: unknown, name: string): number;
+}
+
+/** Values with names and no order that matters. Numbers and booleans are known by their text. */
+export class Categories implements Values {
+  readonly kind = "categories";
+  readonly k: number;
+  private readonly codes: ReadonlyMap<string, number>;
+
+  constructor(readonly labels: readonly string[]) {
+    const codes = new Map<string, number>();
+    for (const [code, label] of labels.entries()) {
+      must(!codes.has(checkedText(label, "a label")), () => `the label ${shown(label)} is there twice`);
+      codes.set(label, code);
+    }
+    must(labels.length > 1, () => `an attribute needs at least two values, got ${labels.length}`);
+    this.codes = codes;
+    this.k = labels.length;
+  }
+
+  label(code: number): string {
+    return this.labels[code] as string;
+  }
+
+  code(answer: unknown, name: string): number {
+    if (isMissing(answer)) return NO_ANSWER;
+    const found = this.codes.get(labelOf(answer));
+    if (found !== undefined) return found;
+    const more = this.k > SHOWN ? `, and ${this.k - SHOWN} more` : "";
+    throw new InvalidValue(
+      `${shown(answer)} is not a value of ${shown(name)} (${this.labels.slice(0, SHOWN).join(", ")}${more})`,
+    );
+  }
+}
+
+/** Numbers in bins of one width. With an open end, the last bin on that side has no limit. */
+export class Range implements Values {
+  readonly kind = "range";
+  private readonly unit: number;
+
+  /** Bin i is from (low + i step) / 10^digits to under (low + (i + 1) step) / 10^digits, each quotient rounded once. */
+  constructor(
+    readonly low: number,
+    readonly step: number,
+    readonly bins: number,
+    readonly digits: number,
+    readonly openLow: boolean,
+    readonly openHigh: boolean,
+  ) {
+    wholeNumber("bins", bins, 2, MOST_BINS);
+    wholeNumber("digits", digits, 0, 15);
+    wholeNumber("step", step, 1, LARGEST);
+    wholeNumber("low", low, -LARGEST, LARGEST);
+    const high = low + bins * step;
+    must(high <= LARGEST, () => "a range's numbers have at most 15 digits");
+    const isShort = !digits || [low, high, step].some((number) => number % 10);
+    must(isShort, () => `the plan ${NOT_CANONICAL}: a range has too many digits`);
+    this.unit = Number(`1e${digits}`);
+  }
+
+  get k(): number {
+    return this.bins;
+  }
+
+  label(code: number): string {
+    if (this.openLow && code === 0) return `under ${this.end(1)}`;
+    if (this.openHigh && code === this.bins - 1) return `${this.end(code)} or more`;
+    return `${this.end(code)} to under ${this.end(code + 1)}`;
+  }
+
+  code(answer: unknown, name: string): number {
+    if (isMissing(answer)) return NO_ANSWER;
+    const number = numberOf(answer);
+    if (Number.isNaN(number)) {
+      throw new InvalidValue(`${shown(answer)} is not a number, and ${shown(name)} is a range of numbers`);
+    }
+    let [first, last] = [0, this.bins + 1]; // how many of the edges are not above the number
+    while (first < last) {
+      const middle = (first + last) >> 1;
+      if (this.edge(middle) <= number) first = middle + 1;
+      else last = middle;
+    }
+    if ((first === 0 && !this.openLow) || (first > this.bins && !this.openHigh)) {
+      throw new InvalidValue(`${number} is not a value of ${shown(name)} (${this.edge(0)} to under ${this.edge(this.bins)})`);
+    }
+    return Math.min(Math.max(first - 1, 0), this.bins - 1);
+  }
+
+  private edge(i: number): number {
+    return (this.low + this.step * i) / this.unit;
+  }
+
+  private end(i: number): string {
+    const whole = this.low + this.step * i;
+    if (!this.digits) return String(whole);
+    const digits = String(Math.abs(whole)).padStart(this.digits + 1, "0");
+    return `${whole < 0 ? "-" : ""}${digits.slice(0, -this.digits)}.${digits.slice(-this.digits)}`;
+  }
+}
+
+/** Text that can be shown and sent: not empty, without control characters. */
+export const checkedText = (text: string, what: string): string => {
+  must(text && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text), () => `${what} must be one line of text, got ${shown(text)}`);
+  return text;
+};
+
+const isMissing = (answer: unknown): boolean => [undefined, null, "", Number.NaN].includes(answer as string);
+
+/** The text by which an answer is known, the same as in Python: whole numbers have no decimal point. */
+function labelOf(answer: unknown): string {
+  switch (typeof answer) {
+    case "string":
+      return answer;
+    case "bigint":
+      return String(answer);
+    case "boolean":
+      return answer ? "True" : "False";
+    case "number":
+      if (Number.isInteger(answer)) return String(BigInt(answer));
+      if (Math.abs(answer) >= 1e-4) return String(answer);
+      return answer.toExponential().replace(/-(\d)$/, "-0$1");
+    default:
+      throw new InvalidValue(`an answer is text, a number or a boolean, got ${shown(answer)}`);
+  }
+}
+
+/** An answer as the nearest floating-point number, or NaN. */
+function numberOf(answer: unknown): number {
+  if (typeof answer === "number") return answer;
+  if (typeof answer === "bigint") return Number(answer);
+  if (typeof answer !== "string") return Number.NaN;
+  const text = answer.trim();
+  return NUMBER.test(text) ? Number(text) : Number.NaN;
+}

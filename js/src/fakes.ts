@@ -1,0 +1,121 @@
+/**
+ * Reports that have nothing to do with anyone's value, and what a real one looks like among them.
+ *
+ * What a fake costs or saves is in one number per report: how many times likelier the report is from a person with value v
+ * than from the fake. `evidence` lists the extreme ones.
+ */
+
+import { must, NOT_CANONICAL } from "./errors.js";
+import { cell, divideUp, FULL, minus, over, plus, type Ratio, times } from "./exact.js";
+import type { Encoder, Part } from "./shape.js";
+import type { Direct, Unary } from "./shapes.js";
+import { below, type Halves, type Row } from "./words.js";
+
+/** How much likelier than from the fake: a report that two values can send, from the one and from the other. */
+export type Evidence = readonly [one: Ratio, other: Ratio];
+
+/** A mechanism whose loss is zero: its report does not depend on the value. */
+export interface Fake {
+  /** The mechanism whose reports it imitates. */
+  readonly part: Encoder;
+  readonly words: number;
+  /** How far the bias of `below` may move a fake's probability from the one in `evidence`, as a factor. */
+  readonly slack: Ratio;
+  encode(row: Row): Part;
+  /** The extreme pairs over all reports and all pairs of values; a value compared with itself is there too. */
+  readonly evidence: readonly Evidence[];
+}
+
+const NONE: Ratio = [1n, 1n];
+
+/** A public guess of how frequent each value is, in words out of 2^64; no value is left out. */
+export interface Prior {
+  readonly k: number;
+  /** The smallest and the largest weight: ratios to a fake are largest and smallest there. */
+  readonly extremes: readonly bigint[];
+  /** The value that a row's first word draws. */
+  draw(words: Halves): number;
+}
+
+/** All values alike, but for the words left over: the law of `below`. */
+export const uniform = (k: number): Prior => ({ k, extremes: cell(k), draw: (words) => below(words, 0, k) });
+
+export const prior = (weights: readonly bigint[]): Prior => {
+  const k = weights.length;
+  const ends = new BigUint64Array(k);
+  let [sum, least, most, isUniform] = [0n, FULL, 0n, true];
+  for (const [v, weight] of weights.entries()) {
+    if (weight < least) least = weight;
+    if (weight > most) most = weight;
+    sum += weight;
+    ends[v] = sum;
+    isUniform &&= sum === divideUp(FULL * BigInt(v + 1), BigInt(k));
+  }
+  must(k > 1 && sum === FULL, () => "a prior's weights are positive integers that sum to 2^64");
+  must(!isUniform, () => `the plan ${NOT_CANONICAL}: a prior is uniform`);
+  const draw = (words: Halves): number => {
+    const word = (BigInt(words[1] as number) << 32n) | BigInt(words[0] as number);
+    let [low, high] = [0, k - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ends[middle] as bigint) <= word) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return { k, extremes: [least, most], draw };
+};
+
+/** A value drawn from a prior and sent as it is, beside direct reports: as published, and open to a good attacker. */
+export const guessed = (part: Direct, believed: Prior): Fake => ({
+  part,
+  words: 1,
+  slack: NONE,
+  encode: ({ fresh }) => believed.draw(fresh),
+  evidence: believed.extremes.flatMap((weight) => directEvidence(part, [weight, FULL])),
+});
+
+/** A value drawn from a prior and put through the mechanism, as if a person had it. */
+export const imitated = (part: Direct | Unary, believed: Prior): Fake => {
+  const fake = {
+    part,
+    words: 1 + part.words,
+    encode: (row: Row) => part.encode(believed.draw(row.fresh), row.from(1)) as Part,
+  };
+  const shares = believed.extremes.map((weight): Ratio => [weight, FULL]);
+  if ("keep" in part) {
+    const p: Ratio = [part.keep, FULL];
+    const q: Ratio = [FULL - part.keep, FULL * BigInt(part.k - 1)];
+    const evidence = shares.flatMap((share) => directEvidence(part, plus(q, times(share, minus(p, q)))));
+    return { ...fake, evidence, slack: [FULL, FULL - 4n * BigInt(part.k)] };
+  }
+  // a set bit speaks for its value by `up`, a clear one by `less`; a fake is an average of both, by the prior's share of
+  // the values whose bits are set: at least one value's, at most all but one's
+  const less = over(NONE, part.down);
+  const evidence = [...shares, ...shares.map((share) => minus(NONE, share))].flatMap((covered) => {
+    const average = plus(less, times(minus(part.up, less), covered));
+    return bothWays(over(part.up, average), over(less, average));
+  });
+  return { ...fake, evidence, slack: NONE };
+};
+
+/** All bits clear, put through unary encoding: a person with no value at all. */
+export const blank = (part: Unary): Fake => ({
+  part,
+  words: part.words,
+  slack: NONE,
+  encode: ({ fresh }) => part.flip([], fresh),
+  evidence: bothWays(part.up, over(NONE, part.down)),
+});
+
+const directEvidence = ({ k, keep }: Direct, fake: Ratio): Evidence[] => {
+  const [fewest, most] = cell(k - 1).map((words) => over([(FULL - keep) * words, FULL * FULL], fake)) as [Ratio, Ratio];
+  return [...bothWays(over([keep, FULL], fake), fewest), [most, fewest]];
+};
+
+const bothWays = (high: Ratio, low: Ratio): Evidence[] => [
+  [high, low],
+  [low, high],
+  [high, high],
+  [low, low],
+];

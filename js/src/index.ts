@@ -1,0 +1,19 @@
+/** Deniable: verify a plan, turn answers into one randomized report, send it, and know what was given away. */
+
+export { Client, type ClientOptions, type Receipt, type SendOptions } from "./client.js";
+export { Categories, type Domain, Range } from "./domain.js";
+export {
+  AboveCap,
+  DeniableError,
+  InvalidParameter,
+  InvalidPlan,
+  InvalidReport,
+  InvalidValue,
+  NotSent,
+  type Reason,
+} from "./errors.js";
+export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./ledger.js";
+export { type Answers, type Attribute, type BestGuess, type Losses, type Missing, Plan } from "./plan.js";
+export type { Figures } from "./repeat.js";
+export type { Part } from "./shape.js";
+export { decode, fromBytes, fromJson, type Report, type Said } from "./wire.js";

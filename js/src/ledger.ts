@@ -1,0 +1,170 @@
+/**
+ * What a device remembers: its secret, the reports that it made, and what they have given away over all studies.
+ *
+ * Answers are never in it.
+ */
+
+import { DeniableError, InvalidParameter } from "./errors.js";
+import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
+import { type Bytes, randomBytes } from "./words.js";
+
+const VERSION = 1;
+const KEY = "deniable";
+const CAP = "deniable.cap";
+
+/** Where a ledger keeps its text: by name, like localStorage. */
+export interface Store {
+  get(key: string): string | null;
+  set(key: string, text: string): void;
+  remove(key: string): void;
+  /** Do work while nobody else does, where several pages share the store. */
+  alone?<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** A report that was made, and what its plan states. */
+export interface Entry {
+  /** The plan's id. */
+  readonly plan: string;
+  readonly title: string;
+  readonly round: number;
+  /** The report's bytes in hexadecimal. */
+  readonly report: string;
+  /** The loss of all of the plan's reports, in billionths, as long as the answer does not change; null without a bound. */
+  readonly unchanged: number | null;
+  /** The same whatever changes. */
+  readonly changing: number | null;
+}
+
+/** What all reports of a device give away together of the person, in billionths, by adding up: nobody can do worse. */
+export interface Lifetime {
+  readonly studies: number;
+  readonly reports: number;
+  /** If no answer changed between the rounds of a study; null where a plan has no bound. */
+  readonly unchanged: number | null;
+  /** Whatever changed. */
+  readonly changing: number | null;
+}
+
+/** Each entry is stored before its report can be sent. */
+export class Ledger {
+  constructor(private readonly store: Store = memoryStore()) {}
+
+  /** The device's secret: 32 random bytes, made at first use. */
+  get secret(): Bytes {
+    return fromHexadecimal(this.read().secret);
+  }
+
+  /** What was made, in order. */
+  get entries(): readonly Entry[] {
+    return this.read().entries;
+  }
+
+  /** The most that the person is willing to give away over all studies, in nats; null for no limit. */
+  get cap(): number | null {
+    const text = this.store.get(CAP);
+    return text === null ? null : checkedCap(Number(text));
+  }
+
+  set cap(cap: number | null) {
+    if (cap === null) this.store.remove(CAP);
+    else this.store.set(CAP, String(checkedCap(cap)));
+  }
+
+  /** The report that was made for this plan and round, if there is one. */
+  find(plan: Plan, round: number): Bytes | null {
+    const found = this.entries.find((entry) => entry.plan === plan.id && entry.round === round);
+    return found ? fromHexadecimal(found.report) : null;
+  }
+
+  /** Write down a report before it is sent. */
+  add(plan: Plan, round: number, report: Uint8Array): void {
+    const { secret, entries } = this.read();
+    const entry = { plan: plan.id, title: plan.title, round, report: hexadecimal(report), ...statedForever(plan) };
+    this.write(secret, [...entries, entry]);
+  }
+
+  /** The losses of all studies, added up; a plan with rounds counts once, for all of them. With a plan: if it is answered. */
+  lifetime(plan?: Plan): Lifetime {
+    const { entries } = this.read();
+    const plans = new Map(entries.map((entry) => [entry.plan, entry as Omit<Entry, "report" | "round" | "title">]));
+    if (plan) plans.set(plan.id, { plan: plan.id, ...statedForever(plan) });
+    const total = (figures: readonly (number | null)[]): number | null =>
+      figures.every(Number.isInteger) ? (figures as number[]).reduce((sum, one) => sum + one, 0) : null;
+    const each = [...plans.values()];
+    return {
+      studies: plans.size,
+      reports: entries.length,
+      unchanged: total(each.map((one) => one.unchanged)),
+      changing: total(each.map((one) => one.changing)),
+    };
+  }
+
+  /** Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away more. */
+  forget(): void {
+    this.store.remove(KEY);
+    this.store.remove(CAP);
+  }
+
+  /** @internal Do work while no other page does. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.store.alone ? this.store.alone(work) : work();
+  }
+
+  private read(): { secret: string; entries: readonly Entry[] } {
+    const text = this.store.get(KEY);
+    if (text !== null) return understood(text);
+    const secret = hexadecimal(randomBytes(32));
+    this.write(secret, []);
+    return { secret, entries: [] };
+  }
+
+  private write(secret: string, entries: readonly Entry[]): void {
+    const text = JSON.stringify({ version: VERSION, secret, entries });
+    this.store.set(KEY, text);
+    if (this.store.get(KEY) !== text) {
+      throw new DeniableError("this device does not keep what is stored; is its storage full?");
+    }
+  }
+}
+
+/** What all reports of a plan give away together, in billionths. */
+const statedForever = ({ stated: { record, repeated } }: Plan): Pick<Entry, "unchanged" | "changing"> => ({
+  unchanged: repeated ? repeated.one_value_forever : record,
+  changing: repeated ? repeated.changing_values : record,
+});
+
+export const checkedCap = (cap: number): number => {
+  if (cap > 0 && cap < 1 / 0) return cap;
+  throw new InvalidParameter(`a cap is a positive number, got ${cap}`);
+};
+
+/** A store that lasts as long as the page. */
+export function memoryStore(): Store {
+  const texts = new Map<string, string>();
+  return {
+    get: (key) => texts.get(key) ?? null,
+    set: (key, text) => void texts.set(key, text),
+    remove: (key) => void texts.delete(key),
+  };
+}
+
+/** The browser's own store for this site; its pages take turns. */
+export function browserStore(): Store {
+  const storage = localStorage;
+  const store: Store = {
+    get: (key) => storage.getItem(key),
+    set: (key, text) => storage.setItem(key, text),
+    remove: (key) => storage.removeItem(key),
+  };
+  const locks = navigator.locks as LockManager | undefined;
+  return locks ? { ...store, alone: (work) => locks.request(KEY, work) as ReturnType<typeof work> } : store;
+}
+
+const understood = (text: string): { secret: string; entries: readonly Entry[] } => {
+  try {
+    const { version, secret, entries } = JSON.parse(text);
+    const isWhole = ({ plan, round, report }: Entry): unknown => plan && round && fromHexadecimal(report).length;
+    if (version === VERSION && fromHexadecimal(secret).length > 15 && entries.every(isWhole)) return { secret, entries };
+  } catch {}
+  throw new DeniableError("what this device remembers is damaged, or of another version; it was left as it is");
+};

@@ -1,0 +1,97 @@
+#!/usr/bin/env node
+/** Reports from the shell: a plan's file, answers as lines of JSON on standard input, reports as lines of hexadecimal. */
+
+import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { Client, DeniableError, InvalidParameter, NotSent } from "./index.js";
+import { type Answers, hexadecimal, Plan } from "./plan.js";
+import { isObject } from "./shape.js";
+
+const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] < answers.jsonl
+
+Each line is another person: an object of answers, or {"answers": {...}} with "secret" (hexadecimal), "round" and
+"invitation" beside it where they are wanted. Writes each report's bytes in hexadecimal, a line each, in order.`;
+
+interface Person {
+  readonly answers: Answers;
+  readonly secret?: string;
+  readonly round: number;
+  readonly invitation?: string;
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      send: { type: "string" },
+      round: { type: "string", default: "1" },
+      concurrency: { type: "string", default: "8" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  const [path, ...more] = positionals;
+  if (values.help || path === undefined || more.length) {
+    (values.help ? process.stdout : process.stderr).write(`${USAGE}\n`);
+    return values.help ? 0 : 2;
+  }
+  const plan = await Plan.fromJson(await readFile(path, "utf8"));
+  const atOnce = Math.max(1, Math.min(256, Number(values.concurrency) || 8));
+  const waiting: Promise<string | null>[] = [];
+  let [number, failed] = [0, 0];
+  const settle = async (most: number): Promise<void> => {
+    while (waiting.length > most) {
+      const report = await waiting.shift();
+      if (report) process.stdout.write(`${report}\n`);
+      else failed += 1;
+    }
+  };
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number += 1;
+    if (!line.trim()) continue;
+    waiting.push(answered(plan, line, number, Number(values.round), values.send));
+    await settle(atOnce - 1);
+  }
+  await settle(0);
+  return failed ? 1 : 0;
+}
+
+/** One person's report and, where that is asked, sent; null, and the reason for people, where that cannot be. */
+async function answered(plan: Plan, line: string, number: number, round: number, url?: string): Promise<string | null> {
+  try {
+    const person = read(line, round);
+    const client = new Client(plan, person.secret === undefined ? {} : { secret: person.secret });
+    const report = await client.report(person.answers, { round: person.round });
+    if (url !== undefined) {
+      await client.send(url, report, person.invitation === undefined ? {} : { invitation: person.invitation });
+    }
+    return hexadecimal(report.bytes);
+  } catch (problem) {
+    if (!(problem instanceof DeniableError)) throw problem;
+    process.stderr.write(`line ${number}: ${problem.message}\n`);
+    return null;
+  }
+}
+
+function read(line: string, round: number): Person {
+  let data: unknown;
+  try {
+    data = JSON.parse(line);
+  } catch {
+    data = undefined;
+  }
+  if (!isObject(data)) throw new InvalidParameter("a line is a JSON object");
+  if (!isObject(data.answers)) return { answers: data, round };
+  return { round, ...data, answers: data.answers };
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (problem: unknown) => {
+    if (!(problem instanceof Error)) throw problem;
+    process.stderr.write(`${problem.message}\n`);
+    process.exitCode = problem instanceof NotSent ? 1 : 2;
+  },
+);

@@ -1,0 +1,278 @@
+/**
+ * A plan: what is asked, how a record becomes a report, and what that gives away, in integers only.
+ *
+ * Whoever holds it can recompute what it gives away from its thresholds, and refuse.
+ */
+
+import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
+import { InvalidParameter, InvalidPlan, InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
+import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
+import {
+  canonical,
+  checkedFields,
+  checkedInteger,
+  checkedList,
+  checkedString,
+  domain,
+  type Fields,
+  share,
+} from "./notation.js";
+import { FIGURES, type Figures, isRepeated } from "./repeat.js";
+import { type Encoder, isObject } from "./shape.js";
+import { mostOf, type Share } from "./share.js";
+import { type Bytes, subtle } from "./words.js";
+
+const VERSION = 1;
+const MOST_ROUNDS = 1000;
+const NO_ANSWER_LABEL = "no answer";
+
+// A page must not freeze on a plan that somebody made for that.
+const MOST_TEXT = 1 << 24;
+const MOST_ATTRIBUTES = 4096;
+const MOST_WORDS = 1 << 22;
+
+export type Missing = "refuse" | "value" | "random";
+
+/** Answers by the attributes' names: labels for categories, numbers or their text for ranges, null for no answer. */
+export type Answers = Readonly<Record<string, unknown>>;
+
+/** Losses in billionths of a nat, rounded up; null where there is no bound. */
+export interface Losses {
+  /** Of one report, between any two people. */
+  readonly record: number;
+  /** Of one report, between people who differ in one answer. */
+  readonly attribute: number;
+  /** For studies that ask again: what a person's reports give away together. */
+  readonly repeated: Figures<number> | null;
+}
+
+/** How often somebody who has no idea beforehand guesses an answer right, at most. */
+export interface BestGuess {
+  /** Without any report. */
+  readonly blind: number;
+  /** From one report. */
+  readonly oneReport: number;
+  /** From any number of reports, as long as the answer does not change. */
+  readonly allReports: number;
+  /** In plain words. */
+  readonly sentence: string;
+}
+
+/** What is asked under one name. */
+export class Attribute {
+  /** @internal */
+  constructor(
+    readonly name: string,
+    readonly domain: Domain,
+    private readonly missing: Missing,
+  ) {}
+
+  /** How many values it has: no answer may be one of them. */
+  get k(): number {
+    return this.domain.k + Number(this.missing === "value");
+  }
+
+  /** A value's name. */
+  label(code: number): string {
+    return code === this.domain.k ? NO_ANSWER_LABEL : this.domain.label(code);
+  }
+
+  /** The names of all values. */
+  get labels(): string[] {
+    return Array.from({ length: this.k }, (_, code) => this.label(code));
+  }
+
+  /** @internal An answer's code; -1 where it is to be random. */
+  code(answer: unknown): number {
+    const code = this.domain.code(answer, this.name);
+    if (code !== NO_ANSWER || this.missing === "random") return code;
+    if (this.missing === "value") return this.domain.k;
+    throw new InvalidValue(`there is no answer to ${shown(this.name)}, and this plan does not take missing answers`);
+  }
+}
+
+/** A document that was found to be in its canonical form, to fit together and to say what is true. */
+export class Plan {
+  readonly title: string;
+  /** How many are expected to answer. */
+  readonly people: number;
+  readonly missing: Missing;
+  /** For how many collections the repeated losses are stated; null where people are asked once. */
+  readonly rounds: number | null;
+  readonly attributes: readonly Attribute[];
+  /** The losses that the plan states. */
+  readonly stated: Losses;
+  /** @internal */
+  readonly share: Share;
+  private truth: Losses | undefined;
+
+  private constructor(
+    /** The SHA-256 of the canonical text without the id, in hexadecimal. */
+    readonly id: string,
+    data: Fields,
+  ) {
+    checkedFields(data, "the plan", ["attributes", "losses", "missing", "people", "rounds", "share", "title", "version"]);
+    this.stated = statedLosses(data.losses);
+    this.title = checkedString(data.title, "title");
+    if (this.title) checkedText(this.title, "a title");
+    this.people = wholeNumber("people", data.people, 1, 2 ** 53);
+    const missing = (this.missing = data.missing as Missing);
+    must(["refuse", "value", "random"].includes(missing), () => `${shown(missing)} is not a policy for missing answers`);
+    const asked = checkedList(data.attributes, "attributes");
+    must(asked.length <= MOST_ATTRIBUTES, () => `a plan has at most ${MOST_ATTRIBUTES} attributes here`);
+    this.attributes = asked.map((one) => {
+      const fields = checkedFields(one, "an attribute", ["name", "domain"]);
+      const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
+      return new Attribute(name, domain(fields.domain), missing);
+    });
+    this.share = share(data.share, asked.length);
+    this.checkSizes();
+    this.rounds = data.rounds as number | null;
+    const again = this.parts.filter(isRepeated).length;
+    must(!again || again === asked.length, () => "either all attributes are asked again, or none");
+    if (again) wholeNumber("rounds, the number of collections,", data.rounds, 1, MOST_ROUNDS);
+    else must(data.rounds === null, () => "rounds are for mechanisms that answer again");
+  }
+
+  /** Read and verify a document; whatever is wrong with it is refused with the reason. */
+  static async fromJson(text: string): Promise<Plan> {
+    must(text.length <= MOST_TEXT, () => `a plan has at most ${MOST_TEXT} characters`);
+    const { id, ...body } = parsed(text);
+    must(body.version === VERSION, () => `this is a plan of version ${shown(body.version)}; only ${VERSION} is known here`);
+    const digest = await subtle().digest("SHA-256", new TextEncoder().encode(canonical(body)));
+    const found = hexadecimal(new Uint8Array(digest));
+    must(id === found, () => `the plan was changed after it was made: it says its id is ${shown(id)}, but it is ${found}`);
+    const plan = new Plan(found, body);
+    plan.verify();
+    must(text.trim() === canonical({ ...body, id }), () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`);
+    return plan;
+  }
+
+  /** @internal The mechanisms, one per attribute. */
+  get parts(): readonly Encoder[] {
+    return this.share.parts;
+  }
+
+  /** @internal How many words one record takes: the share's, then one per attribute if missing answers are random. */
+  get words(): number {
+    return this.share.words + (this.missing === "random" ? this.parts.length : 0);
+  }
+
+  /** Recompute the losses from the integers alone; refuse a plan that leaks more than it states. */
+  verify(): Losses {
+    if (this.truth) return this.truth;
+    const { rounds, share, stated } = this;
+    must((rounds === null) === (stated.repeated === null), () => "losses of repeated reports are for a plan that asks again");
+    const record = refuseLess("record", stated.record, share.loss);
+    const attribute = refuseLess("attribute", stated.attribute, mostOf(share.ratios.map(logUp), 1));
+    // all attributes that one person reports, together; which ones is drawn once and kept
+    const each = rounds === null ? [] : this.parts.filter(isRepeated).map((part) => part.losses(rounds));
+    const repeated = FIGURES.map((name, i) => {
+      const losses = each.map((figures) => figures[i] as Loss | null);
+      const total = losses.includes(null) ? null : mostOf(losses as Loss[], share.drawn || each.length);
+      return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
+    });
+    this.truth = {
+      record: record as number,
+      attribute: attribute as number,
+      repeated: rounds === null ? null : Object.fromEntries(repeated),
+    };
+    return this.truth;
+  }
+
+  /**
+   * How often an attacker, to whom all answers to this question were equally likely before, guesses it right at most, if the
+   * other answers are known or say nothing about it.
+   */
+  bestGuess(attribute: string): BestGuess {
+    const j = this.attributes.findIndex((one) => one.name === attribute);
+    const part = this.parts[j];
+    if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
+    const oneReport = guess(this.share.ratios[j] as Ratio, part.k);
+    const allReports = isRepeated(part) ? Math.max(oneReport, guess(part.forever, part.k)) : oneReport;
+    const again = this.rounds ? `; whoever sees all of them, if your answer does not change: ${often(allReports)}` : "";
+    const sentence = `whoever sees your report guesses right at most ${often(oneReport)}${again}; blind guessing: 1 in ${part.k}`;
+    return { blind: 1 / part.k, oneReport, allReports, sentence };
+  }
+
+  /** @internal Answers as integers; -1 where one is to be random. */
+  encode(answers: Answers): number[] {
+    return this.attributes.map((attribute) => {
+      if (!isObject(answers) || !Object.hasOwn(answers, attribute.name)) {
+        throw new InvalidValue(`answers have no ${shown(attribute.name)}; write null where there is no answer`);
+      }
+      return attribute.code(answers[attribute.name]);
+    });
+  }
+
+  private checkSizes(): void {
+    const names = new Set<string>();
+    for (const [j, { name, domain, k }] of this.attributes.entries()) {
+      must(!names.has(name), () => `the attribute ${shown(name)} is there twice`);
+      names.add(name);
+      const isFree = this.missing !== "value" || domain.kind === "range" || !domain.labels.includes(NO_ANSWER_LABEL);
+      must(isFree, () => `${shown(name)} has a value "${NO_ANSWER_LABEL}" already`);
+      const found = this.parts[j]?.k;
+      must(found === k, () => `${shown(name)} has ${k} values, its mechanism ${found}`);
+    }
+    must(this.words <= MOST_WORDS, () => `a report takes at most ${MOST_WORDS} words here`);
+  }
+}
+
+const parsed = (text: string): Fields => {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (problem) {
+    throw new InvalidPlan(`this is not a plan: ${(problem as Error).message}`);
+  }
+  must(isObject(data), () => "a plan is a JSON object");
+  return data;
+};
+
+const statedLosses = (data: unknown): Losses => {
+  const fields = checkedFields(data, "losses", ["record", "attribute", "repeated"]);
+  const { repeated } = fields;
+  if (repeated !== null) {
+    const figures = checkedFields(repeated, "repeated losses", FIGURES);
+    for (const name of FIGURES) if (figures[name] !== null) checkedInteger(figures[name], "a loss");
+  }
+  return {
+    record: checkedInteger(fields.record, "the loss per record"),
+    attribute: checkedInteger(fields.attribute, "the loss per attribute"),
+    repeated: repeated as Losses["repeated"],
+  };
+};
+
+/** The true loss in billionths, or a refusal where it is above what is stated. */
+const refuseLess = (name: string, claim: number | null, loss: Loss | null): number | null => {
+  const truth = loss === null ? null : toNano(loss);
+  must(claim === null || (truth !== null && BigInt(claim) >= truth), () => {
+    const spent = truth === null ? "have no bound" : `lose ${nats(Number(truth))}`;
+    const what = name.replaceAll("_", " ");
+    return `the plan states a loss of ${nats(claim as number)} (${what}), but its thresholds ${spent}; do not answer it`;
+  });
+  return truth === null || truth > 2n ** 53n ? null : Number(truth);
+};
+
+const nats = (nano: number): string => (nano / 1e9).toFixed(9);
+
+/** r / (r + k - 1), rounded up. */
+const guess = ([n, d]: Ratio, k: number): number => Number(divideUp(n * NANO, n + BigInt(k - 1) * d)) / 1e9;
+
+/** How often something happens, in words that do not say less. */
+const often = (chance: number): string => {
+  const one = Math.floor(1 / chance);
+  if (chance < 0.01 || (one > 1 && 1 / one <= 1.02 * chance)) return `1 time in ${one}`;
+  return chance > 0.99 ? "every time" : `${Math.ceil(100 * chance)} times in 100`;
+};
+
+/** Bytes as text. */
+export const hexadecimal = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Bytes from text. */
+export const fromHexadecimal = (text: string): Bytes => {
+  if (!/^([0-9a-f]{2})*$/.test(text)) throw new InvalidParameter("bytes are written in lower-case hexadecimal");
+  return Uint8Array.from(text.match(/../g) ?? [], (digits) => Number(`0x${digits}`));
+};

@@ -1,0 +1,117 @@
+/**
+ * Asking again: a permanent first answer that is kept for ever, and a fresh second round on it at every collection.
+ *
+ * What repeated reports give away is not one number.
+ */
+
+import { must } from "./errors.js";
+import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "./exact.js";
+import type { Encoder, HashedPart, Part } from "./shape.js";
+import { bucketOf, type Direct, hashed, hashFunction, type Unary } from "./shapes.js";
+
+/** The names of the figures, as a plan states them. */
+export const FIGURES = ["one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual"] as const;
+
+/** What a person who answers again and again gives away; null where there is no bound. */
+export type Figures<Number> = Readonly<Record<(typeof FIGURES)[number], Number | null>>;
+
+/** A mechanism for many collections: part of its words are kept, so that asking again does not average the noise away. */
+export interface Repeated<P extends Part = Part> extends Encoder<P> {
+  /** The largest ratio after any number of reports of one value. */
+  readonly forever: Ratio;
+  /** The losses of so many reports: the figures in their order. */
+  losses(rounds: number): readonly (Loss | null)[];
+}
+
+export const isRepeated = (part: Encoder): part is Repeated => "losses" in part;
+
+/** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
+export interface Memoized extends Repeated<number | readonly number[]> {
+  readonly first: Direct | Unary;
+}
+
+export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoized => {
+  const { k } = first;
+  must(
+    "keep" in first === "keep" in second && k === second.k,
+    () => "both rounds must have the same shape and the same number of values",
+  );
+  const own = "keep" in first ? directRounds(first, second as Direct) : unaryRounds(first, second as Unary);
+  return {
+    k,
+    words: first.words + second.words,
+    ratio: own.after(1),
+    codec: second.codec as Memoized["codec"],
+    first,
+    forever: first.ratio,
+    encode: async (value, row) => own.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
+    losses: (rounds) => {
+      const forever = logUp(first.ratio);
+      return [
+        logUp(own.after(1)),
+        logUp(smaller(own.after(rounds), first.ratio)),
+        forever,
+        logUp(own.fresh) * BigInt(rounds * own.parts),
+        forever * BigInt(Math.min(rounds, k)),
+      ];
+    },
+  };
+};
+
+interface Rounds {
+  /** At least the largest ratio after this many reports of an unchanged value. */
+  after(reports: number): Ratio;
+  /** How far one report can change with a part of what is kept: the value, or a bit. */
+  readonly fresh: Ratio;
+  /** What is kept is one value, or k bits that may all change. */
+  readonly parts: number;
+  encode(value: number, kept: Uint32Array<ArrayBuffer>, fresh: Uint32Array<ArrayBuffer>): number | number[];
+}
+
+const directRounds = (first: Direct, second: Direct): Rounds => ({
+  after: (reports) => {
+    // both ratios are upper bounds that count the bias of `below`; the chain (a r + k - 1) / (a + r + k - 2) grows with both
+    const k = BigInt(first.k);
+    const [[a, b], [r, s]] = [first.ratio, powerUp(second.ratio, reports)];
+    const chain: Ratio = [a * r + (k - 1n) * b * s, a * s + r * b + (k - 2n) * b * s];
+    return times(chain, [FULL, FULL - 4n * k * BigInt(reports + 1)]);
+  },
+  fresh: second.ratio,
+  parts: 1,
+  encode: (value, kept, fresh) => second.pick(first.pick(value, kept), fresh),
+});
+
+const unaryRounds = (first: Unary, second: Unary): Rounds => {
+  /** How much likelier for the true value, after reports that speak so much for a kept bit that is set against a clear one. */
+  const after = ([set, clear]: Ratio): Ratio => [
+    first.one * set + (FULL - first.one) * clear,
+    first.zero * set + (FULL - first.zero) * clear,
+  ];
+  return {
+    // all of them set for the one value, and clear for the other; this grows with both powers
+    after: (reports) => {
+      const [clear, set] = powerUp(second.down, reports);
+      return over(after(powerUp(second.up, reports)), after([set, clear]));
+    },
+    fresh: largest([second.up, second.down]),
+    parts: first.k,
+    encode: (value, kept, fresh) => second.flip(first.flip([value], kept), fresh),
+  };
+};
+
+/** A hash function kept for ever, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not per value. */
+export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPart> => {
+  const { first } = buckets;
+  must("keep" in first, () => "the rounds on a bucket are direct ones");
+  return {
+    ...hashed(k, first.k, first.keep), // the same reports, made otherwise
+    words: 1 + buckets.words,
+    ratio: buckets.ratio,
+    forever: buckets.forever,
+    losses: buckets.losses,
+    encode: async (value, row) => {
+      const [a, b] = hashFunction(await row.recall(1));
+      return { a, b, bucket: (await buckets.encode(bucketOf(a, b, value, first.k), row.from(1))) as number };
+    },
+  };
+};

@@ -1,0 +1,196 @@
+/** A report as it travels: one byte string and one JSON text each, and whatever is not in that form is refused. */
+
+import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
+import { byCodePoint } from "./notation.js";
+import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
+import {
+  type BitFlipPart,
+  type Codec,
+  checkedFields,
+  type Encoder,
+  isObject,
+  type Part,
+  readInteger,
+  writeInteger,
+} from "./shape.js";
+import type { Parts } from "./share.js";
+import type { Bytes } from "./words.js";
+
+const VERSION = 1;
+const PREFIX = 8; // bytes of the plan's id
+const ID = 16;
+const HEADER = 1 + PREFIX + 4 + ID;
+
+/** What a report says about one attribute, for people. */
+export interface Said {
+  readonly attribute: string;
+  /** The values that the report speaks for: one of them may be the true one, or none. */
+  readonly supports: readonly string[];
+  /** The values that it is about at all, where these are not all. */
+  readonly about?: readonly string[];
+}
+
+/** One person's report for one round of a plan. */
+export class Report {
+  /** The canonical bytes. */
+  readonly bytes: Bytes;
+
+  /** @internal */
+  constructor(
+    private readonly plan: Plan,
+    readonly round: number,
+    private readonly name: Uint8Array,
+    private readonly parts: Parts,
+  ) {
+    this.bytes = toBytes(plan, round, name, parts);
+  }
+
+  /** The report's id, in hexadecimal: random, so that a report that is sent twice is counted once. */
+  get id(): string {
+    return hexadecimal(this.name);
+  }
+
+  /** The canonical JSON text. */
+  get json(): string {
+    const said = this.reported
+      .sort(([one], [other]) => byCodePoint(one, other))
+      .map(([name, part]) => `${JSON.stringify(name)}:${JSON.stringify(part)}`);
+    const header = `{"id":"${this.id}","plan":"${prefix(this.plan)}","report":{`;
+    return `${header}${said.join(",")}},"round":${this.round},"version":${VERSION}}`;
+  }
+
+  /** What the report says, attribute by attribute, in labels. */
+  get readable(): readonly Said[] {
+    return this.reported.map(([attribute, part, j]) => {
+      const label = (code: number): string => this.plan.attributes[j]?.label(code) as string;
+      const supports = supported(this.plan.parts[j] as Encoder, part).map(label);
+      return isObject(part) && "about" in part
+        ? { attribute, supports, about: (part as BitFlipPart).about.map(label) }
+        : { attribute, supports };
+    });
+  }
+
+  private get reported(): [name: string, part: Part, attribute: number][] {
+    return this.plan.attributes.flatMap(({ name }, j) => {
+      const part = this.parts[j];
+      return part === undefined ? [] : [[name, part, j]];
+    });
+  }
+}
+
+/** A report from its bytes; what is not canonical is refused with a reason. */
+export const fromBytes = (plan: Plan, bytes: Uint8Array): Report => {
+  sound(bytes.length >= HEADER, "malformed", () => `a report has at least ${HEADER} bytes, got ${bytes.length}`);
+  const made = hexadecimal(bytes.subarray(1, 1 + PREFIX));
+  const round = checkedHeader(plan, bytes[0], made, readInteger(4, bytes, 1 + PREFIX));
+  return new Report(plan, round, bytes.slice(HEADER - ID, HEADER), fromBody(plan, bytes.subarray(HEADER)));
+};
+
+/** A report from its JSON text; what is not canonical is refused with a reason. */
+export const fromJson = (plan: Plan, text: string): Report => {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw new InvalidReport("malformed", "this is not JSON");
+  }
+  const { id, plan: made, report, round: number, version } = checkedFields(data, "id,plan,report,round,version");
+  const round = checkedHeader(plan, version, checkedHexadecimal(made, PREFIX), number);
+  const found = new Report(plan, round, fromHexadecimal(checkedHexadecimal(id, ID)), fromSaid(plan, report));
+  sound(found.json === text, "form", () => `the report ${NOT_CANONICAL} (sorted keys, no spaces, integers only)`);
+  return found;
+};
+
+/** A report from its bytes or its JSON text. */
+export const decode = (plan: Plan, report: Uint8Array | string): Report =>
+  typeof report === "string" ? fromJson(plan, report) : fromBytes(plan, report);
+
+/** The round of a report of this version, for this plan. */
+const checkedHeader = (plan: Plan, version: unknown, made: string, round: unknown): number => {
+  const rounds = plan.rounds ?? 1;
+  sound(version === VERSION, "version", () => `this is a report of version ${shown(version)}; only ${VERSION} is known here`);
+  sound(made === prefix(plan), "plan", () => `the report was made for plan ${made}..., this plan is ${prefix(plan)}...`);
+  sound(Number.isInteger(round), "malformed", () => `round must be a number, got ${shown(round)}`);
+  const isOne = (round as number) >= 1 && (round as number) <= rounds;
+  sound(isOne, "round", () => `the report was made for round ${round}; the plan has rounds 1 to ${rounds}`);
+  return round as number;
+};
+
+const toBytes = (plan: Plan, round: number, name: Uint8Array, parts: Parts): Bytes => {
+  const named = [...parts.keys()].filter((j) => parts[j] !== undefined);
+  const [width, start] = indices(plan);
+  const bytes = new Uint8Array(named.reduce((sum, j) => sum + codecOf(plan, j).size, HEADER + start));
+  bytes.set([VERSION, ...fromHexadecimal(prefix(plan))]);
+  writeInteger(round, 4, bytes, 1 + PREFIX);
+  bytes.set(name, HEADER - ID);
+  let at = HEADER + start;
+  for (const [i, j] of named.entries()) {
+    if (start) writeInteger(j, width, bytes, HEADER + i * width);
+    const { size, write } = codecOf(plan, j);
+    write(parts[j] as Part, bytes, at);
+    at += size;
+  }
+  return bytes;
+};
+
+const fromBody = (plan: Plan, body: Uint8Array): Parts => {
+  const all = [...plan.parts.keys()];
+  const [width, start] = indices(plan);
+  let at = start;
+  sound(body.length >= start, "size", () => `such a report has more than ${body.length} bytes after its header`);
+  const named = start ? all.slice(0, plan.share.drawn).map((i) => readInteger(width, body, i * width)) : all;
+  const ascends = named.every((j, i) => j < all.length && (!i || j > (named[i - 1] as number)));
+  sound(ascends, "form", () => "a report names its attributes in ascending order");
+  const size = named.reduce((sum, j) => sum + codecOf(plan, j).size, at);
+  sound(body.length === size, "size", () => `such a report has ${size} bytes after its header, got ${body.length}`);
+  const parts: (Part | undefined)[] = all.map(() => undefined);
+  for (const j of named) {
+    const codec = codecOf(plan, j);
+    parts[j] = about(plan, j, codec.read(body, at), "form");
+    at += codec.size;
+  }
+  return parts;
+};
+
+const fromSaid = (plan: Plan, said: unknown): Parts => {
+  sound(isObject(said), "malformed", () => "report must be an object with an entry for each attribute that is reported");
+  const given = Object.keys(said);
+  const names = new Set(plan.attributes.map(({ name }) => name));
+  for (const name of given) sound(names.has(name), "malformed", () => `${shown(name)} is not an attribute of this plan`);
+  const wanted = plan.share.drawn || names.size;
+  sound(given.length === wanted, "size", () => `a report of this plan has ${wanted} attributes, got ${given.length}`);
+  return plan.attributes.map(({ name }, j) => (Object.hasOwn(said, name) ? about(plan, j, said[name]) : undefined));
+};
+
+/** What is said about one attribute, checked; its name is put before what is refused. */
+const about = (plan: Plan, j: number, said: unknown, reason?: Reason): Part => {
+  try {
+    return codecOf(plan, j).check(said);
+  } catch (problem) {
+    const { reason: found, message } = problem as InvalidReport;
+    throw new InvalidReport(reason ?? found, `${shown(plan.attributes[j]?.name)}: ${message}`);
+  }
+};
+
+/** The values that a part supports, in order. */
+const supported = (encoder: Encoder, part: Part): readonly number[] => {
+  if (encoder.supports) return [...Array(encoder.k).keys()].filter((value) => encoder.supports?.(part, value));
+  if (typeof part === "number") return [part];
+  return "set" in part ? part.set : (part as readonly number[]);
+};
+
+const checkedHexadecimal = (data: unknown, size: number): string => {
+  const isRight = typeof data === "string" && data.length === 2 * size && /^[0-9a-f]*$/.test(data);
+  sound(isRight, "malformed", () => `plan and id are written in lower-case hexadecimal, ${2 * size} digits here`);
+  return data as string;
+};
+
+const prefix = (plan: Plan): string => plan.id.slice(0, 2 * PREFIX);
+
+/** How wide the number of an attribute is, and how wide all of those are that a report names. */
+const indices = ({ parts, share }: Plan): [number, number] => {
+  const width = parts.length <= 256 ? 1 : 2;
+  return [width, width * share.drawn];
+};
+
+const codecOf = (plan: Plan, j: number): Codec => (plan.parts[j] as Encoder).codec;

@@ -1,0 +1,18 @@
+/** Words that are given instead of drawn: for test vectors. Nothing that is shipped imports this. */
+
+import { type Halves, Row, remembered } from "./words.js";
+
+/** A device's row with these fresh words. */
+export async function fixedRow(words: readonly (string | bigint)[], secret: Uint8Array, planId: string): Promise<Row> {
+  return new Row(halves(words), await remembered(secret, planId));
+}
+
+/** Words as halves. */
+export function halves(words: readonly (string | bigint)[]): Halves {
+  const found = new Uint32Array(2 * words.length);
+  for (const [c, word] of words.entries()) {
+    found[2 * c] = Number(BigInt(word) & 0xffff_ffffn);
+    found[2 * c + 1] = Number(BigInt(word) >> 32n);
+  }
+  return found;
+}

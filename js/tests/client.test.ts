@@ -1,0 +1,231 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { Client } from "../src/client.js";
+import { AboveCap, InvalidParameter, InvalidValue, NotSent } from "../src/errors.js";
+import { Ledger, memoryStore, type Store } from "../src/ledger.js";
+import { Plan } from "../src/plan.js";
+import { fromBytes } from "../src/wire.js";
+import { type Document, FULL, small } from "./helpers.js";
+
+const unary = (k: number, one: bigint, zero: bigint): Document => ({ k, kind: "unary", one: String(one), zero: String(zero) });
+
+/** A plan that asks three times, with a permanent answer. */
+const repeated = (losses: Document = {}): Promise<string> =>
+  small((data) => {
+    const [first, second] = [unary(3, (FULL * 3n) / 4n, FULL / 4n), unary(3, (FULL * 2n) / 3n, FULL / 3n)];
+    const figure = 2 ** 53;
+    data.share.parts = [{ first, kind: "memoized", second }];
+    data.rounds = 3;
+    const figures = {
+      changing_values: figure,
+      changing_values_usual: figure,
+      one_report: figure,
+      one_value_forever: 2197224578,
+      same_value: figure,
+    };
+    data.losses = { attribute: figure, record: figure, repeated: { ...figures, ...losses } };
+  });
+
+describe("a client", () => {
+  it("draws one report for a plan and a round, however often it is asked", async () => {
+    const client = await Client.open(await small());
+    const reports = await Promise.all(Array.from({ length: 20 }, () => client.report({ color: "red" })));
+    expect(new Set(reports.map((report) => report.json)).size).toBe(1);
+    expect((await client.report({ color: "blue" })).json).toBe(reports[0]?.json);
+    expect(client.ledger.entries.length).toBe(1);
+  });
+
+  it("draws anew for another device", async () => {
+    const plan = await Plan.fromJson(await small());
+    const said = new Set<number>();
+    for (let i = 0; i < 200; i++) said.add((await new Client(plan).report({ color: "red" })).bytes[29] as number);
+    expect([...said].sort()).toEqual([0, 1, 2]);
+  });
+
+  it("keeps the true answer with the probability of the plan", async () => {
+    const plan = await Plan.fromJson(await small());
+    let kept = 0;
+    for (let i = 0; i < 4000; i++) kept += Number((await new Client(plan).report({ color: "green" })).bytes[29] === 1);
+    expect(Math.abs(kept - 2400)).toBeLessThan(5 * Math.sqrt(4000 * 0.6 * 0.4));
+  });
+
+  it("answers every round of a plan that asks again, and no other", async () => {
+    const client = await Client.open(await repeated(), { secret: "07".repeat(32) });
+    for (const round of [1, 2, 3]) expect((await client.report({ color: "red" }, { round })).round).toBe(round);
+    for (const round of [0, 4, 1.5, Number.NaN])
+      await expect(client.report({ color: "red" }, { round })).rejects.toThrow("round");
+  });
+
+  it("refuses answers that are none", async () => {
+    const client = await Client.open(await small());
+    for (const answers of [{}, { color: null }, { color: "pink" }, { colour: "red" }, null, [], "red"]) {
+      await expect(client.report(answers as Document)).rejects.toThrow(InvalidValue);
+    }
+    expect((await client.report({ color: "red", shoes: 43 })).readable.length).toBe(1);
+  });
+
+  it("takes missing answers as the plan says", async () => {
+    const random = await Client.open(await small((data) => (data.missing = "random")));
+    expect((await random.report({ color: null })).readable.length).toBe(1);
+    const value = await Plan.fromJson(
+      await small((data) => {
+        data.missing = "value";
+        data.attributes[0].domain.labels.pop();
+      }),
+    );
+    expect(value.attributes[0]?.labels).toEqual(["red", "green", "no answer"]);
+    expect((await new Client(value).report({ color: "" })).readable.length).toBe(1);
+  });
+
+  it("refuses a secret that is none", async () => {
+    const plan = await Plan.fromJson(await small());
+    expect(() => new Client(plan, { secret: "xy" })).toThrow(InvalidParameter);
+    await expect(new Client(plan, { secret: new Uint8Array(8) }).report({ color: "red" })).rejects.toThrow("16 bytes");
+    expect(() => new Client({} as Plan)).toThrow(InvalidParameter);
+  });
+});
+
+describe("a ledger", () => {
+  it("remembers reports, losses and a secret, and never an answer", async () => {
+    const texts = new Map<string, string>();
+    const store: Store = {
+      get: (key) => texts.get(key) ?? null,
+      set: (key, text) => void texts.set(key, text),
+      remove: (key) => void texts.delete(key),
+    };
+    const ledger = new Ledger(store);
+    const plan = await Plan.fromJson(await small((data) => (data.attributes[0].domain.labels = ["Xred", "Xgreen", "Xblue"])));
+    const report = await new Client(plan, { ledger }).report({ color: "Xgreen" });
+    expect([...texts.values()].join()).not.toContain("Xgreen");
+    const later = new Ledger(store);
+    expect(later.secret).toEqual(ledger.secret);
+    expect(later.secret.length).toBe(32);
+    expect((await new Client(plan, { ledger: later }).report({ color: "Xred" })).bytes).toEqual(report.bytes);
+    expect(fromBytes(plan, later.find(plan, 1) as Uint8Array).json).toBe(report.json);
+    expect(later.entries).toEqual([
+      { plan: plan.id, title: "Colors", round: 1, report: expect.any(String), unchanged: 1098612289, changing: 1098612289 },
+    ]);
+    later.forget();
+    expect(texts.size).toBe(0);
+    expect(new Ledger(store).secret).not.toEqual(report.bytes);
+    expect(ledger.entries).toEqual([]);
+  });
+
+  it("adds up over studies; the rounds of one count once", async () => {
+    const ledger = new Ledger();
+    await (await Client.open(await small(), { ledger })).report({ color: "red" });
+    const again = await Client.open(await repeated(), { ledger });
+    await again.report({ color: "red" }, { round: 1 });
+    await again.report({ color: "red" }, { round: 2 });
+    expect(ledger.lifetime()).toEqual({
+      studies: 2,
+      reports: 3,
+      unchanged: 1098612289 + 2197224578,
+      changing: 1098612289 + 2 ** 53,
+    });
+    const unbounded = await Client.open(await repeated({ changing_values: null }), { ledger });
+    await unbounded.report({ color: "red" });
+    expect(ledger.lifetime()).toMatchObject({ studies: 3, unchanged: 1098612289 + 2 * 2197224578, changing: null });
+  });
+
+  it("caps what a device gives away in its lifetime", async () => {
+    const ledger = new Ledger();
+    ledger.cap = 2;
+    const client = await Client.open(await small(), { ledger });
+    const other = await Client.open(await small((data) => (data.title = "Another")), { ledger });
+    await client.report({ color: "red" });
+    await expect(other.report({ color: "red" })).rejects.toThrow(AboveCap);
+    await expect(Client.open(await small((data) => (data.title = "Third")), { ledger })).rejects.toThrow("its cap is 2");
+    await expect(client.report({ color: "red" })).resolves.toBeTruthy(); // made already
+    await expect(Client.open(await small(), { cap: 1.098612288 })).rejects.toThrow(AboveCap);
+    await expect(Client.open(await small(), { cap: 1.098612289 })).resolves.toBeTruthy();
+    await expect(Client.open(await repeated({ one_value_forever: null }), { cap: 1000 })).rejects.toThrow("without a bound");
+    for (const cap of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      await expect(Client.open(await small(), { cap })).rejects.toThrow(InvalidParameter);
+      expect(() => (ledger.cap = cap)).toThrow(InvalidParameter);
+    }
+    ledger.cap = 0.5;
+    await expect(Client.open(await small(), { ledger })).resolves.toBeTruthy(); // answered already: nothing more is lost
+    ledger.cap = null;
+    await expect(other.report({ color: "red" })).rejects.toThrow(AboveCap); // the cap it was made with
+    expect(ledger.cap).toBe(null);
+  });
+
+  it("refuses to guess what a damaged text meant, and to answer what is not kept", async () => {
+    for (const text of [
+      "",
+      "{}",
+      "null",
+      '{"version":2,"secret":"","entries":[]}',
+      `{"version":1,"secret":"${"0".repeat(64)}","entries":[{}]}`,
+    ]) {
+      const store = memoryStore();
+      store.set("deniable", text);
+      expect(() => new Ledger(store).secret).toThrow("damaged");
+      expect(store.get("deniable")).toBe(text);
+    }
+    const full: Store = { get: () => null, set: () => undefined, remove: () => undefined };
+    await expect(Client.open(await small(), { ledger: new Ledger(full) })).rejects.toThrow("storage");
+  });
+});
+
+describe("sending", () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  const answering = (...answers: (Response | Error)[]): Document[] => {
+    const calls: Document[] = [];
+    vi.stubGlobal("fetch", async (url: string, options: RequestInit) => {
+      calls.push({ url, ...options });
+      const answer = answers[calls.length - 1];
+      if (!answer || answer instanceof Error) throw answer ?? new Error("no more answers");
+      return answer;
+    });
+    return calls;
+  };
+
+  it("repeats the same bytes until they have arrived", async () => {
+    const client = await Client.open(await small());
+    const report = await client.report({ color: "red" });
+    const busy = new Response("busy", { status: 503, headers: { "retry-after": "1" } });
+    const calls = answering(
+      new TypeError("offline"),
+      new Response("", { status: 429 }),
+      busy,
+      new Response("", { status: 201 }),
+    );
+    const started = performance.now();
+    expect(await client.send("http://localhost:8000/", report, { invitation: "abc" })).toBe("counted");
+    expect(performance.now() - started).toBeGreaterThan(1250); // 0.1 and 0.2 seconds, and the one that was asked for
+    expect(new Set(calls.map((call) => call.url))).toEqual(new Set(["http://localhost:8000/reports"]));
+    for (const call of calls) {
+      expect(call).toMatchObject({ method: "POST", credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" });
+      expect(call.headers).toEqual({ "content-type": "application/octet-stream", authorization: "Invitation abc" });
+      expect(call.body).toEqual(report.bytes);
+    }
+  });
+
+  it("says what the collector refused, and does not insist", async () => {
+    const client = await Client.open(await small());
+    const report = await client.report({ color: "red" });
+    const calls = answering(new Response("the round is closed", { status: 409 }));
+    await expect(client.send("http://localhost", report)).rejects.toThrow("refused the report: 409 the round is closed");
+    expect(calls.length).toBe(1);
+    expect(calls[0].headers).toEqual({ "content-type": "application/octet-stream" });
+    answering(new Response("", { status: 200 }));
+    expect(await client.send("http://localhost", report)).toBe("counted before");
+  });
+
+  it("gives up after some attempts, or when it is called off", async () => {
+    const client = await Client.open(await small());
+    const report = await client.report({ color: "red" });
+    const calls = answering();
+    const failure = client.send("http://localhost", report, { attempts: 2 });
+    await expect(failure).rejects.toThrow(NotSent);
+    await expect(failure).rejects.toThrow("no more answers");
+    expect(calls.length).toBe(2);
+    await expect(client.send("http://localhost", report, { signal: AbortSignal.abort(new Error("stop")) })).rejects.toThrow(
+      "stop",
+    );
+  });
+});

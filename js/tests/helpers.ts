@@ -1,0 +1,60 @@
+import { drawn } from "../src/client.js";
+import { canonical } from "../src/notation.js";
+import { fromHexadecimal, Plan } from "../src/plan.js";
+import type { Report } from "../src/wire.js";
+import { fixedRow } from "../src/words_testing.js";
+
+export interface Case {
+  readonly name: string;
+  readonly plan: string;
+  readonly secret: string;
+  readonly round: number;
+  readonly id: string;
+  readonly answers: Record<string, unknown>;
+  readonly words: readonly string[];
+  readonly bytes: string;
+  readonly json: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests tamper with documents
+export type Document = any;
+
+/** The report of a case's words. */
+export async function reported(plan: Plan, one: Case): Promise<Report> {
+  const row = await fixedRow(one.words, fromHexadecimal(one.secret), plan.id);
+  return drawn(plan, one.answers, one.round, row, fromHexadecimal(one.id));
+}
+
+/** A document with its id made right again after it was tampered with. */
+export async function sealed(data: Document): Promise<string> {
+  const { id: _, ...body } = data;
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(body)));
+  const id = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return canonical({ ...body, id });
+}
+
+/** A plan from a document that was tampered with. */
+export async function tampered(text: string, change: (data: Document) => void): Promise<Plan> {
+  const data = JSON.parse(text);
+  change(data);
+  return Plan.fromJson(await sealed(data));
+}
+
+export const FULL = 1n << 64n;
+
+/** A plan for one question with three values by randomized response: e^loss is 3 but for the rounding. */
+export async function small(change: (data: Document) => void = () => undefined): Promise<string> {
+  const keep = (FULL * 3n) / 5n;
+  const data: Document = {
+    attributes: [{ domain: { kind: "categories", labels: ["red", "green", "blue"] }, name: "color" }],
+    losses: { attribute: 1098612289, record: 1098612289, repeated: null },
+    missing: "refuse",
+    people: 1000,
+    rounds: null,
+    share: { kind: "single", parts: [{ k: 3, keep: String(keep), kind: "direct" }] },
+    title: "Colors",
+    version: 1,
+  };
+  change(data);
+  return sealed(data);
+}

@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import { InvalidParameter, InvalidPlan } from "../src/errors.js";
+import { logUp, toNano } from "../src/exact.js";
+import { canonical } from "../src/notation.js";
+import { Plan } from "../src/plan.js";
+import { direct } from "../src/shapes.js";
+import { type Document, FULL, sealed, small, tampered } from "./helpers.js";
+
+describe("a plan at the edge", () => {
+  it("is taken with the last threshold that keeps the stated loss, and refused with the next one", async () => {
+    const stated = 1_000_000_000n;
+    let [low, high] = [FULL / 2n, FULL - 1n]; // by halves: low keeps it, high does not
+    while (high - low > 1n) {
+      const middle = (low + high) / 2n;
+      if (toNano(logUp(direct(3, middle).ratio)) <= stated) low = middle;
+      else high = middle;
+    }
+    const plan = (keep: bigint): Promise<string> =>
+      small((data) => {
+        data.share.parts[0].keep = String(keep);
+        data.losses.record = data.losses.attribute = Number(stated);
+      });
+    expect((await Plan.fromJson(await plan(low))).verify().record).toBe(Number(stated));
+    await expect(plan(high).then(Plan.fromJson)).rejects.toThrow("lose 1.000000001; do not answer it");
+    // e = 2.718281828459045...: the edge is where keep / (1 - keep) * 2 is e, to the last of 2^64 words
+    const e = 2718281828459045235360287471352662497757n; // times 10^39
+    const found = (keep: bigint): boolean => keep * 2n * 10n ** 39n <= e * (FULL - keep);
+    expect([found(low), found(high)]).toEqual([true, false]);
+  });
+
+  it("is refused where it states a billionth less than is true", async () => {
+    const plan = await Plan.fromJson(await small());
+    const { record } = plan.verify();
+    await expect(small((data) => (data.losses.record = record - 1)).then(Plan.fromJson)).rejects.toThrow(InvalidPlan);
+    expect((await Plan.fromJson(await small((data) => (data.losses.record = record + 1)))).verify().record).toBe(record);
+  });
+});
+
+describe("a plan that was tampered with is refused", () => {
+  const changes: [string, (data: Document) => void][] = [
+    ["an unknown field", (data) => (data.extra = 1)],
+    ["an unknown field of a mechanism", (data) => (data.share.parts[0].extra = 1)],
+    ["a missing field", (data) => delete data.title],
+    ["another version", (data) => (data.version = 2)],
+    ["a version in text", (data) => (data.version = "1")],
+    ["an unknown kind", (data) => (data.share.parts[0].kind = "gaussian")],
+    ["the kind of an object's ancestors", (data) => (data.share.parts[0].kind = "constructor")],
+    ["a threshold as a number", (data) => (data.share.parts[0].keep = 5)],
+    ["a threshold with a zero first", (data) => (data.share.parts[0].keep = `0${data.share.parts[0].keep}`)],
+    ["a threshold of 2^64", (data) => (data.share.parts[0].keep = String(FULL))],
+    ["a threshold that is too small", (data) => (data.share.parts[0].keep = "5")],
+    ["another k", (data) => (data.share.parts[0].k = 4)],
+    ["another share", (data) => (data.share.kind = "split")],
+    ["no attributes", (data) => (data.attributes = [])],
+    ["the same name twice", (data) => data.attributes.push(data.attributes[0])],
+    ["a name with a line feed", (data) => (data.attributes[0].name = "a\nb")],
+    ["half of a pair of surrogates", (data) => (data.title = "\ud83d")],
+    ["rounds where nothing is kept", (data) => (data.rounds = 2)],
+    ["losses of rounds that are not there", (data) => (data.losses.repeated = {})],
+    ["nobody", (data) => (data.people = 0)],
+    ["more people than a float tells apart", (data) => (data.people = 2 ** 54)],
+    ["a policy that is none", (data) => (data.missing = "drop")],
+    ["a policy of an object's ancestors", (data) => (data.missing = "toString")],
+    ["a negative loss", (data) => (data.losses.record = -1)],
+    ["a loss that is not there", (data) => (data.losses.record = null)],
+  ];
+  it.each(changes)("%s", async (_, change) => {
+    await expect(small(change).then(Plan.fromJson)).rejects.toThrow(InvalidPlan);
+  });
+});
+
+describe("a text that is no plan is refused", () => {
+  it("in its reformatted forms, but for a line feed at its end", async () => {
+    const text = await small();
+    await expect(Plan.fromJson(`${text}\n`)).resolves.toBeInstanceOf(Plan);
+    const twice = text.replace('"people":1000', '"people":1000,"people":1000');
+    const point = text.replace('"people":1000', '"people":1000.0');
+    const escaped = text.replace("Colors", "\\u0043olors");
+    for (const other of [JSON.stringify(JSON.parse(text), null, 1), twice, point, escaped, `\u00a0${text}`, `\ufeff${text}`]) {
+      await expect(Plan.fromJson(other)).rejects.toThrow(InvalidPlan);
+    }
+  });
+
+  it("whatever it is", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const texts = [
+      "",
+      "{}",
+      "[]",
+      "null",
+      "1",
+      '"plan"',
+      deep,
+      `{"version":1,"x":${deep}}`,
+      "{".repeat(1000),
+      `"${"x".repeat(2 ** 24)}"`,
+    ];
+    for (const text of texts) await expect(Plan.fromJson(text)).rejects.toThrow(InvalidPlan);
+  });
+
+  it("with a byte changed anywhere", async () => {
+    const text = await small();
+    for (let i = 0; i < text.length; i++) {
+      const other = text.slice(0, i) + (text[i] === "1" ? "2" : "1") + text.slice(i + 1);
+      await expect(Plan.fromJson(other)).rejects.toThrow(InvalidPlan);
+    }
+  });
+});
+
+it("a plan made to keep a page busy is done with soon", async () => {
+  const many = 4096;
+  const labels = ["a", "b"];
+  const part = (k: number, i: number): Document => ({
+    k,
+    kind: "unary",
+    one: String(FULL / 2n + BigInt(i)),
+    zero: String(FULL / 3n + BigInt(i)),
+  });
+  const attributes = Array.from({ length: many }, (_, i) => ({ domain: { kind: "categories", labels }, name: `${i}` }));
+  const fakes = attributes.map((_, i) => ({
+    kind: "imitated",
+    part: part(2, i),
+    prior: [String(FULL / 3n + BigInt(i)), String(FULL - FULL / 3n - BigInt(i))],
+  }));
+  const started = performance.now();
+  const wide = await small((data) =>
+    Object.assign(data, { attributes, losses: { ...data.losses, attribute: 1 }, share: { fakes, kind: "faked" } }),
+  );
+  await expect(Plan.fromJson(wide)).rejects.toThrow("(attribute)");
+  const rounds = 1000;
+  const parts = attributes.slice(0, 256).map((_, i) => ({ first: part(2, i), kind: "memoized", second: part(2, i + 1) }));
+  const figures = { changing_values: 0, changing_values_usual: 0, one_report: 0, one_value_forever: 0, same_value: 0 };
+  const again = await small((data) => {
+    Object.assign(data, { attributes: attributes.slice(0, 256), rounds, share: { kind: "split", parts } });
+    data.losses = { attribute: 2 ** 53, record: 2 ** 53, repeated: figures };
+  });
+  await expect(Plan.fromJson(again)).rejects.toThrow("states a loss of 0.000000000 (one report)");
+  expect(performance.now() - started).toBeLessThan(10_000);
+}, 60_000);
+
+describe("what an attacker can guess", () => {
+  it("is at most R / (R + k - 1)", async () => {
+    const plan = await Plan.fromJson(await small());
+    const { blind, oneReport, allReports, sentence } = plan.bestGuess("color");
+    expect(blind).toBeCloseTo(1 / 3, 12);
+    expect(oneReport).toBeGreaterThanOrEqual(0.6);
+    expect(oneReport).toBeLessThan(0.6 + 1e-8);
+    expect(allReports).toBe(oneReport);
+    expect(sentence).toBe("whoever sees your report guesses right at most 60 times in 100; blind guessing: 1 in 3");
+    expect(() => plan.bestGuess("colour")).toThrow(InvalidParameter);
+  });
+
+  it("is said in few words where they are true", async () => {
+    const labels = ["a", "b", "c", "d", "e"];
+    const plan = await tampered(await small(), (data) => {
+      data.attributes[0].domain.labels = labels;
+      data.share.parts[0] = { k: 5, keep: String((FULL * 33n) / 100n), kind: "direct" };
+    });
+    expect(plan.bestGuess("color").sentence).toBe(
+      "whoever sees your report guesses right at most 1 time in 3; blind guessing: 1 in 5",
+    );
+  });
+});
+
+it("canonical text is sorted by code points", async () => {
+  expect(canonical({ "\ufb01": 1, "🙂": 2, a: [1, "é"], b: null })).toBe('{"a":[1,"é"],"b":null,"\ufb01":1,"🙂":2}');
+  expect(await sealed(JSON.parse(await small()))).toBe(await small());
+});

@@ -1,0 +1,80 @@
+/** Bytes, JSON and losses equal those of the Python library, over plans of every kind. */
+
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { hexadecimal, Plan } from "../src/plan.js";
+import { decode } from "../src/wire.js";
+import { type Case, type Document, reported, tampered } from "./helpers.js";
+
+const COUNT = Number(process.env.CASES ?? 150);
+const SEED = process.env.SEED ?? "1";
+
+const here = (path: string): string => new URL(path, import.meta.url).pathname;
+const python = process.env.PYTHON ?? (existsSync(here("../../.venv/bin/python")) ? here("../../.venv/bin/python") : "python3");
+const found = spawnSync(python, ["-c", "import deniable.wire"]).status === 0;
+
+if (!found && process.env.CI === "true")
+  throw new Error("the Python library is not installed; say where its Python is in PYTHON");
+
+interface PythonCase extends Case {
+  readonly losses: readonly (number | null)[];
+  readonly labels: readonly (readonly string[])[];
+}
+
+describe.skipIf(!found)("the Python library", () => {
+  let cases: readonly PythonCase[] = [];
+
+  beforeAll(() => {
+    const made = spawnSync(python, [here("cases.py"), SEED, String(COUNT)], { encoding: "utf8", maxBuffer: 1 << 30 });
+    if (made.status !== 0) throw new Error(made.stderr);
+    cases = made.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  }, 600_000);
+
+  it("gives the same bytes and the same JSON from the same words", async () => {
+    for (const one of cases) {
+      const plan = await Plan.fromJson(one.plan);
+      const report = await reported(plan, one);
+      expect(hexadecimal(report.bytes), one.name).toBe(one.bytes);
+      expect(report.json, one.name).toBe(one.json);
+      expect(decode(plan, report.bytes).json).toBe(one.json);
+      expect(hexadecimal(decode(plan, report.json).bytes)).toBe(one.bytes);
+      const ends = plan.attributes.map(({ labels }) => [...labels.slice(0, 2), ...labels.slice(-2)]);
+      expect(ends).toEqual(one.labels);
+    }
+  }, 600_000);
+
+  it("states what is true, to the billionth", async () => {
+    for (const one of cases) {
+      const { record, attribute, repeated } = (await Plan.fromJson(one.plan)).verify();
+      const figures = repeated && [
+        repeated.one_report,
+        repeated.same_value,
+        repeated.one_value_forever,
+        repeated.changing_values,
+        repeated.changing_values_usual,
+      ];
+      for (const [i, truth] of [record, attribute, ...(figures ?? [])].entries()) {
+        const stated = one.losses[i] as number | null;
+        // Python rounds up to a float first, which may lie just above a billionth that the truth is just below
+        expect(stated === null ? truth === null : truth === stated || truth === stated - 1, `${one.name} ${i}`).toBe(true);
+      }
+    }
+  }, 600_000);
+
+  it("has no loss that could be stated a billionth lower than it is", async () => {
+    for (const one of cases) {
+      const truth: Document = (await Plan.fromJson(one.plan)).verify();
+      const lower = (change: (losses: Document) => void): Promise<Plan> => tampered(one.plan, (data) => change(data.losses));
+      await expect(lower((losses) => (losses.record = truth.record - 1))).rejects.toThrow(/states a loss of .* \(record\)/);
+      await expect(lower((losses) => (losses.attribute = truth.attribute - 1))).rejects.toThrow(/\(attribute\)/);
+      for (const [name, figure] of Object.entries(JSON.parse(one.plan).losses.repeated ?? {})) {
+        const claim = figure === null ? 10 ** 15 : truth.repeated[name] - 1;
+        await expect(lower((losses) => (losses.repeated[name] = claim))).rejects.toThrow(name.replaceAll("_", " "));
+      }
+    }
+  }, 600_000);
+});

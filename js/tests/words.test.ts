@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { below, chance, randomBytes, remembered, sampled, system, threshold } from "../src/words.js";
+import { halves } from "../src/words_testing.js";
+
+const word = (): bigint => new BigUint64Array(randomBytes(8).buffer)[0] as bigint;
+
+it("compares and scales as integers do", () => {
+  const bounds = [1, 2, 3, 7, 256, 65_537, 2 ** 21 - 1, 2 ** 21, 2 ** 21 + 1, 2 ** 31 - 2, 2 ** 32];
+  const edges = [0n, 1n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 63n, 2n ** 64n - 1n];
+  for (const one of [...edges, ...Array.from({ length: 2000 }, word)]) {
+    const row = halves([one]);
+    for (const m of bounds) expect(below(row, 0, m)).toBe(Number((one * BigInt(m)) >> 64n));
+    for (const t of [one, one + 1n, one - 1n, word()]) {
+      if (t > 0n && t < 2n ** 64n) expect(chance(row, 0, threshold(t))).toBe(one < t);
+    }
+  }
+});
+
+it("samples without repeating", () => {
+  for (let run = 0; run < 200; run++) expect(new Set(sampled(system(7), 7, 9)).size).toBe(7);
+  expect(sampled(system(5), 5, 5).sort()).toEqual([0, 1, 2, 3, 4]);
+});
+
+it("draws more than a browser gives at once", () => {
+  const many = randomBytes(200_001);
+  expect(many.length).toBe(200_001);
+  expect(new Set(many.slice(-1000)).size).toBeGreaterThan(100);
+});
+
+it("keeps words by secret, plan, label and column", async () => {
+  const memory = await remembered(new Uint8Array(32), "plan");
+  const whole = await memory(3, 0, 21);
+  for (const start of [0, 1, 4, 5, 7]) {
+    expect([...(await memory(3, start, 9))].slice(0, 18)).toEqual([...whole].slice(2 * start, 2 * start + 18));
+  }
+  expect(await memory(4, 0, 21)).not.toEqual(whole);
+  expect(await (await remembered(new Uint8Array(32), "plans"))(3, 0, 21)).not.toEqual(whole);
+  expect(await (await remembered(new Uint8Array(32).fill(1), "plan"))(3, 0, 21)).not.toEqual(whole);
+});
+
+it("refuses a secret that can be guessed", async () => {
+  await expect(remembered(new Uint8Array(15), "plan")).rejects.toThrow("16 bytes");
+});

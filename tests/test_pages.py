@@ -1,0 +1,580 @@
+"""The survey and the dashboard in a real browser, served by a real collector."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, final
+
+import httpx
+import pytest
+
+import deniable as dn
+from deniable.collect.files import FOLDER
+from deniable.plan import Plan
+from deniable.wire import Report, Wire
+from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
+from tests.running import Run
+from tests.services import missing
+
+if find_spec("playwright") is None and os.environ.get("CI") != "true":
+    pytest.skip("playwright is not installed", allow_module_level=True)
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+
+SOURCES = Path(__file__).parent.parent / "js" / "pages"
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+PHONE = {"width": 390, "height": 844}
+COLORS = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white"]
+LABEL = "<img src=x onerror=alert(1)> & co"
+
+ONCE = dn.Study(
+    {"Do you smoke?": ["yes", "no"], "Color": COLORS, "Age": dn.Range(0, 100, step=10, open_high=True)},
+    epsilon=3.0,
+    share="split",
+    missing="value",
+    title=f"Habits {LABEL}",
+).plan(people=1000)
+AGAIN = dn.Study(
+    {"How do you feel?": ["well", "so-so", "badly"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=3, title="Every month"
+).plan(people=1000)
+MONTHS = dn.Study(
+    {"How do you feel?": ["well", "so-so", "badly"]}, epsilon_first=1.5, epsilon_forever=3.0, rounds=3, title="Months"
+).plan(people=1000)
+FILLED = dn.Study({"Coffee": ["none", "one", "two", LABEL], "Tea": ["yes", "no"]}, epsilon=2.0, title="Drinks").plan(
+    people=1000
+)
+
+
+@final
+class Visit:
+    """A browser of its own, and what must not happen in it."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context, self.url = context, url
+        self.problems: list[str] = []
+        self.sent: list[Request] = []
+        self.page = self.open()
+
+    def open(self) -> Page:
+        page = self.context.new_page()
+        page.set_default_timeout(8000)
+        page.on("console", self._said)
+        page.on("pageerror", lambda problem: self.problems.append(str(problem)))
+        page.on("request", lambda request: self.sent.append(request))
+        return page
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(message.text)
+
+    def survey(self, plan: Plan, more: str = "") -> Page:
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.url}/#plan={plan.id}{more}")
+        return self.page
+
+    def dashboard(self, plan: Plan) -> Page:
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.url}/dashboard#plan={plan.id}&token={TOKEN}")
+        return self.page
+
+    def check(self) -> None:
+        """Refusals that the collector answers with a 4xx are the only complaints, and nothing was asked of anybody else."""
+        assert [text for text in self.problems if not re.match(r"Failed to load resource.* (4\d\d|ERR_INTERNET)", text)] == []
+        assert [one.url for one in self.sent if not one.url.startswith((self.url, "about:", "blob:", "data:"))] == []
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("pages"), [ONCE, AGAIN, MONTHS, FILLED], "--minimum", "50") as running:
+        post(running, FILLED, 400)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        missing("Chromium is not installed")
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=program, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, collector: Running) -> Iterator[Visit]:
+    with visiting(browser, collector) as visit:
+        yield visit
+
+
+@contextmanager
+def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[Visit]:
+    with browser.new_context(**options) as context:
+        visit = Visit(context, collector.url)
+        yield visit
+        visit.check()
+
+
+def post(collector: Running, plan: Plan, n: int, number: int = 1) -> None:
+    """Reports of n people, all of whom give the first answer to everything."""
+    wire = Wire(plan)
+    answers = {one.name: [one.domain.labels[0]] * n for one in plan.content.attributes}
+    made = plan.privatize(answers, dn.seeded(n))
+    reports = [Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
+    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+    answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
+    assert answer.json()["counted"] == n
+
+
+def look(page: Page) -> None:
+    """As when the tab is shown again: the dashboard does not wait for its next turn."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def counted(collector: Running, plan: Plan, number: int = 1) -> int:
+    return int(collector.metrics().get(f'deniable_reports{{plan="{plan.id}",round="{number}"}}', 0))
+
+
+def set_round(collector: Running, plan: Plan, number: int, closes: str | None) -> None:
+    body = json.dumps({"opens": None, "closes": closes})
+    answer = httpx.put(f"{collector.url}/plans/{plan.id}/rounds/{number}", content=body, headers=OPERATOR)
+    assert answer.status_code == 200, answer.text
+
+
+def fill_in(page: Page) -> None:
+    """All of ONCE."""
+    page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
+    page.get_by_label("Color").select_option("blue")
+    page.get_by_label("Age").fill("42")
+
+
+def make(page: Page) -> None:
+    page.get_by_role("button", name="Make my report").click()
+    expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
+
+
+def send(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("^Send")).click()
+    expect(page.get_by_role("heading", name="Received")).to_be_focused()
+
+
+def entries(page: Page) -> list[dict[str, Any]]:
+    found = page.evaluate("localStorage.getItem('deniable')")
+    return list(json.loads(found)["entries"]) if found else []
+
+
+def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: Running) -> None:
+    before = counted(collector, ONCE)
+    page = visit.survey(ONCE)
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Habits {LABEL}")
+    expect(page.get_by_text("Verified on this device")).to_be_visible()
+    expect(page.locator(".headline")).to_contain_text(
+        re.compile(r"Whoever sees your report guesses right at most .*blind guessing: 1 in \d")
+    )
+    press = page.keyboard.press
+    page.get_by_role("button", name="Make my report").focus()
+    press("Enter")
+    expect(page.get_by_role("group", name="Do you smoke?").get_by_label("yes")).to_be_focused()  # the first that is missing
+    expect(page.get_by_role("alert").first).to_have_text("Please choose an answer.")
+    press("Space")
+    press("ArrowDown")  # no
+    press("Tab")
+    page.keyboard.type("blue")
+    press("Tab")
+    page.keyboard.type("-1")
+    press("Enter")
+    expect(page.get_by_text("Please enter a number from 0 up.")).to_be_visible()
+    expect(page.get_by_label("Age")).to_be_focused()
+    press("Backspace")
+    press("Backspace")
+    page.keyboard.type("42")
+    press("Enter")
+    expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
+    stays = page.get_by_role("region", name="Stays on this device")
+    for answer in ("no", "blue", "42 (40 to under 50)"):
+        expect(stays.get_by_text(answer, exact=True)).to_be_visible()
+    assert not [one for one in visit.sent if one.method == "POST"]
+    page.get_by_role("button", name="Send").focus()
+    press("Enter")
+    expect(page.get_by_role("heading", name="Received, and counted")).to_be_focused()
+    expect(page.get_by_text("42 (40 to under 50)")).to_have_count(0)
+    assert counted(collector, ONCE) == before + 1
+
+
+def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    leaves = page.get_by_role("region", name="Leaves this device")
+    leaves.get_by_text(re.compile("All of its .* bytes")).click()
+    shown = leaves.locator(".bytes code").inner_text().replace(" ", "")
+    said = leaves.locator(".chip").all_inner_texts()
+    send(page)
+    [posted] = [one for one in visit.sent if one.method == "POST"]
+    assert posted.post_data_buffer is not None
+    assert posted.post_data_buffer.hex() == shown
+    report = json.loads(Wire(ONCE).to_json(Report.from_bytes(bytes.fromhex(shown))))["report"]
+    labels = {one.name: [*one.domain.labels, "no answer"] for one in ONCE.content.attributes}
+    supported = {name: said if isinstance(said, list) else [said] for name, said in report.items()}
+    assert said == [labels[name][code] for name in labels for code in supported[name]]
+    assert [one["report"] for one in entries(page)] == [shown]
+    stored = page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+    assert "blue" not in stored
+    assert "42" not in re.sub(r"[0-9a-f]{32,}", "", stored)
+
+
+def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2) as visit:
+        page = visit.survey(ONCE)
+        page.get_by_role("group", name="Do you smoke?").get_by_text("No answer").tap()
+        page.get_by_label("Color").select_option("green")
+        page.locator(".question", has=page.get_by_label("Age")).get_by_text("No answer").tap()
+        small = "nodes => nodes.filter(node => node.offsetParent && node.getBoundingClientRect().height < 44).length"
+        assert page.locator("button, select, .choice, input[type=number]").evaluate_all(small) == 0
+        page.get_by_role("button", name="Make my report").tap()
+        expect(page.get_by_role("region", name="Stays on this device").get_by_text("No answer")).to_have_count(2)
+        page.get_by_role("button", name="Send").tap()
+        expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+        page.get_by_text("What I have sent").tap()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page = visit.dashboard(FILLED)
+        expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_report_is_drawn_once_and_counted_once(visit: Visit, collector: Running) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    made = entries(page)
+    page.reload()
+    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+    send(page)
+    before = counted(collector, ONCE)
+    page.reload()
+    expect(page.get_by_role("heading", name="You have answered this round")).to_be_visible()
+    send(page)
+    expect(page.get_by_text("It is counted once.")).to_be_visible()
+    assert counted(collector, ONCE) == before
+    assert entries(page) == made
+
+
+def tampered(change: Callable[[dict[str, Any]], None], honest_id: bool) -> tuple[str, str]:
+    """A plan that was changed, with the id that fits it or with the old one."""
+    data = json.loads(ONCE.to_json())
+    change(data)
+    if honest_id:
+        body = {name: value for name, value in data.items() if name != "id"}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        data["id"] = hashlib.sha256(text.encode()).hexdigest()
+    return data["id"], json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("honest_id", [True, False])
+def test_a_plan_that_leaks_more_than_it_says_is_refused(visit: Visit, honest_id: bool) -> None:
+    def understate(data: dict[str, Any]) -> None:
+        data["losses"]["record"] -= 1
+
+    plan_id, text = tampered(understate, honest_id)
+    listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
+    visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
+    visit.context.route(f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json"))
+    page = visit.page
+    page.goto(f"{visit.url}/")
+    expect(page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
+    why = "but its thresholds lose" if honest_id else "was changed after it was made"
+    expect(page.get_by_role("alert").filter(has_text=why)).to_be_visible()
+    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+
+
+def test_a_collector_that_sends_another_plan_is_refused(visit: Visit) -> None:
+    visit.context.route(f"**/plans/{ONCE.id}", lambda route: route.fulfill(body=FILLED.to_json()))
+    page = visit.survey(ONCE)
+    expect(page.get_by_text("another plan than the one that was asked for")).to_be_visible()
+
+
+def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
+    limit.fill("-3")
+    limit.press("Enter")
+    expect(page.get_by_text("The limit is a number above 0.")).to_be_visible()
+    limit.fill("2.5")
+    limit.press("Enter")
+    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
+    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+    page.get_by_role("link", name="change the limit").click()
+    expect(limit).to_be_focused()
+    limit.fill("3")
+    limit.press("Enter")
+    fill_in(page)
+    make(page)
+    visit.survey(AGAIN)  # 3 and 2 are more than 3
+    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
+
+
+def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
+    page = visit.survey(AGAIN)
+    expect(page.get_by_text("round 1 of 3")).to_be_visible()
+    expect(page.locator(".promise")).to_contain_text("Whoever sees your reports of all 3 rounds, if your answer does not change")
+    page.get_by_text("The exact loss").click()
+    expect(page.get_by_text("All 3 rounds, if your answers do not change")).to_be_visible()
+    page.get_by_label("badly").check()
+    make(page)
+    set_round(collector, AGAIN, 1, "2026-01-01T00:00:00Z")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("This round has closed. Your report was not counted")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="This study is closed now")).to_be_visible()
+    set_round(collector, AGAIN, 2, None)
+    page.reload()
+    expect(page.get_by_text("round 2 of 3")).to_be_visible()
+    page.get_by_label("badly").check()
+    make(page)
+    send(page)
+    assert counted(collector, AGAIN, 2) == 1
+    page.get_by_text("What I have sent").click()
+    expect(page.get_by_text("Round 1 · made, no receipt yet")).to_be_visible()
+    expect(page.get_by_text("Round 2 · received by the collector")).to_be_visible()
+    expect(page.get_by_text("Lifetime loss over 2 reports, if your answers do not change")).to_be_visible()
+    expect(page.get_by_text("The same, whatever changes")).to_be_visible()
+
+
+def test_forgetting_is_confirmed(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    send(page)
+    secret = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
+    page.get_by_role("button", name="Forget me").click()
+    dialog = page.get_by_role("dialog", name="Forget me?")
+    expect(dialog).to_contain_text("Both together give away more than was promised")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert len(entries(page)) == 1
+    page.get_by_role("button", name="Forget me").click()
+    page.get_by_role("button", name="Forget everything").click()
+    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    assert entries(page) == []
+    assert secret not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+
+
+def test_without_a_connection_the_report_waits(visit: Visit, collector: Running) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    before = counted(collector, ONCE)
+    visit.context.set_offline(True)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("You are offline. Your report waits on this device")).to_be_visible()
+    visit.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+    assert counted(collector, ONCE) == before + 1
+
+
+def test_an_invitation_is_taken_out_of_the_address(visit: Visit) -> None:
+    page = visit.survey(ONCE, "&invitation=an-invitation")
+    fill_in(page)
+    assert "invitation" not in page.url
+    make(page)
+    send(page)
+    [posted] = [one for one in visit.sent if one.method == "POST"]
+    assert posted.header_value("authorization") == "Invitation an-invitation"
+
+
+def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: Path) -> None:
+    with collecting(tmp_path, [FILLED], "--invited") as running:
+        invitation = run("tokens", "plan-0.json", "--count", "1").out.split()[-1]
+        with visiting(browser, running) as visit:
+            page = visit.survey(FILLED)
+            page.get_by_label("two").check()
+            page.get_by_role("group", name="Tea").get_by_label("no").check()
+            make(page)
+            page.get_by_label("Your invitation").fill("another-invitation")
+            page.get_by_role("button", name="Send").click()
+            expect(page.get_by_text("The collector refused the report: This plan takes one report for each")).to_be_visible()
+            page.get_by_label("Your invitation").fill(invitation)
+            page.get_by_role("button", name="Try again").click()
+            expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+            page.reload()
+            send(page)
+            expect(page.get_by_text("It is counted once.")).to_be_visible()
+        assert counted(running, FILLED) == 1
+
+
+def test_a_study_is_chosen_among_several(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.url}/")
+    page.get_by_role("link", name="Every month").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Every month")
+    page.get_by_role("link", name="All studies").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Choose a study")
+
+
+def test_a_collector_that_is_away_is_said_in_plain_words(visit: Visit) -> None:
+    visit.context.route("**/plans", lambda route: route.abort())
+    page = visit.page
+    page.goto(f"{visit.url}/")
+    expect(page.get_by_text("The collector cannot be reached.")).to_be_visible()
+    visit.context.unroute("**/plans")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Choose a study")).to_be_visible()
+    visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
+
+
+def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.url}/dashboard#plan={FILLED.id}")
+    page.get_by_label("Operator token").fill("not the token")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("This is not the operator")
+    page.get_by_label("Operator token").fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    assert TOKEN not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+    visit.dashboard(FILLED)
+    expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
+    assert TOKEN not in page.url
+
+
+def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(MONTHS)
+    expect(page.get_by_role("heading", name="Nothing to show yet")).to_be_visible()
+    page.evaluate("window.stays = true")
+    reports = page.locator(".fact", has_text="Reports")
+    post(collector, MONTHS, 40)
+    expect(page.get_by_text("There are 40 reports yet; results are shown from 50 on.")).to_be_visible()
+    post(collector, MONTHS, 64)
+    look(page)
+    expect(reports).to_contain_text("104")
+    chart = page.get_by_role("img", name="Estimates of How do you feel?")
+    first = chart.locator("desc").text_content()
+    page.get_by_role("button", name="Open round 2").click()
+    expect(page.get_by_text("Rounds 1 and 2 are open at once; the survey offers round 1.")).to_be_visible()
+    post(collector, MONTHS, 640)
+    post(collector, MONTHS, 100, number=2)
+    look(page)
+    expect(reports).to_contain_text("744")
+    expect(page.get_by_role("group", name="How do you feel?, as reports arrived")).to_be_visible()
+    expect(page.get_by_role("group", name="How do you feel?, from round to round")).to_be_visible()
+    assert chart.locator("desc").text_content() != first
+    drawing = chart.element_handle()
+    assert drawing is not None
+    page.wait_for_timeout(4500)
+    assert drawing.evaluate("node => node.isConnected")  # nothing new: nothing is drawn again
+    page.get_by_label("Round", exact=True).select_option("2")
+    expect(reports).to_contain_text("100")
+    assert page.evaluate("window.stays")
+
+
+def test_the_dashboard_shows_what_is_chosen(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+    page.get_by_text("Tables", exact=True).click()
+    table = page.get_by_role("table", name="Estimates of Coffee")
+    rows = collector.get(f"/plans/{FILLED.id}/estimates", round=1, level=0.95).json()["rows"]
+    expect(table.get_by_role("row").nth(1)).to_contain_text(f"{100 * rows[0]['frequency']:.2f} %")
+    expect(table.get_by_role("rowheader", name=LABEL)).to_be_visible()
+    page.get_by_label("Confidence").select_option("0.99")
+    high = collector.get(f"/plans/{FILLED.id}/estimates", round=1, level=0.99).json()["rows"][0]["high"]
+    expect(table.get_by_role("row").nth(1)).to_contain_text(f"{100 * high:.2f} %")
+    page.get_by_label("Consistency step").select_option("norm-sub")
+    expect(table.get_by_role("columnheader", name="Consistent")).to_be_visible()
+    page.get_by_text("Charts", exact=True).click()
+    expect(page.get_by_text("◇ after the consistency step").first).to_be_visible()
+    expect(page.get_by_role("link", name="Read the plan")).to_have_attribute("href", f"plans/{FILLED.id}")
+    expect(page.get_by_role("heading", name="What is given away")).to_be_visible()
+    expect(page.get_by_role("heading", name="The collector")).to_be_visible()
+
+
+def test_the_dashboard_opens_and_closes_rounds(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+    page.get_by_role("button", name="Close round 1").click()
+    expect(page.get_by_role("button", name="Open round 1")).to_be_focused()
+    [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
+    assert found["open"] is False
+    page.get_by_role("button", name="Open round 1").click()
+    expect(page.get_by_role("button", name="Close round 1")).to_be_visible()
+    [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
+    assert found["open"] is True
+
+
+def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_path: Path) -> None:
+    page = visit.dashboard(FILLED)
+    expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+    page.get_by_text("Download", exact=True).click()
+    files = {}
+    for name in ("Estimates, CSV", "Estimates, JSON", "Estimates, Parquet", "Tallies, JSON", "Reports, Parquet"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=name).click()
+        files[name] = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(files[name])
+    wanted = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()
+    assert json.loads(files["Estimates, JSON"].read_text()) == wanted
+    assert len(files["Estimates, CSV"].read_text().splitlines()) == 1 + len(wanted["rows"])
+    assert json.loads(files["Tallies, JSON"].read_text())["n"] == wanted["n"]
+    for name in ("Estimates, Parquet", "Reports, Parquet"):
+        assert files[name].read_bytes()[:4] == b"PAR1"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_the_pages(browser: Browser, collector: Running, scheme: str) -> None:
+    axe = SOURCES / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.exists():
+        pytest.skip("axe-core is not installed: npm install in js/pages")
+
+    def check(page: Page) -> None:
+        page.add_script_tag(path=axe)
+        found = page.evaluate("async () => (await axe.run({resultTypes: ['violations']})).violations")
+        assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in found if one["impact"] != "minor"] == []
+
+    with visiting(browser, collector, color_scheme=scheme, bypass_csp=True, viewport=PHONE) as visit:
+        page = visit.survey(ONCE)
+        page.get_by_role("button", name="Make my report").click()
+        for one in page.locator("summary").all():
+            one.click()
+        check(page)
+        fill_in(page)
+        make(page)
+        send(page)
+        page.get_by_text("What I have sent").click()
+        page.get_by_role("button", name="Forget me").click()
+        check(page)
+        page = visit.dashboard(FILLED)
+        expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+        page.set_viewport_size({"width": 1280, "height": 900})
+        check(page)
+        if scheme == "light":
+            page.get_by_text("Tables", exact=True).click()
+            check(page)
+
+
+def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None or not (SOURCES / "node_modules").is_dir():
+        pytest.skip("the pages' tools are not installed: npm install in js/pages")
+    subprocess.run([node, SOURCES / "build.mjs", tmp_path], check=True, capture_output=True)
+    built = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert built == {file.name: file.read_bytes() for file in FOLDER.iterdir()}
+
+
+def test_the_pages_are_small() -> None:
+    assert (FOLDER / "survey.js").stat().st_size < 60_000
+    assert (FOLDER / "dashboard.js").stat().st_size < 350_000
