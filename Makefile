@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check format bench docs clean
+.PHONY: demo tour test test-js check format bench docs services pages clean
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Deniable needs Python 3.11 or newer; try make PYTHON=python3.12"; exit 1; }
@@ -10,11 +10,32 @@ BIN := .venv/bin
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: .venv/ready  ## one complete story: people, reports, estimates, loss, attack; writes out/demo.html
+demo: .venv/ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates beside the truth
 	$(BIN)/deniable demo
 
-test: .venv/ready check  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
+tour: .venv/ready  ## one complete story: people, reports, estimates, loss, attack; writes out/tour.html
+	$(BIN)/deniable tour
+
+test: .venv/ready check test-js  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
 	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/pytest -n 2
+
+js/node_modules/ready: js/package.json js/pages/package.json
+	cd js && npm install --silent --no-audit --no-fund --no-package-lock
+	cd js/pages && npm install --silent --no-audit --no-fund --no-package-lock
+	@touch $@
+
+test-js:  ## the TypeScript client, in Node and in Chromium
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory js/node_modules/ready && cd js && PYTHON=$(abspath $(BIN)/python) npm run --silent check; \
+	elif [ "$$CI" = true ]; then echo "the TypeScript client cannot be tested: npm is not installed"; exit 1; \
+	else echo "skipped: npm is not installed, so the TypeScript client was not tested"; fi
+
+pages: js/node_modules/ready  ## write the pages into the Python package anew
+	node js/pages/build.mjs
+
+services:  ## Debian's PostgreSQL and Chromium, for the tests that take real ones; only as root, and where there is apt
+	@if [ -x /usr/bin/chromium ] && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then echo "PostgreSQL and Chromium are there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql chromium; \
+	else echo "PostgreSQL and Chromium can be installed only by root, with apt; tests that need them will be skipped"; fi
 
 check: .venv/ready  ## style, types and the direction of imports
 	$(BIN)/ruff check .

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable import explain
 from deniable.bitflip import BitFlip
-from deniable.choose import Considered, Objective, Size, consider, consider_repeated, epsilon_needed, people_needed, warning
+from deniable.choose import (
+    Considered,
+    Objective,
+    Size,
+    consider,
+    consider_repeated,
+    epsilon_needed,
+    exposure,
+    people_needed,
+    warning,
+)
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.longitudinal import allomfree
@@ -103,7 +113,9 @@ def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int
         if row.share is None:
             continue
         losses = {"record": row.loss_record, "attribute": row.loss_attribute}
-        assert losses[per] <= epsilon < losses[per] + 1e-9 + (per == "attribute") * 1e-9
+        assert losses[per] <= epsilon
+        if row.name != "RS+FD[adaptive]":  # its loss jumps where a larger budget makes another choice of fakes
+            assert epsilon < losses[per] + 1e-9 + (per == "attribute") * 1e-9
         assert row.loss_attribute <= row.loss_record
         assert len(row.errors) == len(row.success) == len(row.protocols) == len(ks)
         assert [part.k for part in row.parts] == ks
@@ -308,9 +320,9 @@ def test_a_target_that_makes_no_sense_is_refused(target: float | list[float]) ->
 
 
 def test_a_warning_before_noise() -> None:
-    noisy, clear = consider([92, 2], 0.5, 1000)[0], consider([4, 2], 1.0, 100_000)[0]
+    noisy, clear = consider([92, 2], 0.5, 5000)[0], consider([4, 2], 1.0, 100_000)[0]
     assert warning(clear, 100_000) is None
-    text = warning(noisy, 1000)
+    text = warning(noisy, 5000)
     assert text is not None
     assert "noise" in text
     assert "92 values" in text
@@ -319,12 +331,42 @@ def test_a_warning_before_noise() -> None:
     assert warning(consider([92, 2], 0.5, people)[0], people) is None
     assert warning(consider([92, 2], 0.5, people - 1)[0], people - 1) is not None
     assert warning(noisy, people) is None  # the same choice, looked at for other people
-    assert warning(consider([92, 2], epsilon, 1000, shares="SMP")[0], 1000) is None
-    assert warning(consider([92, 2], round(epsilon - 0.001, 3), 1000, shares="SMP")[0], 1000) is not None
+    assert warning(consider([92, 2], epsilon, 5000, shares="SMP")[0], 5000) is None
+    assert warning(consider([92, 2], round(epsilon - 0.001, 3), 5000, shares="SMP")[0], 5000) is not None
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 50])
+def test_a_warning_before_reports_tell_the_answers(k: int) -> None:
+    """Half of the way from a blind guess to certainty takes an epsilon above ln(k + 1), and direct encoding needs no more."""
+    limit = math.log(k + 1)
+    for protocol in ("grr", "ss", "oue", "olh"):
+        assert exposure(consider([k, 2 * k], 0.999 * limit, 1000, shares="SMP", protocols=protocol)[0]) is None
+    (told,) = consider({"smokes": k}, 1.001 * limit, 1000, protocols="grr")
+    text = exposure(told) or ""
+    assert text.startswith("A report nearly tells the answer. Of those who report 'smokes'")
+    assert f"{100 * told.success_reported[0]:.1f} %, a blind one for {100 / k:.1f} %" in text
+    assert "The same goes for 1 more of 2 attributes." in (exposure(consider([k, k], 9.0, 1000, shares="SMP")[0]) or "")
+
+
+def test_the_warning_of_rounds_is_about_all_of_them() -> None:
+    """One report hides the answer, and any number of them tell what is kept."""
+    for protocol in ("l_grr", "l_sue", "loloha"):
+        hidden, told = (consider_repeated([2], 0.5, forever, 1000, protocols=protocol)[0] for forever in (1.0, 4.0))
+        assert exposure(hidden) is None
+        assert told.success_reported[0] < 0.65
+        assert "reports of one person together nearly tell" in (exposure(told) or ""), protocol
+    chain = dn.l_grr(2, 0.5, 4.0)
+    text = exposure(consider_repeated([2], 0.5, 4.0, 1000, protocols="l_grr")[0]) or ""
+    assert f"right for {100 * chain.first.success():.1f} %" in text
+    text = dn.Study({"a": ["x", "y"]}, epsilon_first=0.5, epsilon_forever=4.0, rounds=5).plan(100).explain()
+    assert "together nearly tell" in " ".join(text.split())
+    many = dn.Study({"a": list("abcdefghij")}, epsilon_first=1.0, epsilon_forever=2.0, rounds=20, protocol="l_osue").plan(100)
+    assert "promises nothing" in " ".join(many.explain().split())
+    assert "promises nothing" not in text
 
 
 def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:
-    alone = warning(consider([50], 0.5, 100)[0], 100)
+    alone = warning(consider([50], 0.5, 1000)[0], 1000)
     assert alone is not None
     assert "or epsilon" in alone
     again = warning(consider_repeated([50, 3], 0.3, 0.6, 100)[0], 100)
@@ -332,7 +374,7 @@ def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:
     assert "epsilon." in again
     hopeless = warning(consider([92] * 12, 1.0, 30)[0], 30)
     assert hopeless is not None
-    assert "no epsilon" in hopeless
+    assert hopeless.endswith("no reasonable epsilon, up to 5, is enough with these people.")
     with pytest.raises(dn.InvalidParameter, match="cannot be built"):
         warning(consider([3, 5], 25.0, 100, shares="SMP", protocols=("olh", "blh"))[-1], 100)
 
@@ -528,13 +570,13 @@ def test_messages_name_the_attributes() -> None:
 
 def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
     """What it says is enough, and a thousandth less is not."""
-    best = consider([40, 30], 0.5, 300, shares="RS+FD", per="attribute")[0]
-    text = warning(best, 300) or ""
+    best = consider([40, 30], 0.5, 3000, shares="RS+FD", per="attribute")[0]
+    text = warning(best, 3000) or ""
     found = re.search(r"or epsilon ([\d.]+) per attribute with these people", text)
     assert found, text
     epsilon = float(found[1])
-    assert warning(consider([40, 30], epsilon, 300, shares="RS+FD", per="attribute")[0], 300) is None
-    assert warning(consider([40, 30], epsilon - 0.001, 300, shares="RS+FD", per="attribute")[0], 300) is not None
+    assert warning(consider([40, 30], epsilon, 3000, shares="RS+FD", per="attribute")[0], 3000) is None
+    assert warning(consider([40, 30], epsilon - 0.001, 3000, shares="RS+FD", per="attribute")[0], 3000) is not None
 
 
 @pytest.mark.parametrize("per", ["record", "attribute"])
@@ -542,7 +584,7 @@ def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
 def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) -> None:
     """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is counted."""
     asked = {"town": [f"t{i}" for i in range(40)], "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)}
-    plan = dn.Study(asked, epsilon=1.0, share=share, per=per).plan(people=500)
+    plan = dn.Study(asked, epsilon=0.5, share=share, per=per).plan(people=20_000)
     here, chosen = explain._as_considered(plan.content, plan.considered), plan.considered[0]
     assert (here.kind, here.per, here.report_bytes) == (chosen.kind, per, chosen.report_bytes)
     assert here.errors == pytest.approx(chosen.errors)
@@ -551,6 +593,6 @@ def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) ->
     advice = re.search(r"or epsilon [\d.]+( per attribute)? with", plan.explain().replace("\n", " "))
     assert advice
     assert (advice[1] is not None) == (per == "attribute")
-    text = warning(chosen, 500)
+    text = warning(chosen, 20_000)
     assert text is not None
     assert text.partition("or epsilon ")[2] in plan.explain().replace("\n", " ")

@@ -12,11 +12,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
 import deniable as dn
-from deniable import cli, demo, plot
+from deniable import cli, plot, tour
 from deniable.commands import console
 from tests.running import Run
 
@@ -27,10 +28,10 @@ def test_help_and_version(run: Run) -> None:
     for arguments in ((), ("--help",), ("-h",)):
         outcome = run(*arguments)
         assert outcome.code == 0
-        for command in ("demo", "protocols", "simulate"):
+        for command in ("demo", "tour", "protocols", "simulate"):
             assert f"  {command}  " in outcome.out
     assert run("--version").out == f"deniable, version {dn.__version__}\n"
-    for command in ("demo", "protocols", "simulate"):
+    for command in ("demo", "tour", "protocols", "simulate"):
         assert run(command, "--help").out.startswith(f"Usage: deniable {command}")
 
 
@@ -152,6 +153,30 @@ def test_simulate_draws_plots(run: Run, tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "attack.svg").read_text()
 
 
+def test_several_plots_and_none_that_wins_silently(run: Run) -> None:
+    asked = ("simulate", "--protocol", "grr", "--k", "4", "--epsilon", "1,2", "--repeats", "2")
+    assert run(*asked, "--plot", "one.png", "--plot", "two.svg").err == "wrote one.png\nwrote two.svg\n"
+    refused = run(*asked, "--plot", "three.png", "--plot-attack", "three.png")
+    assert (refused.code, refused.out) == (2, "")
+    assert "the same file is named twice" in refused.err
+
+
+@pytest.mark.parametrize("command", ["simulate --k 4 --repeats 2 --protocol grr,olh", "protocols --k 10 --epsilon 22"])
+def test_tables_are_written_to_files(command: str, run: Run, tmp_path: Path) -> None:
+    done = run(*command.split(), "-o", "t.csv", "-o", "t.json", "-o", "new/t.parquet")
+    assert done.code == 0, done.err
+    assert done.err == "wrote t.csv\nwrote t.json\nwrote new/t.parquet\n"
+    assert (tmp_path / "t.json").read_text() == run(*command.split(), "--json").out
+    rows, table = json.loads((tmp_path / "t.json").read_text()), pd.read_csv(tmp_path / "t.csv")
+    assert table["protocol"].to_list() == [row["protocol"] for row in rows]
+    assert list(table.columns) == list(pd.read_parquet(tmp_path / "new" / "t.parquet").columns)
+    if "simulate" in command:
+        assert table["mse"].to_list() == pytest.approx([row["metrics"]["mse"]["mean"] for row in rows])
+        assert table["mse_stderr"].to_list() == pytest.approx([row["metrics"]["mse"]["stderr"] for row in rows])
+    assert "t.csv is there already" in run(*command.split(), "-o", "t.csv").err
+    assert "ending in .csv, .json, .parquet" in run(*command.split(), "-o", "t.txt").err
+
+
 def test_a_refused_cell_does_not_stop_the_others(run: Run) -> None:
     outcome = run("simulate", "--protocol", "grr,olh", "--n", "1e9", "--repeats", "1")
     assert outcome.code == 0
@@ -186,10 +211,10 @@ def test_a_refused_cell_does_not_stop_the_others(run: Run) -> None:
         ("simulate --bogus", "No such option"),
         ("simulate extra", "unexpected extra argument"),
         ("bogus", "No such command 'bogus'; see deniable --help"),
-        ("demo --seed x", "'x' is not a whole number"),
-        ("demo --seed=-1", "seed must be an integer of at least 0, got -1"),
-        ("demo --out people.csv", "people.csv is there already; choose another name, or overwrite it with --force"),
-        ("demo --out .", "is a folder; name a file"),
+        ("tour --seed x", "'x' is not a whole number"),
+        ("tour --seed=-1", "seed must be an integer of at least 0, got -1"),
+        ("tour --out people.csv", "people.csv is there already; choose another name, or overwrite it with --force"),
+        ("tour --out .", "is a folder; name a file"),
     ],
 )
 def test_a_command_that_is_called_wrongly_ends_with_2(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
@@ -200,10 +225,11 @@ def test_a_command_that_is_called_wrongly_ends_with_2(arguments: str, message: s
     ("arguments", "message"),
     [
         ("simulate --data people.csv --column anser", "not a column of people.csv (id, answer); did you mean 'answer'?"),
+        ("simulate --data semicolons.csv --column answer", "; its cells have ';' between them, and need commas here"),
         ("simulate --data missing.csv --column a", "cannot use missing.csv: No such file or directory"),
         ("simulate --data . --column a", "cannot use .: Is a directory"),
         ("simulate --data binary.csv --column a", "binary.csv is not a CSV file in UTF-8"),
-        ("demo --out people.csv/demo.html", "cannot use people.csv"),
+        ("tour --out people.csv/tour.html", "cannot use people.csv"),
     ],
 )
 def test_a_file_that_cannot_be_used_ends_with_1(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
@@ -212,6 +238,7 @@ def test_a_file_that_cannot_be_used_ends_with_1(arguments: str, message: str, ru
 
 def _refused(run: Run, arguments: str, code: int, message: str, folder: Path) -> None:
     (folder / "people.csv").write_text("id,answer\n1,yes\n2,no\n")
+    (folder / "semicolons.csv").write_text("id;answer\n1;yes\n2;no\n")
     (folder / "binary.csv").write_bytes(b"\xff\xfe\x00")
     outcome = run(*arguments.split())
     assert outcome.code == code
@@ -306,9 +333,9 @@ def parsed(path: Path) -> _Page:
 
 
 def test_the_demo_tells_its_story_and_writes_a_page(run: Run, tmp_path: Path) -> None:
-    outcome = run("demo", "--seed", "7")
+    outcome = run("tour", "--seed", "7")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.endswith("The same with plots: out/demo.html\n")
+    assert outcome.out.endswith("The same with plots: out/tour.html\n")
     mechanism = dn.ss(12, 1.0)
     story = " ".join(outcome.out.split())
     for wanted in (
@@ -321,9 +348,9 @@ def test_the_demo_tells_its_story_and_writes_a_page(run: Run, tmp_path: Path) ->
         "made from the seed 7",
     ):
         assert wanted in story
-    page = parsed(tmp_path / "out/demo.html")
+    page = parsed(tmp_path / "out/tour.html")
     shown = " ".join(" ".join(page.text).split())
-    assert all(label in shown and label in outcome.out for label in demo.PEOPLE)
+    assert all(label in shown and label in outcome.out for label in tour.PEOPLE)
     assert page.of("html") == [{"lang": "en"}]
     assert len(page.of("h1")) == 1
     assert len(page.of("h2")) == 8
@@ -335,7 +362,7 @@ def test_the_demo_tells_its_story_and_writes_a_page(run: Run, tmp_path: Path) ->
 
 
 def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
-    path = demo.write_page(demo.tell(1), tmp_path / "page.html")
+    path = tour.write_page(tour.tell(1), tmp_path / "page.html")
     page = parsed(path)
     assert not {"script", "link", "iframe", "img", "object"} & {name for name, _ in page.elements}
     references = [value for _, attributes in page.elements for key, value in attributes.items() if key.endswith("href")]
@@ -351,22 +378,22 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
 
 
 def test_a_seed_gives_the_same_page_and_the_system_another_story(tmp_path: Path) -> None:
-    one, two = (demo.write_page(demo.tell(3), tmp_path / "page.html").read_bytes() for _ in range(2))
+    one, two = (tour.write_page(tour.tell(3), tmp_path / "page.html").read_bytes() for _ in range(2))
     assert one == two
-    first, second = demo.tell(), demo.tell()
+    first, second = tour.tell(), tour.tell()
     assert first[3].blocks[1] != second[3].blocks[1]  # the table of estimates
     assert "made with the operating system's randomness" in str(first[-1].blocks[0])
 
 
 def test_pages_escape_what_they_show(tmp_path: Path) -> None:
-    grid = demo.Grid("<i>", ["<b>", "&"], [["<script>", '"1"']])
-    page = parsed(demo.write_page([demo.Section("<h1>", ["<p onload=x>", grid])], tmp_path / "page.html"))
+    grid = tour.Grid("<i>", ["<b>", "&"], [["<script>", '"1"']])
+    page = parsed(tour.write_page([tour.Section("<h1>", ["<p onload=x>", grid])], tmp_path / "page.html"))
     assert not {"script", "i", "b"} & {name for name, _ in page.elements}
     assert [text for text in page.text if text.strip()][-6:] == ["<p onload=x>", "<i>", "<b>", "&", "<script>", '"1"']
 
 
 def test_the_story_can_be_told_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "find_spec", lambda _: None)
-    page = parsed(demo.write_page(demo.tell(1), tmp_path / "page.html"))
+    monkeypatch.setattr(tour, "find_spec", lambda _: None)
+    page = parsed(tour.write_page(tour.tell(1), tmp_path / "page.html"))
     assert page.of("svg") == []
     assert "pip install 'deniable[plot]'" in "".join(page.text)

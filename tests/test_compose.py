@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import compose
-from deniable.compose import composed_loss, composed_ratio, shuffled
+from deniable import shuffle
+from deniable.compose import composed_loss, composed_ratio
 from deniable.exact import exp_down
 from deniable.longitudinal import l_grr
 from deniable.multidimensional import rsfd, smp, spl
+from deniable.plan import Plan
+from deniable.shuffle import shuffled
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -62,7 +64,7 @@ def test_shares_compose_per_record_and_per_attribute() -> None:
 
 def test_repeated_reports_compose_by_their_ratio_after_t() -> None:
     kept = l_grr(4, epsilon_first=0.5, epsilon_forever=1.0)
-    assert composed_loss([kept.ratio_after(5), dn.grr(3, 1.0)]) < composed_loss([kept] * 5 + [dn.grr(3, 1.0)])
+    assert composed_loss([kept.ratio_after(5), dn.grr(3, 1.0)]) < composed_loss([kept.ratio] * 5 + [dn.grr(3, 1.0)])
 
 
 @given(st.lists(st.fractions(min_value=1, max_value=50, max_denominator=10**6), min_size=1, max_size=12))
@@ -119,7 +121,7 @@ def clones(n: int, e: Fraction) -> tuple[Law, Law]:
 @pytest.mark.parametrize(("local", "n"), [(0.3, 2), (0.3, 12), (1.0, 1), (1.0, 7), (1.0, 14), (2.5, 12)])
 def test_the_clones_delta_is_that_of_full_enumeration(local: float, n: int) -> None:
     one, other = clones(n, exp_down(local))
-    found = compose._Clones.among(local, n)
+    found = shuffle._Clones.among(local, n)
     for part in (0.1, 0.5, 0.9):
         epsilon = local * part
         truth = float(hockey_stick(one, other, exp_down(epsilon)))
@@ -196,7 +198,7 @@ def test_alone_nobody_hides() -> None:
 
 def test_coarser_groups_only_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     fine = shuffled(1.0, 2000).epsilon
-    monkeypatch.setattr(compose, "_GROUPS", 32)
+    monkeypatch.setattr(shuffle, "_GROUPS", 32)
     assert fine <= shuffled(1.0, 2000).epsilon < 1.1 * fine
 
 
@@ -206,3 +208,27 @@ def test_what_makes_no_sense_is_refused(epsilon: float, n: int, delta: float) ->
         shuffled(epsilon, n, delta)
     with pytest.raises(dn.InvalidParameter):
         shuffled(1.0, 10, 1e-6, bound="best")  # type: ignore[arg-type]
+
+
+def test_plans_that_one_person_answers_add_up() -> None:
+    asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
+    once = Plan.of(asked, smp([3, 2], 1.0, "grr"), people=1000)
+    faked = Plan.of(asked, rsfd([3, 2], 0.5, "grr"), people=1000)
+    again = Plan.of({"color": asked["color"]}, l_grr(3, 0.5, 1.5), people=1000, rounds=5)
+    assert composed_loss([once, faked]) == pytest.approx(1.5, abs=2e-9)
+    assert composed_loss([once, faked], per="attribute") == pytest.approx(once.loss.attribute + faked.loss.attribute, abs=1e-12)
+    assert again.loss.repeated is not None
+    total = composed_loss([once, again])
+    assert once.loss.record + again.loss.repeated.one_value_forever <= total + 1e-12
+    assert total == pytest.approx(2.5, abs=2e-9)
+
+
+def test_a_mechanism_that_answers_an_unknown_number_of_times_is_refused() -> None:
+    with pytest.raises(dn.InvalidParameter, match="how often a repeated mechanism answers"):
+        composed_loss([l_grr(3, 0.5, 1.0)])
+    with pytest.raises(dn.InvalidParameter, match="per is"):
+        composed_loss([dn.grr(3, 1.0)], per="x")  # type: ignore[arg-type]
+
+
+def test_a_huge_crowd_takes_no_search() -> None:
+    assert shuffled(1.0, 10**15).epsilon <= 1e-9

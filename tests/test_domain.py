@@ -109,7 +109,7 @@ def test_missing_answers_of_dataframe_columns() -> None:
 def test_bins_are_half_open_and_what_falls_outside_is_refused() -> None:
     assert AGE.encode([0, 9.999, 10, 99, "42", " 7 ", Decimal("10.0"), Fraction(1, 2)]).tolist() == [0, 0, 1, 9, 4, 0, 1, 0]
     assert AGE.k == len(AGE.labels) == 10
-    for wrong, hint in ((100, "open_high"), (-0.1, "open_low"), (float("inf"), "open_high")):
+    for wrong, hint in ((100, "open_high"), (-0.1, "open_low")):
         with pytest.raises(InvalidValue, match=rf"is not a value of 'age' \(0 to under 100\); .* {hint}"):
             AGE.encode([wrong], "age")
 
@@ -118,14 +118,21 @@ def test_open_ends_take_everything_on_their_side_only() -> None:
     both = Range(0, 100, 10, open_low=True, open_high=True)
     assert both.encode([-5, 1e300, 50]).tolist() == [0, 9, 5]
     assert (both.labels[0], both.labels[-1]) == ("under 10", "90 or more")
-    with pytest.raises(InvalidValue):
-        Range(0, 100, 10, open_high=True).encode([-1])
+    with pytest.raises(InvalidValue, match=r"-1 is not a value of 'age' \(0 or more\); .* set open_low"):
+        Range(0, 100, 10, open_high=True).encode([-1], "age")
+    with pytest.raises(InvalidValue, match=r"100 is not a value of 'age' \(under 100\); .* set open_high"):
+        Range(0, 100, 10, open_low=True).encode([100], "age")
 
 
-@pytest.mark.parametrize("wrong", [True, "ten", "nan", "1_0", "inf inf", [1], b"1", np.bool_(True)])
+@pytest.mark.parametrize(
+    "wrong", [True, "ten", "nan", "1_0", "inf inf", [1], b"1", np.bool_(True), "inf", float("-inf"), "1e999"]
+)
 def test_what_is_no_number_is_refused(wrong: object) -> None:
-    with pytest.raises(InvalidValue, match="is not a number"):
-        AGE.encode([wrong], "age")
+    for ages in (AGE, Range(0, 100, 10, open_low=True, open_high=True)):
+        with pytest.raises(InvalidValue, match="is not a number"):
+            ages.encode([wrong], "age")
+        with pytest.raises(InvalidValue, match="inf is not a number"):
+            ages.encode(np.array([1.0, np.inf]), "age")
 
 
 @pytest.mark.parametrize(
@@ -196,3 +203,30 @@ def test_a_list_of_labels_is_a_domain() -> None:
         as_domain(3, "color")
     with pytest.raises(InvalidParameter, match=r"'color': .* twice"):
         as_domain(["a", "a"], "color")
+
+
+def test_a_mapping_says_what_a_toml_file_says() -> None:
+    assert as_domain({"low": 0, "high": 100, "step": 10}, "age") == AGE
+    assert as_domain({"values": ["red", "green", "blue"]}, "color") == COLORS
+    for table, reason in (
+        ({"low": 0, "high": 100}, "attributes.age has no 'step'"),
+        ({"low": 0, "high": 100, "stpe": 10}, "attributes.age.stpe: .* did you mean 'step'"),
+        ({"red": 1, "green": 2}, "attributes.age.red: an attribute has values, or low, high and step"),
+        ({"values": "red"}, "attributes.age.values must be a list"),
+        ({1: 2}, "attributes.age.1: an attribute has values"),
+    ):
+        with pytest.raises(InvalidParameter, match=reason):
+            as_domain(table, "age")
+
+
+def test_what_may_mean_two_things_is_refused() -> None:
+    for some in ({"red", "blue"}, frozenset(["red", "blue"])):
+        with pytest.raises(InvalidParameter, match=r"'color': a set has no order.*; give a list"):
+            as_domain(some, "color")
+    for pair in ((0, 100), (0.5, 2), (np.int64(0), np.int64(9))):
+        with pytest.raises(InvalidParameter, match=r"may be two values or a range; write \[.*\] or Range\("):
+            as_domain(pair, "age")
+    assert as_domain(("red", "blue"), "color").labels == ("red", "blue")
+    assert as_domain([0, 1], "smokes").labels == ("0", "1")
+    assert as_domain((1, 2, 3), "grade").labels == ("1", "2", "3")
+    assert as_domain({"red": 1, "blue": 2}.keys(), "color").labels == ("red", "blue")  # these have an order

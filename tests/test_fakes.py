@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,3 +136,24 @@ def test_a_prior_of_another_size_is_refused() -> None:
         Guessed(dn.grr(3, 1.0), Prior.uniform(4))
     with pytest.raises(dn.InvalidParameter):
         Imitated(dn.oue(3, 1.0), Prior.uniform(2))
+
+
+@pytest.mark.parametrize("make", [dn.grr, dn.oue, dn.ss, dn.olh, dn.hr, dn.she], ids=lambda make: make.__name__)
+def test_a_fake_stands_only_beside_what_its_loss_was_worked_out_for(make: Any) -> None:
+    """Elsewhere the stated loss would be wrong: a blank among direct reports shows which attribute is real."""
+    part, uniform = make(4, 1.0), Prior.uniform(4)
+    kinds = {"Direct": (Guessed, Imitated), "Unary": (Imitated, Blank)}.get(type(part).__name__, ())
+    for fake in (Guessed, Imitated, Blank):
+        arguments = (part,) if fake is Blank else (part, uniform)
+        if fake in kinds:
+            assert fake(*arguments).part == part
+        else:
+            with pytest.raises(dn.InvalidParameter, match="this fake stands beside"):
+                fake(*arguments)
+
+
+@pytest.mark.parametrize("part", [dn.l_grr(4, 1.0, 2.0), dn.loloha(4, 1.0, 2.0), dn.dbitflip(4, 1.0, bits=2)])
+def test_no_fake_stands_beside_a_report_that_is_kept(part: Any) -> None:
+    for make in (lambda: Guessed(part, Prior.uniform(4)), lambda: Imitated(part, Prior.uniform(4)), lambda: Blank(part)):
+        with pytest.raises(dn.InvalidParameter, match="this fake stands beside"):
+            make()

@@ -279,3 +279,5 @@ def test_a_wrong_number_of_buckets_is_refused(g: Any) -> None:
 def test_one_attribute_is_no_share() -> None:
     with pytest.raises(dn.InvalidParameter, match="at least two attributes"):
         allomfree([3], 0.5, 1.0)
+    with pytest.raises(dn.InvalidParameter, match="ks is a list"):
+        allomfree(4, 0.5, 1.0)  # type: ignore[arg-type]

@@ -370,7 +370,7 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
     [
         (lambda: spl((2, 3), 1.0, "grrr"), r"'grrr' is not an exact protocol .*did you mean 'grr'\?"),
         (lambda: smp((2, 3), 1.0, "ouee"), r"did you mean 'oue'\?"),
-        (lambda: smp((2, 3), 1.0, "she"), r"'she' is not an exact protocol"),
+        (lambda: smp((2, 3), 1.0, "she"), r"'she' sends noise in floating point, whose exact loss nobody knows"),
         (lambda: rsfd((2, 3), 1.0, "oue"), r"'oue' is not a protocol of RS\+FD .*did you mean 'oue-[zr]'\?"),
         (lambda: rsfd((2, 3), 1.0, "adaptve"), r"did you mean 'adaptive'\?"),
         (lambda: rsfd((2, 3), 1.0, "grr", "records"), r"'records' is not a calibration .*did you mean 'record'\?"),  # type: ignore[arg-type]
@@ -383,6 +383,10 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
         (lambda: smp((2, 3), 1.0, "grr", 0), "from 1 to 2, got 0"),
         (lambda: spl((2, 1), 1.0, "grr"), "k, the number of values, must be an integer of at least 2, got 1"),
         (lambda: spl((), 1.0), "number of attributes"),
+        (lambda: spl(4, 1.0), r"such as \[3, 5, 4\], got 4; for one attribute of 4 values use the mechanism itself"),  # type: ignore[arg-type]
+        (lambda: smp("34", 1.0), "ks is a list"),  # type: ignore[arg-type]
+        (lambda: rsfd({"a": 3}, 1.0), "ks is a list"),  # type: ignore[arg-type]
+        (lambda: rsrfd(4, 1.0, [[1, 1]]), "ks is a list"),  # type: ignore[arg-type]
         (lambda: smp((), 1.0), "attributes"),
         (lambda: rsfd((), 1.0), "attributes"),
     ],

@@ -136,7 +136,7 @@ def post(collector: Running, plan: Plan, n: int, number: int = 1) -> None:
     """Reports of n people, all of whom give the first answer to everything."""
     wire = Wire(plan)
     answers = {one.name: [one.domain.labels[0]] * n for one in plan.content.attributes}
-    made = plan.privatize(answers, dn.seeded(n))
+    made = plan.privatize(answers, dn.remembering(n, dn.seeded(n)))
     reports = [Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
     batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
     answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
@@ -333,7 +333,8 @@ def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
 def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     page = visit.survey(AGAIN)
     expect(page.get_by_text("round 1 of 3")).to_be_visible()
-    expect(page.locator(".promise")).to_contain_text("Whoever sees your reports of all 3 rounds, if your answer does not change")
+    promise = "Whoever sees your reports of all 3 rounds, if your answer does not change"
+    expect(page.locator(".promise")).to_contain_text(promise)
     page.get_by_text("The exact loss").click()
     expect(page.get_by_text("All 3 rounds, if your answers do not change")).to_be_visible()
     page.get_by_label("badly").check()

@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 
+import deniable as dn
 from deniable import consistency
 from deniable.commands import console
 from deniable.plan import Plan
 from deniable.study import Study
-from deniable.table import place_of, read_answers
+from deniable.table import places_of, read_answers
 from tests.running import Run
 
 SHARES = {"car": 0.5, "train": 0.2, "bus": 0.15, "bicycle": 0.1, "on foot": 0.05}
@@ -195,13 +196,13 @@ def test_json_is_a_flag_everywhere(run: Run) -> None:
         ("a,b\nx,1\nx,3\n", "data.csv, line 3, column 'b': '3' is not a value of 'b' (1, 2)"),
         ("a,b\n\nx,1\nX,1\n", "data.csv, line 4, column 'a': 'X' is not a value of 'a' (x, y, z)"),
         ('a,c,b\nx,"two\nlines",1\nx,,NA\n', "data.csv, line 4, column 'b': 'NA' is not a value of 'b' (1, 2); if it means no"),
-        ("a,b\nx,1\n,9\n", "data.csv, line 3, column 'a': there is no answer, and this plan refuses missing ones;"),
+        ("a,b\nx,1\n,1\n", "data.csv, line 3, column 'a': there is no answer, and this plan refuses missing ones;"),
         ("a,b\nx,1\n,1\n", 'write in study.toml what it means, missing = "value" (one more value) or missing = "random"'),
         ("a,b\nnan,1\n", "data.csv, line 2, column 'a': there is no answer"),
         ("a,c\nx,1\n", "'b' is not a column of data.csv (a, c)"),
         ("id,bb,a\n1,1,x\n", "'b' is not a column of data.csv (id, bb, a); did you mean 'bb'?"),
         ("q,r\nx,1\n", "'a' is not a column of data.csv (q, r); the columns that are asked for: a, b"),
-        ("a;b\nx;1\n", "separate its cells with commas"),
+        ("a;b\nx;1\n", "its cells seem to have ';' between them: name that separator (--separator)"),
         ("a,b,b\nx,1,2\n", "'b' is there twice"),
         ("a,b\nx,1\n\nx,1,2\n", "data.csv, line 4: the number of cells is 3, and that of columns 2"),
         ("a,b\n", "there are no answers in data.csv"),
@@ -265,8 +266,161 @@ def test_people_who_are_asked_again_are_simulated_only(run: Run) -> None:
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
     assert refused.code == 2
     assert "on their own device" in refused.err
-    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").code == 0
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1")
+    assert refused.code == 2
+    assert "say with --round which round this is, from 1 to 10" in refused.err
+    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1", "--round", "11").code == 2
+    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1", "--round", "1").code == 0
     assert run("estimate", "plan.json", "r.parquet").code == 0
+
+
+def panel(run: Run, epsilon: str = "epsilon_first = 8.0\nepsilon_forever = 9.0") -> None:
+    study = f"[attributes]\na = ['x', 'y', 'z']\nb = ['1', '2']\n[repeat]\n{epsilon}\n"
+    Path("study.toml").write_text(study, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+
+
+def reported(run: Run, data: str, number: int, *more: str) -> pd.DataFrame:
+    done = run("privatize", "plan.json", data, "-o", "r.parquet", "--seed", "1", "--round", str(number), "--force", *more)
+    assert done.code == 0, done.err
+    return parquet.read_table("r.parquet").to_pandas()
+
+
+def test_a_round_is_reproducible_and_another_round_has_fresh_noise(run: Run) -> None:
+    panel(run, "epsilon_first = 1.0\nepsilon_forever = 2.0")
+    Path("data.csv").write_text("a,b\n" + "x,1\ny,2\n" * 200, encoding="utf-8")
+    one, same, two = (reported(run, "data.csv", number) for number in (1, 1, 2))
+    assert one.equals(same)
+    assert one.isna().equals(two.isna())  # the attribute is kept
+    assert not one.equals(two)
+    plan = Plan.read("plan.json")
+    python = plan.privatize(pd.read_csv("data.csv"), dn.remembering(1, round=2))
+    plan.write_reports("python.parquet", python)
+    assert parquet.read_table("python.parquet").to_pandas().equals(two)
+
+
+def test_what_is_kept_follows_the_person_and_not_the_row(run: Run) -> None:
+    """Nearly all noise is kept here, so that a person's reports are nearly always the same."""
+    panel(run, "epsilon_first = 1.0\nepsilon_forever = 1.0011")
+    people = pd.DataFrame({"id": [f"p{i}" for i in range(400)], "a": ["x", "y"] * 200, "b": ["1", "2"] * 200})
+    people.to_csv("one.csv", index=False)
+    people.sample(frac=0.9, random_state=3).to_csv("two.csv", index=False)
+    people.to_parquet("one.parquet")
+    first = reported(run, "one.csv", 1, "--person", "id").set_index(people["id"])
+    later = reported(run, "two.csv", 2, "--person", "id").set_index(pd.read_csv("two.csv")["id"])
+    rows = first.loc[later.index]
+    assert rows.isna().equals(later.isna())
+    assert (rows.fillna(9) == later.fillna(9)).all(axis=1).mean() > 0.95
+    assert first.reset_index(drop=True).equals(reported(run, "one.parquet", 1, "--person", "id"))
+    by_row = reported(run, "two.csv", 2)
+    assert not first.iloc[: len(by_row)].isna().reset_index(drop=True).equals(later.isna().reset_index(drop=True))
+    assert first.isna().sum().min() > 100
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("id,a,b\nann,x,1\nbob,x,1\nann,y,2\n", "line 4: person 'ann' was there already, data.csv, line 2; a person answers"),
+        ("id,a,b\nann,x,1\n,x,1\n", "data.csv, line 3: this does not say who it is"),
+        ("a,b\nx,1\n", "'id' is not a column of data.csv"),
+    ],
+)
+def test_everybody_has_a_name_of_their_own(run: Run, content: str, reason: str) -> None:
+    panel(run)
+    Path("data.csv").write_text(content, encoding="utf-8")
+    options = ["--seed", "1", "--round", "1", "--person", "id"]
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet", *options)
+    assert (refused.code, refused.out) == (1, "")
+    assert reason in refused.err
+    small_plan(run)
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet", *options)
+    assert refused.code == 2
+    assert "for plans that ask again; this one asks once" in refused.err
+    assert not Path("r.parquet").exists()
+
+
+def test_all_kinds_of_refused_answers_are_told_at_once(run: Run) -> None:
+    small_plan(run)
+    lines = ["a,b", "x,1", *["yy,1"] * 3, "x,3", *["x,1"] * 70_000, "yy,", "y,2"]
+    Path("data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    assert refused.code == 1
+    heading, *kinds = refused.err.splitlines()
+    assert heading == "error: data.csv: 3 kinds of answers are refused"
+    assert len(kinds) == 3
+    assert kinds[0].startswith("  line 3, column 'a': 'yy' is not a value of 'a' (x, y, z); did you mean 'y'?")
+    assert kinds[0].endswith("(4 times, first here)")
+    assert kinds[1] == "  line 6, column 'b': '3' is not a value of 'b' (1, 2)"
+    assert kinds[2].startswith("  line 70007, column 'b': there is no answer")
+    Path("data.csv").write_text("a,b\n" + "x,9\n" * 41, encoding="utf-8")
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    assert refused.err == "error: data.csv, line 2, column 'b': '9' is not a value of 'b' (1, 2) (41 times, first here)\n"
+    Path("data.csv").write_text("a,b\n" + "".join(f"x{i},1\n" for i in range(99)), encoding="utf-8")
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    assert refused.err.startswith("error: data.csv: 10 kinds of answers are refused at least\n")
+    assert len(refused.err.splitlines()) == 11
+
+
+def test_other_separators(run: Run) -> None:
+    small_plan(run)
+    Path("data.csv").write_text("a;b\n" + 'x;1\n"y";2\n' * 50, encoding="utf-8")
+    Path("data.tsv").write_text("a\tb\n" + "x\t1\ny\t2\n" * 50, encoding="utf-8")
+    Path("plain.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50, encoding="utf-8")
+    commands = ("plain.csv", "data.tsv", "data.csv --separator ;")
+    for i, command in enumerate(commands):
+        done = run("privatize", "plan.json", *command.split(), "-o", f"{i}.parquet", "--seed", "7")
+        assert done.code == 0, done.err
+    tables = [parquet.read_table(f"{i}.parquet") for i in range(3)]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+    Path("data.csv").write_text("a;b\nx;1\n\nx;7\n", encoding="utf-8")
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--separator", ";")
+    assert "data.csv, line 4, column 'b': '7' is not" in refused.err
+    for wrong in (";;", '"', "\n"):
+        assert (
+            "a separator is one character"
+            in run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--separator", wrong).err
+        )
+
+
+def test_an_attribute_without_reports_leaves_the_others(run: Run) -> None:
+    small_plan(run)
+    Path("data.csv").write_text("a,b\nx,1\n", encoding="utf-8")
+    assert "wrote 1 report to" in run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").err
+    found = run("estimate", "plan.json", "r.parquet", "-o", "e.csv", "--plot", "e.png")
+    assert found.code == 0, found.err
+    assert "(0 reports): there are no reports yet" in found.out
+    table = pd.read_csv("e.csv")
+    assert sorted(table.groupby("attribute")["n"].max()) == [0, 1]
+    assert table[table["n"] == 0]["frequency"].isna().all()
+    assert len(table) == 5
+    printed = json.loads(run("estimate", "plan.json", "r.parquet", "--json").out)
+    assert [row["frequency"] is None for row in printed["rows"]] == table["frequency"].isna().to_list()
+
+
+def test_a_table_stands_alone_and_plots_may_be_several(run: Run) -> None:
+    small_plan(run, 'title = "Our study"\nepsilon = 2.0')
+    Path("data.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50, encoding="utf-8")
+    run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    plots = ["--plot", "one.svg", "--plot", "two.png"]
+    found = run("estimate", "plan.json", "r.parquet", "-o", "e.csv", "-o", "e.parquet", *plots, "--level", "0.9")
+    assert found.code == 0, found.err
+    assert Path("two.png").exists()
+    assert "Our study" in Path("one.svg").read_text(encoding="utf-8")
+    for table in (pd.read_csv("e.csv"), pd.read_parquet("e.parquet")):
+        assert list(table.columns[-3:]) == ["n", "level", "plan"]
+        assert table.groupby("attribute")["n"].first().sum() == 100
+        assert set(table["level"]) == {0.9}
+        assert set(table["plan"]) == {Plan.read("plan.json").id}
+    refused = run("estimate", "plan.json", "r.parquet", "--plot", "x.png", "--plot", "x.png")
+    assert (refused.code, refused.err.count("named twice")) == (2, 1)
+
+
+def test_people_are_written_as_people_write_numbers(run: Run) -> None:
+    small_plan(run)
+    plans = {run("plan", "study.toml", "--people", people, "--json").out for people in ("50,000", "50000", "5e4", "50_000")}
+    assert len(plans) == 1
+    assert "50,00" in run("plan", "study.toml", "--people", "50,00").err
 
 
 def test_reports_of_another_plan_are_refused(run: Run) -> None:
@@ -302,7 +456,7 @@ def test_reports_of_another_plan_are_refused(run: Run) -> None:
         ("verify other.json", 1, "other.json is another JSON file, not a plan"),
         ("privatize plan.json nothing.csv -o r.parquet", 1, "nothing.csv"),
         ("privatize plan.json nothing.parquet -o r.parquet", 1, "nothing.parquet"),
-        ("privatize plan.json study.toml -o r.parquet", 2, "ending in .csv or .parquet"),
+        ("privatize plan.json study.toml -o r.parquet", 2, "ending in .csv, .tsv or .parquet"),
         ("privatize data.csv plan.json -o r.parquet", 1, "data.csv is a CSV file, not a plan"),
         ("privatize plan.json data.csv", 2, "--out"),
         ("privatize plan.json data.csv -o r.txt", 2, "ending in .parquet"),
@@ -359,7 +513,7 @@ def test_an_empty_line_of_a_single_column_is_a_missing_answer(run: Run) -> None:
     Path("data.csv").write_text("a\nx\n\ny\n", encoding="utf-8")
     (block,) = read_answers(Path("data.csv"), {"a": ("x", "y")})
     assert block["a"] == ["x", None, "y"]
-    assert [place_of(Path("data.csv"), row) for row in range(3)] == ["line 2", "line 3", "line 4"]
+    assert places_of(Path("data.csv"), [0, 2, 1]) == ["line 2", "line 4", "line 3"]
 
 
 def test_a_cap_that_cannot_be_kept_names_the_attribute(run: Run) -> None:
@@ -399,10 +553,13 @@ def test_counts_and_names_are_those_of_each_attribute(run: Run) -> None:
     plan = Plan.read("plan.json")
     result = plan.estimate(plan.tally(plan.privatize({"a": ["x", "y"] * 500, "b": ["1", "2"] * 500})))
     frame, rows = result.frame(backend="pandas"), result.rows()
-    assert frame.to_dict("records") == rows
+    assert frame.to_dict("records") == result.table()
+    assert frame[list(rows[0])].to_dict("records") == rows
     for name, estimate in result.items():
         alone = estimate.frame(backend="pandas")
-        assert frame[frame.attribute == name].drop(columns="attribute").reset_index(drop=True).equals(alone)
+        mine = frame[frame.attribute == name].reset_index(drop=True)
+        assert mine[list(alone.columns)].equals(alone)
+        assert set(mine["n"]) == {estimate.n}
     assert all(name in str(result) for name in ("frequency", "stderr", "low", "high"))
 
 

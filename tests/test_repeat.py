@@ -511,7 +511,7 @@ def test_losses_are_explained_in_plain_words() -> None:
     lines = text.splitlines()
     assert len(lines) == 5
     assert lines[0] == "one report: 1"
-    assert lines[1] == "3 reports of a value that does not change: 1.899"
+    assert lines[1] == "3 reports of a value that does not change: 1.9"
     assert lines[2].endswith("does not change: 2")
     assert lines[3].startswith("5 reports of values that change, against any other sequence: at most ")
     assert "holds against sequences that change at the same times" in lines[4]

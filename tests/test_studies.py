@@ -412,12 +412,15 @@ def run(*arguments: str) -> tuple[str, str]:
 
 def test_json_rows_and_nothing_else_go_to_stdout(tmp_path: Path) -> None:
     target = tmp_path / "figures" / "a.png"
-    out, err = run("rsfd", "--dataset", "synthetic-1", "--runs", "2", "--json", "--plot", str(target))
+    table = tmp_path / "a.csv"
+    files = ["--plot", str(target), "-o", str(table)]
+    out, err = run("rsfd", "--dataset", "synthetic-1", "--runs", "2", "--json", *files)
     rows = json.loads(out)
+    assert len(table.read_text().splitlines()) == 61
     assert len(rows) == 60
     assert {"dataset", "method", "epsilon", "mse_avg", "mse_avg_raw", "runs", "loss_record", "loss_attribute"} <= set(rows[0])
     assert target.is_file()
-    assert err == f"wrote {target}\n"
+    assert err == f"wrote {table}\nwrote {target}\n"
     rows = json.loads(run("allomfree", "--dataset", "synthetic-1", "--runs", "2", "--json")[0])
     assert len(rows) == 96
     assert {"dataset", "method", "epsilon_forever", "epsilon_first", "mse_avg", "loss_record", "loss_forever"} <= set(rows[0])

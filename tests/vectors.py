@@ -222,7 +222,7 @@ def hostile_reports() -> Iterator[dict[str, Any]]:
 
 
 def refusal_of(plan: Plan, text: str) -> str | None:
-    from deniable.wire import Refused
+    from deniable.wire_json import Refused
 
     try:
         Wire(plan).from_json(text.encode())

@@ -22,6 +22,19 @@ await build({
   legalComments: "none",
   logLevel: "warning",
 });
+await build({
+  absWorkingDir: here,
+  entryPoints: ["../src/node.ts"], // the client for the shell: not a page, and not served, but in the package for the demo
+  outfile: join(folder, "client.mjs"),
+  bundle: true,
+  minify: true,
+  format: "esm",
+  platform: "node",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  logLevel: "warning",
+});
 for (const name of ["survey.html", "dashboard.html", "icon.svg"]) {
   await writeFile(join(folder, name), await readFile(join(here, name)));
 }

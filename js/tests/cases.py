@@ -17,7 +17,7 @@ from deniable.words import Device
 
 EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]
-NAMES = ["color", "age", "1", "10", "2", "ünïcode", "🙂", "\ufb01n", 'quo"te', "back\\slash", "__proto__", "constructor", "toString"]
+NAMES = ["color", "age", "1", "10", "2", "ünïcode", "🙂", "\ufb01n", 'quo"te', "back\\slash", "__proto__", "toString"]
 
 
 def epsilon(dice: random.Random) -> float:

@@ -4,11 +4,24 @@ A mechanism turns a value and some random words into a report; a report supports
 known exactly. Everything else is computed from the law.
 """
 
+import importlib as _importlib
+import typing as _typing
+
 from deniable import data as data
 from deniable.bitflip import BitFlip
+from deniable.choose import Objective
 from deniable.client import Client, NotSent
+from deniable.compose import composed_loss
 from deniable.domain import Categories, Range
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, NotExact, WordsExhausted
+from deniable.errors import (
+    DeniableError,
+    DeniableWarning,
+    InvalidParameter,
+    InvalidReport,
+    InvalidValue,
+    NotExact,
+    WordsExhausted,
+)
 from deniable.estimate import Estimate, Interval
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.law import Law, Marginal, Moments
@@ -24,28 +37,75 @@ from deniable.repeat import HashedMemoized, Losses, Memoized
 from deniable.robust import alh, ass, athe, aue
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
+from deniable.shuffle import Shuffled, shuffled
 from deniable.simulated import fixed, remembering, seeded
 from deniable.study import Study
 from deniable.summed import Summed
 from deniable.words import Words, below, chance, device, keyed, system
 
+if _typing.TYPE_CHECKING:
+    from deniable.channels import BestChannel, best_channel
+    from deniable.grid import Grid
+    from deniable.likelihood import Likelihood, mle, mle_groups
+    from deniable.metric import (
+        Channel,
+        ContinuousWave,
+        Duchi,
+        Geometric,
+        Hybrid,
+        Mean,
+        MeanEstimate,
+        Metric,
+        Piecewise,
+        PlanarGeometric,
+        PlanarLaplace,
+        ProductGeometric,
+        SquareWave,
+        Tabled,
+        duchi,
+        exponential,
+        geometric,
+        great_circle,
+        hybrid,
+        optimal_remap,
+        per_meter,
+        piecewise,
+        planar_geometric,
+        planar_laplace,
+        remap_to,
+        square_wave,
+        tight_constraints,
+    )
+    from deniable.summaries import Summary, circular_mean_of, mean_of, quantile_of
+
+_LATER = ("grid", "metric", "likelihood", "channels", "summaries")
+"""Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
+
 __version__ = "0.1.0"
 
 __all__ = [
     "PROTOCOLS",
+    "BestChannel",
     "BitFlip",
     "Blank",
     "Categories",
+    "Channel",
     "Client",
+    "ContinuousWave",
     "DeniableError",
+    "DeniableWarning",
     "Direct",
+    "Duchi",
     "Estimate",
     "Fake",
     "Faked",
+    "Geometric",
+    "Grid",
     "Guessed",
     "Hadamard",
     "Hashed",
     "HashedMemoized",
+    "Hybrid",
     "Imitated",
     "Interval",
     "InvalidParameter",
@@ -54,24 +114,37 @@ __all__ = [
     "InvalidValue",
     "Law",
     "Ledger",
+    "Likelihood",
     "Losses",
     "Marginal",
     "Matrix",
+    "Mean",
+    "MeanEstimate",
     "Mechanism",
     "Memoized",
+    "Metric",
     "Moments",
     "NotExact",
     "NotSent",
+    "Objective",
+    "Piecewise",
     "Plan",
+    "PlanarGeometric",
+    "PlanarLaplace",
     "Prior",
+    "ProductGeometric",
     "Range",
     "Records",
     "Sample",
     "Share",
+    "Shuffled",
     "Split",
+    "SquareWave",
     "Study",
     "Subset",
+    "Summary",
     "Summed",
+    "Tabled",
     "Tally",
     "Unary",
     "Words",
@@ -83,13 +156,21 @@ __all__ = [
     "athe",
     "aue",
     "below",
+    "best_channel",
     "blh",
     "chance",
+    "circular_mean_of",
+    "composed_loss",
     "dbitflip",
     "device",
+    "duchi",
+    "exponential",
     "fixed",
+    "geometric",
+    "great_circle",
     "grr",
     "hr",
+    "hybrid",
     "keyed",
     "l_grr",
     "l_osue",
@@ -98,19 +179,44 @@ __all__ = [
     "l_sue",
     "lh",
     "loloha",
+    "mean_of",
+    "mle",
+    "mle_groups",
     "olh",
+    "optimal_remap",
     "oue",
+    "per_meter",
+    "piecewise",
+    "planar_geometric",
+    "planar_laplace",
+    "quantile_of",
+    "remap_to",
     "remembering",
     "rr",
     "rsfd",
     "rsrfd",
     "seeded",
     "she",
+    "shuffled",
     "smp",
     "spl",
+    "square_wave",
     "ss",
     "sue",
     "system",
     "the",
+    "tight_constraints",
     "ue",
 ]
+
+
+def __getattr__(name: str) -> object:
+    rooms = (_importlib.import_module(f"deniable.{room}") for room in _LATER) if name in __all__ else ()
+    for room in rooms:
+        if hasattr(room, name):
+            return getattr(room, name)
+    raise AttributeError(f"module 'deniable' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

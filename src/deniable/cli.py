@@ -1,7 +1,8 @@
 """The command line: reads what was asked, calls the rooms below, prints tables or JSON.
 
-Whatever is refused is one line on stderr that starts with `error:`. The exit code is 2 if the command was called wrongly
-(an option, a number, a file that would be overwritten), and 1 if what a file holds is refused or cannot be read.
+Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if the command
+was called wrongly (an option, a number, a file that would be overwritten), and 1 if what a file holds is refused or cannot be
+read.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from deniable import __version__, consistency
-from deniable.commands import console
+from deniable.commands import console, writing
 from deniable.commands.console import FILE, one, percent, real, several, short, whole
+from deniable.commands.demo import run_demo
 from deniable.commands.plan import COMMANDS
 from deniable.commands.reproduce import reproduce
 from deniable.commands.serve import COMMANDS as SERVING
@@ -29,11 +32,11 @@ from deniable.simulate import Row, sweep
 
 _FEW = ("grr", "oue", "olh", "ss", "hr")
 _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
-_PAGE = Path("out/demo.html")
+_PAGE = Path("out/tour.html")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The entry point: everything that is refused ends here, in one line."""
+    """The entry point: everything that is refused ends here."""
     try:
         commands.main(args=arguments, prog_name="deniable", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
@@ -50,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    lines = (" ".join(line.split()) for line in message.split("\n  "))  # a list within a message stays one
+    print("error: " + "\n  ".join(lines), file=sys.stderr)
     raise SystemExit(code)
 
 
@@ -60,14 +64,15 @@ def _fail(message: str, code: int) -> NoReturn:
 def commands(context: click.Context) -> None:
     """Collect sensitive answers so that no single one can be held against anyone, and still know the totals.
 
-    In every command -o writes the result to a file, --plot draws it, and --json prints it as JSON. A file that is there is
-    overwritten only with --force. Exit codes: 0 done, 1 a file is refused, 2 the command was called wrongly.
+    Commands with a result print it; --json prints it as JSON, -o writes it to a file, and --plot draws it, where a command
+    has these. A file that is there is overwritten only with --force. Exit codes: 0 done, 1 a file is refused, 2 the command
+    was called wrongly.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-for _command in (*COMMANDS, *SERVING, *STORING, reproduce):
+for _command in (*COMMANDS, *SERVING, *STORING, run_demo, reproduce):
     commands.add_command(_command)
 
 
@@ -75,15 +80,19 @@ for _command in (*COMMANDS, *SERVING, *STORING, reproduce):
 @click.option("--k", callback=one(whole), default="100", show_default=True, help="Number of possible values.")
 @click.option("--epsilon", callback=one(real), default="1.0", show_default=True, help="Privacy budget of one report.")
 @click.option("--n", callback=one(whole), default="10_000", show_default=True, help="Number of people, for the variance.")
+@writing.out
 @console.as_json
-def list_protocols(k: int, epsilon: float, n: int, as_json: bool) -> None:
+@console.force
+def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json: bool, force: bool) -> None:
     """List all protocols for one k and epsilon.
 
     The loss is exact. The variance is that of an estimated share that is truly 0. The best guess is that of an attacker
     who sees one report. Protocols that need a number besides k and epsilon are named below the table.
     """
+    writing.check(out, (), force)
     facts = [_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
     _refuse_nothing_but_refusals([fact["refused"] for fact in facts])
+    writing.write_tables(out, facts, facts)
     if as_json:
         console.print_json(facts)
         return
@@ -138,9 +147,10 @@ def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]
 @click.option("--repeats", callback=one(whole), default="20", show_default=True, help="How often each cell is done.")
 @click.option("--seed", callback=one(whole), default="1", show_default=True, help="Everything is drawn from it.")
 @click.option("--project", help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}.")
+@writing.out
 @console.as_json
-@click.option("--plot", "error_file", type=FILE, help="Draw error against epsilon (png, svg, pdf).")
-@click.option("--plot-attack", "attack_file", type=FILE, help="Draw attack success against epsilon.")
+@writing.plot("error against epsilon")
+@writing.plot("attack success against epsilon", "--plot-attack")
 @console.force
 def run_sweep(
     protocol: list[str],
@@ -153,9 +163,10 @@ def run_sweep(
     repeats: int,
     seed: int,
     project: str | None,
+    out: Sequence[Path],
     as_json: bool,
-    error_file: Path | None,
-    attack_file: Path | None,
+    plot_files: Sequence[Path],
+    plot_attack_files: Sequence[Path],
     force: bool,
 ) -> None:
     """Measure protocols on invented people or on a column of data.
@@ -166,15 +177,17 @@ def run_sweep(
     total variation, wasserstein (for ordered values, in steps from one value to the next) and kl (in nats). With --project
     they are measured after that step; expected mse and coverage are always those of the unbiased estimates.
     """
-    console.check_plots((error_file, attack_file), force)
+    writing.check(out, (*plot_files, *plot_attack_files), force)
     names = list(PROTOCOLS) if "all" in protocol else list(dict.fromkeys(protocol))
     make, ks, ns = _asked_people(population, data, column, k, n, seed)
     with console.progress("simulating") as show:
         rows = list(sweep(names, epsilon, ks, ns, make, repeats, seed, project, show))
     _refuse_nothing_but_refusals([row.refused for row in rows])
-    _draw_plots(rows, error_file, attack_file)
+    measured = [asdict(row) for row in rows]
+    writing.write_tables(out, measured, measured)
+    _draw_plots(rows, plot_files, plot_attack_files)
     if as_json:
-        console.print_json([asdict(row) for row in rows])
+        console.print_json(measured)
         return
     first = rows[0]
     step = f", errors after {project} (expected mse and coverage before)" if project else ""
@@ -222,7 +235,7 @@ def _asked_people(
     return (lambda _: people), [people.k], n or [None]
 
 
-@commands.command("demo")
+@commands.command("tour")
 @click.option("-o", "--out", type=FILE, help=f"The page.  [default: {_PAGE}, which is written anew each time]")
 @click.option("--seed", callback=one(whole), help="Make it reproducible.")
 @console.force
@@ -231,24 +244,23 @@ def show_story(out: Path | None, seed: int | None, force: bool) -> None:
 
     Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's success.
     """
-    from deniable import demo
+    from deniable import tour
     from deniable.table import replacing
 
     page = _PAGE if out is None else out
     console.refuse_existing([page], overwrite=force or out is None)
-    sections = demo.tell(seed)
+    sections = tour.tell(seed)
     with replacing(page) as temporary:
-        demo.write_page(sections, temporary)
-    demo.print_story(sections, console.console())
+        tour.write_page(sections, temporary)
+    tour.print_story(sections, console.console())
     click.echo(f"\nThe same with plots: {page}")
 
 
-def _draw_plots(rows: Sequence[Row], error_file: Path | None, attack_file: Path | None) -> None:
+def _draw_plots(rows: Sequence[Row], error_files: Sequence[Path], attack_files: Sequence[Path]) -> None:
     from deniable import plot
 
-    for file, draw in ((error_file, plot.error_plot), (attack_file, plot.attack_plot)):
-        if file is not None:
-            console.save_plot(draw(rows), file)
+    for files, draw in ((error_files, plot.error_plot), (attack_files, plot.attack_plot)):
+        writing.save_plots(files, partial(draw, rows))
 
 
 def _refuse_nothing_but_refusals(reasons: Sequence[str | None]) -> None:

@@ -13,7 +13,7 @@ from typing import Literal, final
 
 from deniable.document import NANO
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.ledger import Ledger, stated_for_ever
+from deniable.ledger import Ledger, for_ever
 from deniable.notation import InvalidPlan
 from deniable.plan import Plan
 from deniable.wire import Report, Wire
@@ -47,7 +47,7 @@ class Client:
     ) -> None:
         self.plan = plan if isinstance(plan, Plan) else Plan.from_json(plan)
         self.plan.verify()
-        self._refuse_above(cap)
+        self._refuse_above(cap, ledger)
         if secret is not None and ledger is not None:
             raise InvalidParameter("a ledger has a secret of its own; give one of both")
         if secret is None and ledger is None and self.plan.content.rounds is not None:
@@ -106,16 +106,19 @@ class Client:
                 time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
         raise NotSent(f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later")
 
-    def _refuse_above(self, cap: float | None) -> None:
+    def _refuse_above(self, cap: float | None, ledger: Ledger | None) -> None:
+        """Refuse what would be more, with all that this device has answered, than the person is willing to give away."""
         if cap is None:
             return
         if not 0 < cap < math.inf:
             raise InvalidParameter(f"cap, the most that a person is willing to give away, is a positive number, got {cap}")
-        unchanged, _ = stated_for_ever(self.plan.stated)
-        if unchanged > cap * NANO:
-            raise InvalidPlan(
-                f"the plan gives away up to {unchanged / NANO:.6g}, and this device's cap is {cap:g}; not answered"
-            )
+        alone, _ = for_ever(self.plan.stated)
+        total = alone if ledger is None else ledger.lifetime(also=self.plan).unchanged
+        if total is None or alone is None:
+            raise InvalidPlan(f"there is no bound on what the plan's reports give away, and this device's cap is {cap:g}")
+        if total > cap * NANO:
+            before = f", with all answers before {total / NANO:.6g}" if total > alone else ""
+            raise InvalidPlan(f"the plan gives away up to {alone / NANO:.6g}{before}, and this device's cap is {cap:g}")
 
 
 def _pause(wished: str | None, usual: float) -> float:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, final, get_args
 
-from deniable.domain import Domain, checked_text
+from deniable.answer import checked_text
+from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.notation import (
@@ -79,7 +80,7 @@ class Content:
     """How many collections the losses are stated for, where the study asks again."""
 
     def __post_init__(self) -> None:
-        whole_number("people", self.people, 1, 1 << 53)
+        object.__setattr__(self, "people", checked_people(self.people))
         if self.title:
             checked_text(self.title, "a title")
         if self.missing not in POLICIES:
@@ -90,6 +91,8 @@ class Content:
             raise InvalidParameter(f"the attribute {twice!r} is there twice")
         if isinstance(self.share, Faked):
             object.__setattr__(self, "share", replace(self.share, claim=None))
+        if not isinstance(self.share, Share | Encoder):
+            raise InvalidParameter(f"a plan holds a mechanism with an exact loss, or a share, got {type(self.share).__name__}")
         self._check_sizes()
         self._check_rounds()
 
@@ -107,7 +110,8 @@ class Content:
         if any(repeated) != all(repeated):
             raise InvalidParameter("either all attributes are asked again and again, or none is")
         if any(repeated):
-            whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS)
+            rounds = whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS)
+            object.__setattr__(self, "rounds", rounds)
         elif self.rounds is not None:
             raise InvalidParameter("rounds are for studies that ask again; these mechanisms answer once")
 
@@ -204,7 +208,7 @@ class Stated:
         if loss.repeated is None:
             return Stated(record, attribute)
         figures = (getattr(loss.repeated, figure) for figure in _FIGURES)
-        repeated = (None if math.isinf(figure) else math.ceil(Fraction(figure) * NANO) for figure in figures)
+        repeated = (_nanos(figure) for figure in figures)
         return Stated(record, attribute, tuple(repeated))
 
     def to_dict(self) -> Json:
@@ -237,6 +241,17 @@ class Stated:
                     f"the plan states a loss of {claim / NANO:.9f} ({name.replace('_', ' ')}), but its thresholds {spent}; "
                     "do not answer it"
                 )
+
+
+def checked_people(people: object) -> int:
+    """How many people are asked: a whole number, which may be written as 1e5."""
+    return whole_number("people", int(people) if isinstance(people, float) and people.is_integer() else people, 1, 1 << 53)
+
+
+def _nanos(figure: float) -> int | None:
+    """Billionths, rounded up; None where there is no bound, or none that every language holds exactly."""
+    nanos = None if math.isinf(figure) else math.ceil(Fraction(figure) * NANO)
+    return None if nanos is None or nanos > 1 << 53 else nanos
 
 
 def _up(number: Fraction) -> float:

@@ -7,11 +7,10 @@ is the study's to say.
 from __future__ import annotations
 
 import difflib
-import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
@@ -20,6 +19,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.answer import checked_text, is_missing, label_of, listed, numbers_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
@@ -81,7 +81,7 @@ class Categories(Domain):
     def __init__(self, labels: Iterable[object]) -> None:
         if isinstance(labels, str | bytes):
             raise InvalidParameter(f"labels are a list of values, got the text {labels!r}; put it in a list")
-        known = tuple(checked_text(label if isinstance(label, str) else _label(label), "a label") for label in labels)
+        known = tuple(checked_text(label if isinstance(label, str) else label_of(label), "a label") for label in labels)
         twice = next((label for i, label in enumerate(known) if label in set(known[:i])), None) if _repeats(known) else None
         if twice is not None:
             raise InvalidParameter(f"the label {twice!r} is there twice; every value needs a name of its own")
@@ -97,7 +97,7 @@ class Categories(Domain):
         if isinstance(values, np.ndarray) and values.dtype.kind in "iufUb" and values.ndim == 1:
             distinct, where = np.unique(values, return_inverse=True)
             return self._coded(distinct.tolist(), name)[where]
-        return self._coded(_listed(values, name), name)
+        return self._coded(listed(values, name), name)
 
     def _coded(self, items: Sequence[Any], name: str) -> Integers:
         lookup = self._lookup
@@ -110,9 +110,9 @@ class Categories(Domain):
         return found
 
     def _code(self, item: object, name: str) -> int:
-        if _is_missing(item):
+        if is_missing(item):
             return NO_ANSWER
-        code = self._lookup.get(_label(item))
+        code = self._lookup.get(label_of(item))
         if code is None:
             near = difflib.get_close_matches(str(item), self.labels[:10_000], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -206,8 +206,15 @@ class Range(Domain):
             names[-1] = f"{ends[-2]} or more"
         return tuple(names)
 
+    @property
+    def _extent(self) -> str:
+        """All of its numbers, in words; with two open ends there are no others."""
+        if self.open_high:
+            return f"{self.low} or more"
+        return f"under {self.high}" if self.open_low else f"{self.low} to under {self.high}"
+
     def codes(self, values: object, name: str = _SELF) -> Integers:
-        numbers, missing = _numbers(values, name)
+        numbers, missing = numbers_of(values, name)
         codes = np.searchsorted(self.edges, numbers, side="right").astype(np.int64) - 1
         outside = ~missing & (((codes < 0) & (not self.open_low)) | ((codes >= self.bins) & (not self.open_high)))
         if outside.any():
@@ -215,108 +222,75 @@ class Range(Domain):
             end = "open_low" if float(wrong) < self.low else "open_high"
             which = "first" if end == "open_low" else "last"
             raise InvalidValue(
-                f"{wrong} is not a value of {name!r} ({self.low} to under {self.high}); "
+                f"{wrong} is not a value of {name!r} ({self._extent}); "
                 f"widen the range, or set {end} to count it in the {which} bin"
             )
         return np.where(missing, NO_ANSWER, np.clip(codes, 0, self.bins - 1))
 
 
 def as_domain(values: object, name: str = _SELF) -> Domain:
-    """A domain as it is, or the categories of a list of labels."""
+    """A domain as it is, the categories of a list of labels, or what a mapping says as a TOML file does.
+
+    >>> as_domain({"low": 0, "high": 100, "step": 10}) == Range(0, 100, step=10)
+    True
+    """
     if isinstance(values, Domain):
         return values
-    if isinstance(values, Iterable):
-        try:
-            return Categories(values)
-        except InvalidParameter as problem:
-            raise InvalidParameter(f"{name!r}: {problem}") from None
-    raise InvalidParameter(f"{name!r} needs a list of values or a Range, got {values!r}")
+    if isinstance(values, Mapping):
+        return _written(values, f"attributes.{name}")
+    if isinstance(values, set | frozenset):
+        raise InvalidParameter(f"{name!r}: a set has no order, and a plan's values have one; give a list")
+    if isinstance(values, tuple) and len(values) == 2 and all(_is_number(value) for value in values):
+        low, high = values
+        raise InvalidParameter(
+            f"{name!r}: ({low}, {high}) may be two values or a range; write [{low}, {high}] or Range({low}, {high}, step=...)"
+        )
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidParameter(f"{name!r} needs a list of values or a Range, got {values!r}")
+    try:
+        return Categories(values)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{name!r}: {problem}") from None
 
 
-def checked_text(text: object, what: str) -> str:
-    """Text that can be shown and sent: not empty, without control characters."""
-    if not isinstance(text, str) or not text:
-        raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}")
-    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
-        raise InvalidParameter(f"{what} must be one line of text without control characters, got {text!r}")
-    return text
+def _written(table: Mapping[Any, Any], where: str) -> Domain:
+    """The values of an attribute, or its range, by the names that a TOML file has for them."""
+    known = ("values",) if "values" in table else ("low", "high", "step", "open_low", "open_high")
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InvalidParameter(f"{where}.{key}: an attribute has values, or low, high and step{hint}")
+    if "values" in table:
+        if not isinstance(table["values"], list):
+            raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")
+        return as_domain(table["values"], where)
+    for key in ("low", "high", "step"):
+        if key not in table:
+            raise InvalidParameter(f"{where} has no {key!r}; an attribute has values, or low, high and step")
+    try:
+        return Range(**table)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{where}: {problem}") from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def refuse_missing(codes: Integers, name: str) -> None:
     """Refuse codes of missing answers."""
     missing = int((codes == NO_ANSWER).sum())
     if missing:
+        where = f", the first in row {int(np.argmax(codes == NO_ANSWER))}, counting from 0" if len(codes) > 1 else ""
         raise InvalidValue(
-            f"{missing} of {len(codes)} answers to {name!r} are missing; decide what that means: "
+            f"{missing} of {len(codes)} answers to {name!r} are missing{where}; decide what that means: "
             "missing='value' makes it a value of its own, missing='random' answers at random"
         )
 
 
 def _repeats(labels: tuple[str, ...]) -> bool:
     return len(set(labels)) < len(labels)
-
-
-def _listed(values: object, name: str) -> Sequence[Any]:
-    """Any one-dimensional array-like as a list: of Python's, numpy's, or a dataframe library's."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidValue(f"the values of {name!r} must be a list, got {values!r}")
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise InvalidValue(f"the values of {name!r} must have one dimension, got {values.ndim}")
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(values, method):
-            return list(getattr(values, method)())
-    return list(values)
-
-
-def _is_missing(item: Any) -> bool:
-    if item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, str) and not item):
-        return True
-    return isinstance(item, Real) and item != item
-
-
-def _label(item: Any) -> str:
-    """The text by which a value is known; whole numbers have no decimal point, since missing answers turn them into floats."""
-    if isinstance(item, str):
-        return item
-    if isinstance(item, bool | np.bool_):
-        return str(bool(item))
-    if isinstance(item, Integral):
-        return str(int(item))
-    if isinstance(item, Decimal):
-        return str(item)
-    if isinstance(item, Real):
-        number = float(item)
-        return str(int(number)) if number.is_integer() else repr(number)
-    raise InvalidValue(f"a value is text, a number or a boolean, got {item!r}")
-
-
-def _numbers(values: object, name: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Values as floats, and where there is none."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
-        numbers = values.astype(np.float64)
-        return numbers, np.isnan(numbers)
-    items = _listed(values, name)
-    known = {text: _number(text, name) for text in {item for item in items if type(item) is str}}
-    found = (known[item] if type(item) is str else _number(item, name) for item in items)
-    numbers = np.fromiter(found, np.float64, len(items))
-    return numbers, np.isnan(numbers)
-
-
-def _number(item: Any, name: str) -> float:
-    """A number, or NaN for a missing answer."""
-    if _is_missing(item):
-        return np.nan
-    number = np.nan
-    if isinstance(item, str):
-        try:
-            number = float(Decimal(item.strip().replace("_", "x")))
-        except (InvalidOperation, OverflowError):
-            number = np.nan
-    elif not isinstance(item, bool) and isinstance(item, Real | Decimal):
-        number = float(item)
-    if np.isnan(number):
-        raise InvalidValue(f"{item!r} is not a number, and {name!r} is a range of numbers")
-    return number
 
 
 def _plain(number: Any, end: str) -> float:

@@ -22,6 +22,10 @@ class InvalidReport(DeniableError, ValueError):
     """A report that the mechanism cannot have sent, or that is not in its canonical form."""
 
 
+class DeniableWarning(UserWarning):
+    """Something that is allowed, and that somebody should know about."""
+
+
 class NotExact(DeniableError):
     """An exact guarantee was asked of something that has none (floating-point noise, a mixture's marginal)."""
 
@@ -32,6 +36,11 @@ class WordsExhausted(DeniableError):
 
 class DataUnavailable(DeniableError):
     """A public dataset whose file is not here and cannot be fetched, or is not what it should be."""
+
+
+def counted(n: int, noun: str) -> str:
+    """So many of something, in words: 1 report, 2,000 reports."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def not_among(given: str, what: str, allowed: Iterable[str]) -> str:

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable import consistency
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, counted, not_among
 from deniable.exact import number
 from deniable.law import Convention, Floats, Law, Marginal, Moments
 
@@ -121,7 +122,7 @@ class Estimate:
             "high": ends.high,
             "count": self.counts,
         }
-        return nw.from_dict(columns, backend=backend or _installed_backend()).to_native()
+        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
 
     def _shares(self, supported: Floats) -> Floats:
         return np.asarray((supported - self.law.q) / self.law.gain)
@@ -136,7 +137,7 @@ class Estimate:
         low, high = self.interval()
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
-        lines = [f"{self.n} reports, 95 % intervals", f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}"]
+        lines = [f"{counted(self.n, 'report')}, 95 % intervals", f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}"]
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
             lines.append(f"{label!s:>{wide}} {share:9.4f} {least:9.4f} {most:9.4f}")
         if self.k > shown:
@@ -163,7 +164,7 @@ class Estimate:
             )
         more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
         return (
-            f"<table><caption>{self.n} reports</caption><thead><tr><th>value</th><th>frequency</th>"
+            f"<table><caption>{counted(self.n, 'report')}</caption><thead><tr><th>value</th><th>frequency</th>"
             f"<th>95 % interval</th><th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
         )
 
@@ -190,10 +191,15 @@ def _wilson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tupl
     return center - reach, center + reach
 
 
-def _installed_backend() -> Backend:
-    """The dataframe library in use, else the first that is installed."""
-    from importlib.util import find_spec
-
+def checked_backend(named: str | None) -> Backend:
+    """The dataframe library that is named, if it is installed; else the one in use, else the first that is installed."""
+    if named is not None and named not in _BACKENDS:
+        raise InvalidParameter(not_among(str(named), "a dataframe library", _BACKENDS))
+    for name in _BACKENDS:
+        if name == named and find_spec(name):
+            return name
+    if named is not None:
+        raise InvalidParameter(f"{named} is not installed; pip install {named}, or name another: {', '.join(_BACKENDS)}")
     found = [name for name in _BACKENDS if name in sys.modules] or [name for name in _BACKENDS if find_spec(name)]
     if found:
         return found[0]

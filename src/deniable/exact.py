@@ -53,6 +53,11 @@ def exp_down(epsilon: float) -> Fraction:
     return Fraction(Decimal(epsilon).exp(_DIGITS)) * (1 - _MARGIN)
 
 
+def exp_up(epsilon: float) -> Fraction:
+    """A rational just above e^epsilon: what is lost where only its logarithm is known."""
+    return Fraction(Decimal(epsilon).exp(_DIGITS)) * (1 + _MARGIN)
+
+
 def log_up(ratio: Fraction) -> float:
     """ln(ratio) rounded up to a float: the loss that is stated is never below the loss that is spent."""
     if ratio == 1:
@@ -86,6 +91,18 @@ def _short_up(number: Fraction) -> Fraction:
     if spare >= 0:
         return Fraction(-(-number.numerator // (number.denominator << spare)) << spare)
     return Fraction(-(-(number.numerator << -spare) // number.denominator), 1 << -spare)
+
+
+def text_up(number: float, digits: int = 4) -> str:
+    """A number in so many digits, rounded up: what is stated must not be less than what is true.
+
+    >>> text_up(19.50072), text_up(1689.127), text_up(2.0), text_up(math.inf)
+    ('19.51', '1690', '2', 'inf')
+    """
+    if math.isinf(number) or not number:
+        return f"{number:g}"
+    exact = Decimal(number)
+    return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_CEILING)):.15g}"
 
 
 def times_up(loss: float, times: int) -> float:

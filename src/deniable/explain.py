@@ -1,4 +1,4 @@
-"""A plan in plain words: what is expected of it, what it gives away, what was considered, and when it would be noise."""
+"""A plan in plain words: what is expected of it, what it gives away, what was considered, and what to be warned of."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from textwrap import fill
 
-from deniable.choose import Considered, Objective, warning
-from deniable.compose import shuffled
+from deniable.bitflip import BitFlip
+from deniable.choose import Considered, Objective, exposure, warning
 from deniable.document import NANO, Content, Loss
+from deniable.exact import text_up
 from deniable.references import has_prior, protocol_name
+from deniable.repeat import Repeated
 from deniable.shape import Encoder
 from deniable.share import Faked, Sample, Split
+from deniable.shuffle import shuffled
 
-_DELTA = 1e-6
+_DELTA = 1e-6  # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
 _MOST_ROWS = 12
+_NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 _WIDTH = 110
 _LEFT = ("attribute", "protocol", "choice", "why not")  # columns of text
 
@@ -24,7 +28,7 @@ def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[C
     """The whole text, a paragraph for each question that a reader has."""
     here = _as_considered(content, considered)
     paragraphs = [_opening(content, plan_id), _attributes(content, here), _losses(content, loss), _missing(content)]
-    paragraphs += [_shuffle(content, loss), _choices(considered), _noise(content, here)]
+    paragraphs += [_shuffle(content, loss), _choices(considered), *_warnings(content, here)]
     return "\n\n".join(_wrapped(paragraph) for paragraph in paragraphs if paragraph)
 
 
@@ -41,7 +45,9 @@ def _opening(content: Content, plan_id: str) -> str:
         how = f"Each person reports one attribute of {d}, drawn at random and not named; the others are fakes (RS+FD)."
     else:
         how = "Each person reports the one attribute."
-    if content.rounds is not None:
+    if content.rounds is not None and any(isinstance(part, BitFlip) for part in content.parts):
+        how += " They are asked again and again: a random answer is kept for ever and sent as it is, so that a change shows."
+    elif content.rounds is not None:
         how += " They are asked again and again: a first answer is kept for ever, and reported with fresh noise each time."
     return f"Plan {plan_id[:12]}{title}\n{asked}. {how}"
 
@@ -84,6 +90,11 @@ def _losses(content: Content, loss: Loss) -> str:
         lines.append("What many reports of one person give away together, per record:")
         lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
         lines.append("  All hold only if every device keeps its first answers, its attribute and its hash function.")
+        if loss.repeated.changing_values > _NO_BOUND:
+            lines.append(
+                f"  A bound above {_NO_BOUND:g} promises nothing: whoever sees all reports of a person whose answers change "
+                "may learn when they changed, and what they were. Ask rarely about what changes often."
+            )
     return "\n".join(lines)
 
 
@@ -101,7 +112,7 @@ def _missing(content: Content) -> str:
 def _shuffle(content: Content, loss: Loss) -> str:
     if content.rounds is not None or content.people < 2:
         return ""
-    found = shuffled(loss.record, content.people, _DELTA)
+    found = shuffled(loss.record, content.people, min(_DELTA, 0.01 / content.people))
     if found.epsilon >= loss.record:
         return "A shuffler that strips names and order would not improve the guarantee with so few people."
     return (
@@ -114,15 +125,16 @@ def _shuffle(content: Content, loss: Loss) -> str:
 def _choices(considered: Sequence[Considered]) -> str:
     if not considered:
         return "What else was considered is known when a plan is made; its file keeps the choice only."
-    headers = ["choice", "typical error", "best guess", "bytes", "per record", "per attribute", "why not"]
+    figures = ["typical error", "best guess", "bytes", "per record", "per attribute", "for ever", "changing"]
+    headers = ["choice", *figures, "why not"]
     rows = []
     for row in considered[:_MOST_ROWS]:
         if row.share is None:
-            rows.append([row.name, "", "", "", "", "", _first_line(row.why_not)])
+            rows.append([row.name, *[""] * len(figures), _first_line(row.why_not)])
             continue
         error = math.sqrt(math.fsum(row.errors) / len(row.errors))
         numbers = [_points(error), _percent(max(row.success)), str(row.report_bytes.most)]
-        losses = [f"{row.loss_record:.4f}", f"{row.loss_attribute:.4f}"]
+        losses = [_four(row.loss_record), _four(row.loss_attribute), *_for_ever(row)]
         rows.append([row.name, *numbers, *losses, _first_line(row.why_not)])
     more = len(considered) - _MOST_ROWS
     lines = ["What was considered, the choice first (error averaged, guess and bytes at most, over the attributes):"]
@@ -130,9 +142,17 @@ def _choices(considered: Sequence[Considered]) -> str:
     return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
 
 
-def _noise(content: Content, here: Considered) -> str:
-    text = warning(here, content.people)
-    return "" if text is None else f"WARNING. {text}"
+def _for_ever(row: Considered) -> tuple[str, str]:
+    """What ten reports of a person give away, where people are asked again: of a value that stays, and of changing ones."""
+    losses = [part.losses() for part in row.parts if isinstance(part, Repeated)]
+    if not losses:
+        return "", ""
+    worst = max(losses, key=lambda each: each.changing_values)
+    return _four(max(each.one_value_forever for each in losses)), text_up(worst.changing_values)
+
+
+def _warnings(content: Content, here: Considered) -> list[str]:
+    return [f"WARNING. {text}" for text in (warning(here, content.people), exposure(here)) if text is not None]
 
 
 def _as_considered(content: Content, considered: Sequence[Considered]) -> Considered:
@@ -193,6 +213,11 @@ def _nats(loss: float) -> str:
     """Billionths of a nat, rounded up, as a plan states them."""
     units = math.ceil(Fraction(loss) * NANO)
     return f"{units // NANO}.{units % NANO:09d}"
+
+
+def _four(loss: float) -> str:
+    """Four digits after the point, rounded up."""
+    return f"{math.ceil(loss * 10_000) / 10_000:.4f}"
 
 
 def _times(loss: float) -> str:

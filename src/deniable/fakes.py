@@ -134,6 +134,7 @@ class Guessed(Fake):
     prior: Prior
 
     def __post_init__(self) -> None:
+        _checked_part(self.part, (Direct,))
         _checked_sizes(self.part, self.prior)
 
     words = 1
@@ -158,6 +159,7 @@ class Imitated(Fake):
     prior: Prior
 
     def __post_init__(self) -> None:
+        _checked_part(self.part, (Direct, Unary))
         _checked_sizes(self.part, self.prior)
 
     @property
@@ -199,6 +201,9 @@ class Blank(Fake):
 
     part: Unary
 
+    def __post_init__(self) -> None:
+        _checked_part(self.part, (Unary,))
+
     @property
     def words(self) -> int:
         return self.part.words
@@ -213,6 +218,13 @@ class Blank(Fake):
     def evidence(self) -> list[Evidence]:
         law = self.part.law
         return _both_ways(law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q))
+
+
+def _checked_part(part: object, kinds: tuple[type[Shape], ...]) -> None:
+    """What a report says beside a fake was worked out for these mechanisms only."""
+    if not isinstance(part, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise InvalidParameter(f"this fake stands beside reports of {names}, got {type(part).__name__}")
 
 
 def _checked_sizes(part: Shape, prior: Prior) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from deniable.document import NANO, Stated
+from deniable.document import Stated
 from deniable.errors import DeniableError
 from deniable.plan import Plan
 from deniable.table import replacing
@@ -30,23 +30,23 @@ class Entry:
     title: str
     round: int
     report: bytes
-    unchanged: int
-    """The loss of all of the plan's reports, in billionths, as long as the answer does not change."""
+    unchanged: int | None
+    """The loss of all of the plan's reports, in billionths, as long as the answer does not change; None: no bound."""
     changing: int | None
-    """The same whatever changes; None where there is no bound."""
+    """The same whatever changes."""
 
 
 @final
 @dataclass(frozen=True)
 class Lifetime:
-    """What all reports of a device give away together of the person, by adding up: nobody can do worse."""
+    """What all reports of a device give away together of the person, in billionths, by adding up: nobody can do worse."""
 
     studies: int
     reports: int
-    unchanged: float
-    """If no answer changed between the rounds of a study."""
-    changing: float | None
-    """Whatever changed; None where a plan has no bound for that."""
+    unchanged: int | None
+    """If no answer changed between the rounds of a study; None where a plan has no bound for that."""
+    changing: int | None
+    """Whatever changed."""
 
 
 @final
@@ -80,21 +80,18 @@ class Ledger:
 
     def add(self, plan: Plan, number: int, report: bytes) -> None:
         """Write down a report before it is sent."""
-        unchanged, changing = stated_for_ever(plan.stated)
+        unchanged, changing = for_ever(plan.stated)
         entry = Entry(plan.id, plan.content.title, number, report, unchanged, changing)
         self._entries[plan.id, number] = entry
         self._write()
 
-    def lifetime(self) -> Lifetime:
-        """The losses of all studies, added up; a plan with rounds counts once, for all of them."""
-        plans = {entry.plan: entry for entry in self._entries.values()}.values()
-        changing = [entry.changing for entry in plans]
-        return Lifetime(
-            studies=len(plans),
-            reports=len(self._entries),
-            unchanged=sum(entry.unchanged for entry in plans) / NANO,
-            changing=None if None in changing else sum(number for number in changing if number is not None) / NANO,
-        )
+    def lifetime(self, also: Plan | None = None) -> Lifetime:
+        """The losses of all studies, and of this one if it were answered; a plan with rounds counts once, for all of them."""
+        plans = {entry.plan: (entry.unchanged, entry.changing) for entry in self._entries.values()}
+        if also is not None:
+            plans[also.id] = for_ever(also.stated)
+        unchanged, changing = ([pair[side] for pair in plans.values()] for side in (0, 1))
+        return Lifetime(len(plans), len(self._entries), _total(unchanged), _total(changing))
 
     def forget(self) -> None:
         """Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away more."""
@@ -123,13 +120,17 @@ class Ledger:
         self._path.chmod(0o600)
 
 
-def stated_for_ever(stated: Stated) -> tuple[int, int | None]:
+def for_ever(stated: Stated) -> tuple[int | None, int | None]:
     """What all reports of a plan give away together, in billionths: of an unchanged answer, and whatever changes."""
     if stated.repeated is None:
         return stated.record, stated.record
-    _, _, for_ever, changing, _ = stated.repeated
-    assert for_ever is not None
-    return for_ever, changing
+    _, _, unchanged, changing, _ = stated.repeated
+    return unchanged, changing
+
+
+def _total(losses: list[int | None]) -> int | None:
+    known = [loss for loss in losses if loss is not None]
+    return sum(known) if len(known) == len(losses) else None
 
 
 def _read(path: Path) -> tuple[bytes, dict[tuple[str, int], Entry]]:

@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, exp_down, positive_epsilon, whole_number
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Unary
-from deniable.share import Sample
+from deniable.share import Sample, checked_sizes
 from deniable.words import FULL
 
 _HALF = FULL >> 1
@@ -153,7 +153,7 @@ def allomfree(
         direct, unary = l_grr(k, epsilon_first, epsilon_forever, calibration), l_osue(k, epsilon_first, epsilon_forever)
         return direct if direct.law.error(1, 0.0) <= unary.law.error(1, 0.0) else unary
 
-    return Sample(tuple(best(k) for k in ks))
+    return Sample(tuple(map(best, checked_sizes(ks))))
 
 
 def _symmetric_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> Memoized:

@@ -43,11 +43,11 @@ class Tally:
         object.__setattr__(self, "n", whole_number("n, the number of reports,", self.n, 0))
         if counts.ndim != 1 or counts.size < 2 or counts.dtype.kind not in "iuf":
             raise InvalidParameter("counts is one number per value, for at least two values")
-        if counts.dtype.kind in "iu" and (counts.min() < 0 or counts.max() > self.n):
-            raise InvalidParameter(f"each count is from 0 to n = {self.n}, got {counts.min()} to {counts.max()}")
-        if counts.dtype.kind == "f" and not np.isfinite(counts).all():
-            raise InvalidParameter("counts must be finite")
         frozen = counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
+        if counts.dtype.kind in "iu" and frozen.view(np.uint64).max() > self.n:  # a negative one is huge without its sign
+            raise InvalidParameter(f"each count is from 0 to n = {self.n}, got {counts.min()} to {counts.max()}")
+        if counts.dtype.kind == "f" and not np.isfinite(frozen).all():
+            raise InvalidParameter("counts must be finite")
         frozen.setflags(write=False)
         object.__setattr__(self, "counts", frozen)
 

@@ -18,7 +18,7 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.protocols import PROTOCOLS, grr, oue, sue
 from deniable.shape import Encoder
-from deniable.share import Faked, Sample, Split
+from deniable.share import Faked, Sample, Split, checked_sizes
 
 Calibration = Literal["record", "attribute", "published"]
 _CALIBRATIONS = ("record", "attribute", "published")
@@ -33,7 +33,8 @@ def spl(ks: Sequence[int], epsilon: float, protocol: str = "adaptive") -> Split:
 
     Reference: arcolezi2021.
     """
-    return Split(_parts(ks, equal_part(epsilon, len(ks)), protocol))
+    sizes = checked_sizes(ks)
+    return Split(_parts(sizes, equal_part(epsilon, len(sizes)), protocol))
 
 
 def smp(ks: Sequence[int], epsilon: float, protocol: str = "adaptive", attributes: int = 1) -> Sample:
@@ -47,8 +48,9 @@ def smp(ks: Sequence[int], epsilon: float, protocol: str = "adaptive", attribute
 
     Reference: arcolezi2021.
     """
-    drawn = whole_number("attributes, the number that each person reports,", attributes, 1, len(ks))
-    return Sample(_parts(ks, equal_part(epsilon, drawn), protocol), drawn)
+    sizes = checked_sizes(ks)
+    drawn = whole_number("attributes, the number that each person reports,", attributes, 1, len(sizes))
+    return Sample(_parts(sizes, equal_part(epsilon, drawn), protocol), drawn)
 
 
 def rsfd(ks: Sequence[int], epsilon: float, protocol: str = "grr", calibration: Calibration = "record") -> Faked:
@@ -66,16 +68,17 @@ def rsfd(ks: Sequence[int], epsilon: float, protocol: str = "grr", calibration: 
     """
     if protocol not in FAKES and protocol != "adaptive":
         raise InvalidParameter(not_among(protocol, "a protocol of RS+FD", [*FAKES, "adaptive"]))
+    sizes = checked_sizes(ks)
 
     def make(budget: float) -> Faked:
         names = ("grr", "oue-z") if protocol == "adaptive" else (protocol,)
-        choices = [_faked(FAKES[name], ks, None, budget, epsilon) for name in names]
+        choices = [_faked(FAKES[name], sizes, None, budget, epsilon) for name in names]
         if len(choices) == 1:
             return choices[0]
-        best = (min(choices, key=lambda share: share.marginal(j).error(1, 0.0)).fakes[j] for j in range(len(ks)))
+        best = (min(choices, key=lambda share: share.marginal(j).error(1, 0.0)).fakes[j] for j in range(len(sizes)))
         return Faked(tuple(best), epsilon)
 
-    return _calibrated(make, len(ks), epsilon, calibration)
+    return _calibrated(make, len(sizes), epsilon, calibration)
 
 
 def rsrfd(
@@ -103,11 +106,12 @@ def rsrfd(
         raise InvalidParameter(not_among(protocol, "a protocol of RS+RFD", REALISTIC_FAKES))
     if fakes not in ("perturbed", "published"):
         raise InvalidParameter(f"fakes is 'perturbed' or 'published', got {fakes!r}")
-    if len(priors) != len(ks):
-        raise InvalidParameter(f"there are {len(ks)} attributes, but {len(priors)} priors")
-    known = [Prior.of(prior, k, mixed) for prior, k in zip(priors, ks, strict=True)]
+    sizes = checked_sizes(ks)
+    if len(priors) != len(sizes):
+        raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
+    known = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
     kind = FAKES[protocol] if fakes == "published" else REALISTIC_FAKES[protocol]
-    return _calibrated(lambda budget: _faked(kind, ks, known, budget, epsilon), len(ks), epsilon, calibration)
+    return _calibrated(lambda budget: _faked(kind, sizes, known, budget, epsilon), len(sizes), epsilon, calibration)
 
 
 def amplified(epsilon: float, d: int) -> float:
@@ -173,9 +177,17 @@ def _faked(kind: _Kind, ks: Sequence[int], priors: Sequence[Prior] | None, budge
     return Faked(tuple(map(around, parts, believed)), claim)
 
 
+def inexact(protocol: str) -> str | None:
+    """Why a protocol cannot be part of a record or a plan, if it cannot although there is one of that name."""
+    if protocol not in PROTOCOLS or PROTOCOLS[protocol].exact:
+        return None
+    return f"{protocol!r} sends noise in floating point, whose exact loss nobody knows, so that no plan can state it; use 'the'"
+
+
 def _parts(ks: Sequence[int], budget: float, protocol: str) -> tuple[Encoder, ...]:
-    if protocol not in PROTOCOLS or not PROTOCOLS[protocol].exact:
-        raise InvalidParameter(not_among(protocol, "an exact protocol", [row.name for row in PROTOCOLS.values() if row.exact]))
+    exact = [row.name for row in PROTOCOLS.values() if row.exact]
+    if protocol not in exact:
+        raise InvalidParameter(inexact(protocol) or not_among(protocol, "an exact protocol", exact))
     made = [PROTOCOLS[protocol].make(k, budget) for k in ks]
     return tuple(part for part in made if isinstance(part, Encoder))
 

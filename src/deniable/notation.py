@@ -27,15 +27,17 @@ _SIZES = ("k", "size", "g", "bits")
 _THRESHOLDS = ("keep", "one", "zero")
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 class InvalidPlan(DeniableError, ValueError):
     """A plan that was changed by hand, is not in its canonical form, does not fit together or leaks more than it states."""
 
 
 def canonical(data: Mapping[str, Any]) -> bytes:
     """Sorted keys, no spaces, UTF-8: equal documents have equal bytes."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     try:
-        return text.encode()
+        return _ENCODER.encode(data).encode()
     except UnicodeEncodeError:
         raise InvalidPlan("the plan has text that cannot be written: half of a pair of surrogates") from None
 

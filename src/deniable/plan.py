@@ -6,79 +6,31 @@ It states what a report gives away; whoever holds it can recompute that from its
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from deniable import explain, references, table
+from deniable import explain, references, reports_file, table
+from deniable.answer import people_of
 from deniable.choose import Considered
-from deniable.document import VERSION, Attribute, Content, Loss, Missing, Stated
+from deniable.document import NANO, VERSION, Attribute, Content, Loss, Missing, Stated
 from deniable.domain import NO_ANSWER, as_domain, refuse_missing
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted
 from deniable.estimate import Backend, Estimate
 from deniable.law import Integers
-from deniable.mechanism import Tally
 from deniable.notation import InvalidPlan, canonical, parsed
-from deniable.result import Result
+from deniable.refusals import located
+from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
+from deniable.result import Result, Unreported
 from deniable.shape import Encoder
 from deniable.share import Records, Sample, Share
-from deniable.words import Words, below, system
+from deniable.words import Words, below, checked_source
 
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Reports:
-    """Reports of n records, and the id of the plan they were made for."""
-
-    plan_id: str
-    records: Records
-
-    def __len__(self) -> int:
-        return self.records.n
-
-
-@final
-@dataclass(frozen=True)
-class Tallies:
-    """A tally for each attribute of a plan: all that its estimates ever need, so that reports can be deleted."""
-
-    plan_id: str
-    n: int
-    """How many records were reported; the tally of an attribute counts those that report it."""
-    tallies: Mapping[str, Tally]
-
-    def __getitem__(self, name: str) -> Tally:
-        return self.tallies[name]
-
-    def __add__(self, other: Tallies) -> Tallies:
-        _same_plan(other.plan_id, self.plan_id)
-        return replace(
-            self, n=self.n + other.n, tallies={name: tally + other.tallies[name] for name, tally in self.tallies.items()}
-        )
-
-    def __sub__(self, other: Tallies) -> Tallies:
-        _same_plan(other.plan_id, self.plan_id)
-        return replace(
-            self, n=self.n - other.n, tallies={name: tally - other.tallies[name] for name, tally in self.tallies.items()}
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for JSON."""
-        return {"plan": self.plan_id, "n": self.n, "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()}}
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Tallies:
-        """Back from `to_dict`."""
-        if set(data) != {"plan", "n", "tallies"}:
-            raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
-        tallies = {name: Tally.from_dict(tally) for name, tally in data["tallies"].items()}
-        return Tallies(data["plan"], data["n"], tallies)
 
 
 @final
@@ -180,10 +132,17 @@ class Plan:
     @staticmethod
     def read(path: str | Path) -> Plan:
         """Read and verify a file."""
-        return Plan.from_json(Path(path).read_bytes())
+        try:
+            return Plan.from_json(Path(path).read_bytes())
+        except InvalidPlan:
+            if table.file_kind(Path(path)) != "a study":
+                raise
+            name = Path(path).name
+            raise InvalidPlan(f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)") from None
 
-    def write(self, path: str | Path) -> Path:
-        """Write the canonical document to a file."""
+    def write(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Write the canonical document to a file; one that is there is refused unless it may be overwritten."""
+        table.refuse_existing(Path(path), overwrite)
         with table.replacing(Path(path)) as temporary:
             temporary.write_bytes(self.to_json().encode() + b"\n")
         return Path(path)
@@ -200,27 +159,40 @@ class Plan:
         """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random."""
         attributes = self.content.attributes
         columns = table.columns_of(answers, self.names)
-        codes = [one.domain.codes(column, one.name) for one, column in zip(attributes, columns, strict=True)]
-        for attribute, found in zip(attributes, codes, strict=True):
+        codes = []
+        for attribute, column in zip(attributes, columns, strict=True):
+            try:
+                found = attribute.domain.codes(column, attribute.name)
+            except InvalidValue as problem:
+                raise located(problem, attribute.domain, column, attribute.name) from None
             if self.content.missing == "refuse":
                 refuse_missing(found, attribute.name)
             elif self.content.missing == "value":
                 found[found == NO_ANSWER] = attribute.domain.k
+            codes.append(found)
         return np.stack(codes)
 
-    def privatize(self, answers: object, words: Words | None = None) -> Reports:
-        """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of dictionaries."""
-        if words is None and self.content.rounds is not None:
+    def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports:
+        """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of dictionaries.
+
+        A plan that asks again needs words that remember: a device's, or those of simulated people, `dn.remembering(seed)`.
+        There `people`, a name or number for each row, says whose first answers are kept; without it row i is person i.
+        """
+        source = checked_source(words)
+        if self.content.rounds is not None and not source.remember:
             raise InvalidParameter(
                 "this plan asks again and again, so that every person's first answer must be kept; "
                 "simulate that with dn.remembering(seed), or let each device answer"
             )
-        return self.privatize_codes(self.encode(answers), words)
+        codes = self.encode(answers)
+        return self.privatize_codes(codes, source, None if people is None else people_of(people, codes.shape[1]))
 
-    def privatize_codes(self, codes: Integers, words: Words | None = None) -> Reports:
+    def privatize_codes(self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None) -> Reports:
         """The same for answers that `encode` has made integers."""
         n = codes.shape[1]
-        rows = (system() if words is None else words).rows(n, self.words)
+        rows = checked_source(words).rows(n, self.words)
+        if people is not None:
+            rows = rows.of(people)
         if self.content.missing == "random":
             codes = codes.copy()
             for j, attribute in enumerate(self.content.attributes):
@@ -234,50 +206,56 @@ class Plan:
             return Reports(self.id, self.share.encode(np.ascontiguousarray(codes), enough))
         return Reports(self.id, Records(n, (self.share.encode(codes[0], enough),)))
 
-    def tally(self, reports: Reports) -> Tallies:
-        """Count each attribute's reports, which must have been made for this plan."""
-        _same_plan(reports.plan_id, self.id)
-        records = reports.records
-        counted = self.share.tally(records) if isinstance(self.share, Share) else (self.share.tally(records.columns[0]),)
-        return Tallies(self.id, records.n, dict(zip(self.names, counted, strict=True)))
+    def tally(self, reports: Reports | Iterable[Reports]) -> Tallies:
+        """Count each attribute's reports, or blocks of them, which must all have been made for this plan."""
+        nothing = Records(0, tuple(part.blank(0) for part in self.content.parts))
+        blocks = iter(records_of(reports, self.id))
+        return sum(map(self._tally, blocks), self._tally(next(blocks, nothing)))
+
+    def _tally(self, records: Records) -> Tallies:
+        found = self.share.tally(records) if isinstance(self.share, Share) else (self.share.tally(records.columns[0]),)
+        return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
 
     def estimate(self, tallies: Tallies) -> Result:
-        """Unbiased frequencies with error bars and labels, by attribute."""
-        _same_plan(tallies.plan_id, self.id)
+        """Unbiased frequencies with error bars and labels, by attribute; those without any report are named in the result."""
+        if not isinstance(tallies, Tallies):
+            raise InvalidReport(
+                f"estimates are made from tallies, plan.estimate(plan.tally(reports)), got {type(tallies).__name__}"
+            )
+        refuse_other_plan(tallies.plan_id, self.id)
         if set(tallies.tallies) != set(self.names):
             raise InvalidReport(
                 f"there are tallies of {', '.join(tallies.tallies)}; the attributes are {', '.join(self.names)}"
             )
-        found = {}
+        found, unreported = {}, {}
         for j, (name, part) in enumerate(zip(self.names, self.content.parts, strict=True)):
             tally = part.checked_tally(tallies[name])
             law = self.share.marginal(j) if isinstance(self.share, Share) else part.law
             try:
                 found[name] = Estimate(tally.n, tally.counts, law, self.labels[name], asked=tally.asked)
             except InvalidParameter as problem:
-                raise InvalidParameter(f"{name!r}: {problem}") from None
-        return Result(self.id, tallies.n, found)
+                unreported[name] = Unreported(tally.n, self.labels[name], str(problem))
+        if not found:
+            name, nothing = next(iter(unreported.items()))
+            raise InvalidParameter(f"{name!r}: {nothing.why}")
+        return Result(self.id, tallies.n, found, unreported, self.content.title)
 
-    def write_reports(self, path: str | Path, blocks: Iterator[Reports]) -> int:
-        """Write blocks of reports to a Parquet file that names this plan; how many records there were."""
-
-        def checked() -> Iterator[Records]:
-            for reports in blocks:
-                _same_plan(reports.plan_id, self.id)
-                yield reports.records
-
-        return table.write_reports(Path(path), self.id, self.names, self.content.parts, checked())
+    def write_reports(self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False) -> int:
+        """Write reports, or blocks of them, to a Parquet file that names this plan; how many records there were."""
+        table.refuse_existing(Path(path), overwrite)
+        records = records_of(reports, self.id)
+        return reports_file.write_reports(Path(path), self.id, self.names, self.content.parts, records)
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan."""
         drawn = self.share.drawn if isinstance(self.share, Sample) else None
-        for records in table.read_reports(Path(path), self.id, self.names, self.content.parts, drawn, show):
+        for records in reports_file.read_reports(Path(path), self.id, self.names, self.content.parts, drawn, show):
             yield Reports(self.id, records)
+
+    def __repr__(self) -> str:
+        title = f" · {self.content.title}" if self.content.title else ""
+        asked = f"{counted(len(self.names), 'attribute')}, {self.content.people:,} people"
+        return f"<Plan {self.id[:12]}{title}: {asked}, loss {self.stated.record / NANO:g} per record>"
 
     def _body(self) -> dict[str, Any]:
         return self.content.to_dict() | {"losses": self.stated.to_dict()}
-
-
-def _same_plan(given: str, expected: str) -> None:
-    if given != expected:
-        raise InvalidReport(f"reports were made for plan {given[:8]}…, this plan is {expected[:8]}…")

@@ -1,35 +1,93 @@
-"""Draws what reports say, never computes: a panel per attribute, each value's share with its interval."""
+"""Draws what reports say, never computes: a panel per attribute, a line per value with its share and its interval."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from deniable.errors import InvalidParameter, counted
 from deniable.estimate import Estimate
-from deniable.figure import ESTIMATE, TRUTH, panels, value_axis
-from deniable.result import Result
+from deniable.figure import ESTIMATE, INK, TRUTH, style
+from deniable.law import Integers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_PANELS = 24
-_MOST_LABELS = 40
+_MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
+_LARGEST_SHARES = 40
+_COLUMNS = 3
+_LINE, _AROUND = 0.19, 0.85  # inches: a value, and what is above and below a panel
 
 
-def result_plot(result: Result, level: float = 0.95) -> Figure:
-    """Every attribute's estimated shares, from left to right in the order of its values."""
+class _Panel(NamedTuple):
+    name: str
+    estimate: Estimate
+    values: Integers
+    """Those that there is room for, in order."""
 
-    def draw(axes: Axes, estimate: Estimate) -> None:
-        low, high = estimate.interval(level)
-        places, middle = np.arange(estimate.k), 100 * estimate.frequencies
-        reach = np.stack([middle - 100 * low, 100 * high - middle])
-        axes.bar(places, middle, width=0.8, color=TRUTH, alpha=0.6)
-        axes.errorbar(places, middle, reach, color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1.0)
-        value_axis(axes, estimate.k, estimate.labels, _MOST_LABELS)
-        axes.set_ylabel("share of people, %")
+    @property
+    def height(self) -> float:
+        return _AROUND + _LINE * len(self.values)
 
-    groups = {f"{name}: {estimate.n:,} reports": estimate for name, estimate in result.items()}
-    title = f"Estimated shares with {100 * level:g} % intervals, plan {result.plan_id[:8]}"
-    return panels(groups, draw, title, most=_MOST_PANELS, what="attributes", size=(4.6, 3.4))
+
+def shares_plot(estimates: Mapping[str, Estimate], title: str, level: float = 0.95) -> Figure:
+    """Every attribute's estimated shares, from top to bottom in the order of its values."""
+    from matplotlib.figure import Figure
+
+    if len(estimates) > _MOST_PANELS:
+        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {len(estimates)}; plot fewer")
+    columns = _columns([_Panel(name, estimate, _shown(estimate)) for name, estimate in estimates.items()])
+    tall = max(map(_tall, columns))
+    with style():
+        figure = Figure(figsize=(0.6 + 4.6 * len(columns), 0.7 + tall), layout="constrained")
+        parts = figure.subfigures(1, len(columns), squeeze=False)[0]
+        for part, column in zip(parts, columns, strict=True):
+            heights = [*(panel.height for panel in column), tall - _tall(column) + 0.01]
+            *grid, rest = part.subplots(len(heights), 1, height_ratios=heights)
+            rest.set_axis_off()
+            for axes, panel in zip(grid, column, strict=True):
+                _draw(axes, panel, level)
+        figure.suptitle(f"{title}\nestimated shares with {100 * level:g} % intervals", x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def _shown(estimate: Estimate) -> Integers:
+    if estimate.k <= _MOST_VALUES:
+        return np.arange(estimate.k)
+    return np.sort(np.argsort(-estimate.frequencies, kind="stable")[:_LARGEST_SHARES])
+
+
+def _columns(panels: list[_Panel]) -> list[list[_Panel]]:
+    """Each panel below the shortest column so far."""
+    columns: list[list[_Panel]] = [[] for _ in range(min(len(panels), _COLUMNS))]
+    for panel in panels:
+        min(columns, key=_tall).append(panel)
+    return columns
+
+
+def _tall(column: list[_Panel]) -> float:
+    return sum(panel.height for panel in column)
+
+
+def _draw(axes: Axes, panel: _Panel, level: float) -> None:
+    name, estimate, values = panel
+    low, high = (100 * end[values] for end in estimate.interval(level))
+    middle, places = 100 * estimate.frequencies[values], np.arange(len(values))
+    labels = range(estimate.k) if estimate.labels is None else estimate.labels
+    axes.barh(places, middle, height=0.8, color=TRUTH, alpha=0.6)
+    axes.errorbar(middle, places, xerr=[middle - low, high - middle], color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1)
+    axes.axvline(0.0, color=INK, linewidth=0.8)
+    axes.set_yticks(places, [_short(str(labels[v])) for v in values])
+    axes.set_ylim(len(values) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("share of people, %")
+    some = f", the {len(values)} largest of {estimate.k:,} shares" if len(values) < estimate.k else ""
+    axes.set_title(f"{name}: {counted(estimate.n, 'report')}{some}", loc="left")
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 30 else f"{label[:29]}…"

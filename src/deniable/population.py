@@ -115,7 +115,9 @@ def read_column(path: Path, column: str) -> Population:
             reader = csv.DictReader(file)
             columns = list(reader.fieldnames or [])
             if column not in columns:
-                raise InvalidParameter(not_among(column, f"a column of {path.name}", columns))
+                mark = next((mark for mark in ";\t|" if mark in columns[0]), None) if len(columns) == 1 else None
+                hint = "" if mark is None else f"; its cells have {mark!r} between them, and need commas here"
+                raise InvalidParameter(not_among(column, f"a column of {path.name}", columns) + hint)
             values = [(row[column] or "").strip() for row in reader]
     except (UnicodeDecodeError, csv.Error) as problem:
         raise InvalidParameter(f"{path.name} is not a CSV file in UTF-8: {problem}") from None

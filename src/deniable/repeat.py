@@ -6,6 +6,7 @@ number of one value; a sequence in which the value changes.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.exact import PRIME, log_up, power_up, times_up, whole_number
+from deniable.exact import PRIME, log_up, power_up, text_up, times_up, whole_number
 from deniable.hashing import collision, hash_function, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
@@ -45,13 +46,18 @@ class Losses:
 
     def explain(self) -> str:
         """In plain words, a line each."""
+        if math.isinf(self.changing_values):
+            changing = "no bound: nothing is fresh, so that a change shows"
+        else:
+            changing = f"at most {text_up(self.changing_values)}"
+        usual = text_up(self.changing_values_usual)
         return "\n".join(
             [
-                f"one report: {self.one_report:.4g}",
-                f"{self.reports} reports of a value that does not change: {self.same_value:.4g}",
-                f"any number of reports of a value that does not change: {self.one_value_forever:.4g}",
-                f"{self.rounds} reports of values that change, against any other sequence: at most {self.changing_values:.4g}",
-                f"the usual figure, {self.changing_values_usual:.4g}, holds against sequences that change at the same times",
+                f"one report: {text_up(self.one_report)}",
+                f"{self.reports} reports of a value that does not change: {text_up(self.same_value)}",
+                f"any number of reports of a value that does not change: {text_up(self.one_value_forever)}",
+                f"{self.rounds} reports of values that change, against any other sequence: {changing}",
+                f"the usual figure, {usual}, holds against sequences that change at the same times",
             ]
         )
 

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from deniable.errors import not_among
-from deniable.estimate import Backend, Estimate
+from deniable.errors import counted, not_among
+from deniable.estimate import Backend, Estimate, checked_backend
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Unreported(NamedTuple):
+    """An attribute of which nothing can be estimated yet: how many reports there are, its values' names, and why."""
+
+    n: int
+    labels: tuple[str, ...]
+    why: str
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Mapping[str, Estimate]):
     """Estimates by attribute, with the values' names."""
 
@@ -20,8 +31,13 @@ class Result(Mapping[str, Estimate]):
     n: int
     """How many records were reported."""
     estimates: Mapping[str, Estimate]
+    unreported: Mapping[str, Unreported] = field(default_factory=dict)
+    """The attributes that nobody has reported yet."""
+    title: str = ""
 
     def __getitem__(self, name: str) -> Estimate:
+        if name in self.unreported:
+            raise KeyError(f"{name!r} has {counted(self.unreported[name].n, 'report')}: {self.unreported[name].why}")
         if name not in self.estimates:
             raise KeyError(not_among(name, "an attribute", self.estimates))
         return self.estimates[name]
@@ -33,7 +49,7 @@ class Result(Mapping[str, Estimate]):
         return len(self.estimates)
 
     def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
-        """A row per value, as in `frame`."""
+        """A row per value that is estimated."""
         found = []
         for name, estimate in self.estimates.items():
             low, high = estimate.interval(level)
@@ -51,42 +67,58 @@ class Result(Mapping[str, Estimate]):
                 found.append(row if projected is None else row | {"projected": float(projected[v])})
         return found
 
+    def table(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
+        """A row per value that says all there is to know of it, as in `frame`; where nobody reported, its numbers are None."""
+        rows = self.rows(level, project)
+        for name, nothing in self.unreported.items():
+            rows += [dict.fromkeys(rows[0]) | {"attribute": name, "value": label} for label in nothing.labels]
+        ns = {name: one.n for name, one in self.estimates.items()} | {name: one.n for name, one in self.unreported.items()}
+        return [row | {"n": ns[row["attribute"]], "level": level, "plan": self.plan_id} for row in rows]
+
     def frame(self, level: float = 0.95, project: str | None = None, backend: Backend | None = None) -> Any:
         """A row per value, as a dataframe of the library you already have: pandas, polars or pyarrow.
 
-        Names and numbers are those of each attribute's own `Estimate.frame`: the unbiased `frequency`, its `stderr`, the ends
-        `low` and `high` of its interval, and `count`, how many of the people who reported the attribute have the value.
-        `projected` is what the consistency step `project` makes of the frequencies.
+        `frequency` is unbiased, `stderr` is its standard error, `low` and `high` are the ends of its interval at `level`, and
+        `count` is how many of the `n` people who reported the attribute have the value. `projected` is what the consistency
+        step `project` makes of the frequencies. `plan` is the plan's id.
         """
         import narwhals as nw
 
-        frames = []
-        for name, estimate in self.estimates.items():
-            frame = nw.from_native(estimate.frame(level, backend), eager_only=True)
-            columns = [nw.lit(name).alias("attribute"), *map(nw.col, frame.columns)]
-            frame = frame.select(*columns)
-            if project is not None:
-                frame = frame.with_columns(nw.new_series("projected", estimate.project(project), backend=frame.implementation))
-            frames.append(frame)
-        return nw.maybe_reset_index(nw.concat(frames)).to_native()
+        rows = self.table(level, project)
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """A figure of matplotlib: every attribute's shares with their intervals; `figure.savefig("shares.png")` keeps it."""
+        from deniable.plot_result import shares_plot
+
+        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:8]}", level)
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
         """A plain table per attribute, with at most so many values of each."""
-        lines = [f"{self.n:,} records reported for plan {self.plan_id[:12]}; {100 * level:g} % intervals"]
+        lines = [f"{counted(self.n, 'record')} reported for plan {self.plan_id[:12]}; {100 * level:g} % intervals"]
         rows = self.rows(level, project)
         numbers = [name for name in ("frequency", "stderr", "low", "high", "projected") if name in rows[0]]
         for name, estimate in self.estimates.items():
             shown = [row for row in rows if row["attribute"] == name][:most]
             wide = max(12, *(len(str(row["value"])) for row in shown))
-            lines += ["", f"{name} ({estimate.n:,} reports)", f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in numbers)]
+            heading = f"{name} ({counted(estimate.n, 'report')})"
+            lines += ["", heading, f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in numbers)]
             lines += [f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in numbers) for row in shown]
             if len(shown) < estimate.k:
                 lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
+        for name, nothing in self.unreported.items():
+            lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.text(most=20)
 
+    def __repr__(self) -> str:
+        names = ", ".join(list(self.estimates)[:8]) + (", …" if len(self.estimates) > 8 else "")
+        return f"<Result of {counted(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
+
     def _repr_html_(self) -> str:
         parts = [f"<h4>{html.escape(name)}</h4>{estimate._repr_html_()}" for name, estimate in self.estimates.items()]
-        return f"<p>{self.n:,} records reported for plan {self.plan_id[:8]}…</p>" + "".join(parts)
+        parts += [f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>" for name, one in self.unreported.items()]
+        return f"<p>{counted(self.n, 'record')} reported for plan {self.plan_id[:8]}…</p>" + "".join(parts)

@@ -144,19 +144,25 @@ class Shape(Encoder):
         compiled = worth_compiling(len(array), self._cells_per_report)
         step = 8 * max(1, BLOCK // self.report_bytes)
         starts = range(0, len(array), step)
+        if len(starts) <= 1:
+            return Tally(len(array), self._finish(self._checked_cells(array, compiled), len(array)))
         total = self._count(array[:0], False)
         lock = Lock()
 
         def work(part: int) -> None:
-            block = np.ascontiguousarray(array[starts[part] : starts[part] + step])
-            if not self.canonical(block).all():
-                raise InvalidReport(f"a report is not in its canonical form: {self.form}")
-            cells = self._count(block, compiled)
+            cells = self._checked_cells(array[starts[part] : starts[part] + step], compiled)
             with lock:
                 np.add(total, cells, out=total)
 
         _run(work, len(starts), compiled and len(array) * self._cells_per_report >= PARALLEL)
         return Tally(len(array), self._finish(total, len(array)))
+
+    def _checked_cells(self, reports: Array, compiled: bool) -> Integers:
+        """A block of reports, counted if all of them are in canonical form."""
+        block = np.ascontiguousarray(reports)
+        if not self.canonical(block).all():
+            raise InvalidReport(f"a report is not in its canonical form: {self.form}")
+        return self._count(block, compiled)
 
     @property
     def _cells_per_report(self) -> int:

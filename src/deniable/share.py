@@ -7,7 +7,7 @@ per record compares any two people, per attribute two who differ in one answer o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,7 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
+from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, counted
 from deniable.estimate import Estimate
 from deniable.exact import log_up, whole_number
 from deniable.fakes import Evidence, Fake
@@ -39,6 +39,12 @@ class Records:
     columns: tuple[Array, ...]
     reporters: tuple[Integers, ...] | None = None
     """For each attribute, the numbers of the records that report it, in order; None where all report all."""
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        return f"<Records: {counted(self.n, 'record')} of {counted(len(self.columns), 'attribute')}>"
 
 
 class Share(ABC):
@@ -89,6 +95,8 @@ class Share(ABC):
     @final
     def tally(self, records: Records) -> tuple[Tally, ...]:
         """Count each attribute's reports."""
+        if not isinstance(records, Records):
+            raise InvalidReport(f"a share counts what it has made, share.privatize(table), got {type(records).__name__}")
         if len(records.columns) != self.d:
             raise InvalidReport(f"these records have {len(records.columns)} attributes, the share has {self.d}")
         return tuple(part.tally(column) for part, column in zip(self.parts, records.columns, strict=True))
@@ -96,6 +104,10 @@ class Share(ABC):
     @final
     def estimate(self, tallies: Sequence[Tally]) -> tuple[Estimate, ...]:
         """Unbiased frequencies with error bars, one estimate per attribute."""
+        if not isinstance(tallies, Sequence):
+            raise InvalidReport(
+                f"estimates are made from tallies, share.estimate(share.tally(records)), got {type(tallies).__name__}"
+            )
         if len(tallies) != self.d:
             raise InvalidReport(f"there are {len(tallies)} tallies, the share has {self.d} attributes")
         return tuple(
@@ -174,7 +186,8 @@ class Sample(Share):
 
     def __post_init__(self) -> None:
         _checked_parts(self.parts)
-        whole_number("drawn, the number of attributes that are reported,", self.drawn, 1, self.d)
+        drawn = whole_number("drawn, the number of attributes that are reported,", self.drawn, 1, self.d)
+        object.__setattr__(self, "drawn", drawn)
 
     @property
     def words(self) -> int:
@@ -260,6 +273,14 @@ class Faked(Share):
             reports.append(made)
             start += width
         return Records(rows.n, tuple(reports))
+
+
+def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
+    """The number of values of each attribute, as a list of integers."""
+    if not isinstance(ks, Iterable) or isinstance(ks, str | Mapping):
+        hint = f"; for one attribute of {ks} values use the mechanism itself, such as dn.grr" if isinstance(ks, int) else ""
+        raise InvalidParameter(f"ks is a list with the number of values of each attribute, such as [3, 5, 4], got {ks!r}{hint}")
+    return tuple(whole_number("k, the number of values,", k, 2) for k in ks)
 
 
 def _checked_parts(parts: Sequence[Encoder]) -> None:

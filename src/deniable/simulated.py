@@ -7,13 +7,13 @@ a list.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from deniable.errors import WordsExhausted
+from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
 from deniable.words import FULL, Indices, Rows, WordArray, Words, encoded, system
 
@@ -83,7 +83,8 @@ class RememberingRows(Rows):
     fresh: Rows
     kept: SeededRows
     """A row for every person and value, person after person."""
-    people: Indices
+    places: Indices
+    """Where each row's person begins there."""
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -100,14 +101,18 @@ class RememberingRows(Rows):
         return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
 
     def pick(self, rows: slice | Indices) -> RememberingRows:
-        return replace(self, fresh=self.fresh.pick(rows), people=self.people[rows])
+        return replace(self, fresh=self.fresh.pick(rows), places=self.places[rows])
 
     def anew(self) -> Rows:
         return self.fresh
 
     def recall(self, values: Indices | None = None) -> SeededRows:
-        places = self.people * _VALUES_KEPT + (0 if values is None else values + 1)
+        places = self.places + (0 if values is None else values + 1)
         return replace(self.kept, n=len(places), index=places)
+
+    def of(self, people: Sequence[str]) -> RememberingRows:
+        places = (int.from_bytes(hashlib.sha256(encoded(person)).digest()[:8], "little") >> 1 for person in people)
+        return replace(self, places=np.fromiter(places, np.int64, len(people)))
 
 
 @final
@@ -137,6 +142,8 @@ class Seeded(Words):
 
 @final
 class _Remembering(Words):
+    remember = True
+
     def __init__(self, seed: int, fresh: Words) -> None:
         self._seed = seed
         self._fresh = fresh
@@ -147,7 +154,7 @@ class _Remembering(Words):
     def rows(self, n: int, width: int) -> RememberingRows:
         # an odd stride, since people are 2^32 rows apart: an even one would bring them back to the same words
         kept = replace(_seeded(b"deniable kept words", self._seed).rows(n, width), stride=width | 1)
-        return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n))
+        return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n) * _VALUES_KEPT)
 
 
 @final
@@ -173,21 +180,29 @@ def seeded(seed: int) -> Words:
     return _seeded(b"deniable seeded words", whole_number("seed", seed, 0))
 
 
-def _seeded(purpose: bytes, seed: int) -> Seeded:
-    digest = hashlib.sha256(purpose + encoded(seed)).digest()
+def _seeded(purpose: bytes, *numbers: int) -> Seeded:
+    digest = hashlib.sha256(purpose + b"".join(map(encoded, numbers))).digest()
     return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
 
 
-def remembering(seed: int, fresh: Words | None = None) -> Words:
+def remembering(seed: int, fresh: Words | None = None, round: int | None = None) -> Words:  # noqa: A002 - the word for it
     """Words for a simulated population whose permanent answers are kept: row i is always the same person's.
 
     What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the person and
-    the value; everything else is fresh, from the operating system unless given. Nothing is stored.
+    the value; everything else is fresh, from the operating system unless given. Nothing is stored. With a round, what is
+    fresh comes from the seed and the round, so that all of it can be had again.
 
     >>> remembering(7, seeded(1)).rows(3, 2).n
     3
+    >>> bool((remembering(7, round=2).take(5) == remembering(7, round=2).take(5)).all())
+    True
     """
-    return _Remembering(whole_number("seed", seed, 0), system() if fresh is None else fresh)
+    known = whole_number("seed", seed, 0)
+    if round is None:
+        return _Remembering(known, system() if fresh is None else fresh)
+    if fresh is not None:
+        raise InvalidParameter("give fresh words, or a round whose words come from the seed, not both")
+    return _Remembering(known, _seeded(b"deniable fresh words", known, whole_number("round", round, 1)))
 
 
 def fixed(words: Iterable[int] | WordArray) -> Words:

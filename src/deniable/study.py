@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import tomllib
 import warnings
@@ -11,23 +10,20 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, final
 
-from deniable.choose import Considered, Objective, consider, consider_repeated
-from deniable.document import MOST_ROUNDS, POLICIES, Missing
-from deniable.domain import Categories, Domain, Range, as_domain, checked_text
-from deniable.errors import InvalidParameter, not_among
+from deniable.answer import checked_text
+from deniable.choose import Considered, Objective, consider, consider_repeated, epsilon_needed, people_needed
+from deniable.document import MOST_ROUNDS, POLICIES, Missing, checked_people
+from deniable.domain import Categories, Domain, Range, as_domain
+from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.plan import Plan
 from deniable.share import Per
-from deniable.table import column_names, columns_of
+from deniable.table import column_names, columns_of, file_kind
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned when a study is inferred
 _BINS = 10
 _ANYTHING = Objective()
-
-
-class DeniableWarning(UserWarning):
-    """Something that is allowed, and that somebody should know about."""
 
 
 @final
@@ -46,7 +42,7 @@ class Study:
     """
 
     attributes: Mapping[str, Any]
-    """A domain each; a list of values is made one."""
+    """A domain each; a list of values is made one, and so is {"low": 0, "high": 100, "step": 10}, as a TOML file has it."""
     epsilon: float | None = None
     missing: Missing = "refuse"
     """What a missing answer means: "refuse", "value" (one more value, "no answer"), or "random" (a uniform random value)."""
@@ -96,7 +92,7 @@ class Study:
             raise InvalidParameter("epsilon_first, for one report, and epsilon_forever, for all of them, go together")
         positive_epsilon(self.epsilon_first)
         positive_epsilon(self.epsilon_forever)
-        whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS)
+        object.__setattr__(self, "rounds", whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS))
         if self.share not in (None, "sample") or self.per != "record":
             raise InvalidParameter("a study that asks again samples one attribute per person, with its budget per record")
 
@@ -108,19 +104,21 @@ class Study:
     @staticmethod
     def read(path: str | Path) -> Study:
         """A study from a TOML file (`deniable init` writes an example)."""
-        text = Path(path).read_bytes()
+        file = Path(path)
         try:
-            data = tomllib.loads(text.decode())
+            data = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-            raise InvalidParameter(f"{Path(path).name} is not valid TOML: {problem}") from None
+            kind = file_kind(file)
+            mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == "a plan" else "")
+            raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {problem}") from None
         try:
             return Study.from_dict(data)
         except InvalidParameter as problem:
-            raise InvalidParameter(f"{Path(path).name}: {problem}") from None
+            raise InvalidParameter(f"{file.name}: {problem}") from None
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Study:
-        """A study from what a TOML file holds."""
+        """A study from what a TOML file holds; an attribute may also be a `Range` or `Categories`."""
         options = dict(data)
         given = _section(options.pop("attributes", None), "attributes")
         protocols = {}
@@ -154,7 +152,7 @@ class Study:
 
     def plan(self, people: int) -> Plan:
         """The plan that errs least with this many people, with what else was considered; no loss is above the budget."""
-        whole_number("people", people, 1)
+        people = checked_people(people)
         rows = self._considered(people)
         best = rows[0]
         if best.share is None or best.why_not is not None:
@@ -165,18 +163,41 @@ class Study:
         self._refuse_overspent(plan)
         return plan
 
+    def people_needed(self, error: float) -> int:
+        """How many people it takes for standard errors of at most `error` (0.01 is a point) in every attribute.
+
+        >>> Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0).people_needed(0.01)
+        31290
+        """
+        if self.repeated:
+            rows = self._considered(1)
+            return max(1, math.ceil(max(rows[0].errors) / _positive_error(error) ** 2))
+        ks, protocols, shares = self._asked()
+        return people_needed(ks, _positive_error(error), float(self.epsilon or 0), self.objective, shares, protocols, self.per)
+
+    def epsilon_needed(self, people: int, error: float) -> float:
+        """The smallest epsilon, in thousandths, at which so many people give standard errors of at most `error`."""
+        if self.repeated:
+            raise InvalidParameter("a study that asks again has two epsilons; try some, and look at plan(people).explain()")
+        ks, protocols, shares = self._asked()
+        return epsilon_needed(ks, _positive_error(error), checked_people(people), self.objective, shares, protocols, self.per)
+
     def _considered(self, people: int) -> list[Considered]:
+        ks, protocols, shares = self._asked()
+        if self.epsilon_first is not None and self.epsilon_forever is not None:
+            return consider_repeated(ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols)
+        assert self.epsilon is not None
+        return consider(ks, self.epsilon, people, self.objective, shares, protocols, self.per)
+
+    def _asked(self) -> tuple[dict[str, int], str | dict[int, str] | None, str | None]:
+        """Sizes, protocols and share, as the choice takes them."""
         ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}
         protocols: str | dict[int, str] | None
         if isinstance(self.protocol, Mapping):
             protocols = {j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol}
         else:
             protocols = self.protocol
-        if self.epsilon_first is not None and self.epsilon_forever is not None:
-            return consider_repeated(ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols)
-        assert self.epsilon is not None
-        shares = None if self.share is None else _SHARES[self.share]
-        return consider(ks, self.epsilon, people, self.objective, shares, protocols, self.per)
+        return ks, protocols, None if self.share is None else _SHARES[self.share]
 
     def _refuse_overspent(self, plan: Plan) -> None:
         """What the choice promises is checked against what the thresholds lose."""
@@ -188,8 +209,14 @@ class Study:
             raise InvalidParameter(f"this plan would lose {max(spent, forever):.9g}, more than the study allows")
 
 
+def _positive_error(error: float) -> float:
+    if not isinstance(error, int | float) or isinstance(error, bool) or not 1e-9 <= error < 1:
+        raise InvalidParameter(f"error is a standard error of a share, such as 0.01 for a point, got {error!r}")
+    return float(error)
+
+
 def _section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
-    if not isinstance(table, dict):
+    if not isinstance(table, Mapping):
         raise InvalidParameter(f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]")
     for name in table if known is not None else ():
         if name not in list(known or ()):
@@ -198,32 +225,14 @@ def _section(table: object, what: str, known: Iterable[str] | None = None) -> di
 
 
 def _attribute(name: str, given: object) -> tuple[Domain, str | None]:
-    """A list of values, or a table of values or a range, and the protocol if one is named."""
-    if isinstance(given, list):
+    """What is asked under a name, and the protocol if a section names one."""
+    if not isinstance(given, Mapping):
         return as_domain(given, name), None
-    if not isinstance(given, dict):
-        raise InvalidParameter(f"attributes.{name} must be a list of values or a section, got {given!r}")
     table = dict(given)
     protocol = table.pop("protocol", None)
     if protocol is not None and not isinstance(protocol, str):
         raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
-    kind = {"values"} if "values" in table else {"low", "high", "step", "open_low", "open_high"}
-    for key in table:
-        if key not in kind:
-            near = difflib.get_close_matches(key, [*sorted(kind), "protocol"], n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise InvalidParameter(f"attributes.{name}.{key}: an attribute has values, or low, high and step{hint}")
-    if "values" in table:
-        if not isinstance(table["values"], list):
-            raise InvalidParameter(f"attributes.{name}.values must be a list, got {table['values']!r}")
-        return as_domain(table["values"], f"attributes.{name}"), protocol
-    for key in ("low", "high", "step"):
-        if key not in table:
-            raise InvalidParameter(f"attributes.{name} has no {key!r}; an attribute has values, or low, high and step")
-    try:
-        return Range(**table), protocol
-    except InvalidParameter as problem:
-        raise InvalidParameter(f"attributes.{name}: {problem}") from None
+    return as_domain(table, name), protocol
 
 
 def _inferred(name: str, column: Iterable[Any]) -> Domain:

@@ -1,31 +1,24 @@
-"""Tables of answers in, tables of reports out: dataframes of any library, CSV and Parquet files, block by block.
+"""Tables of answers: dataframes of any library, CSV and Parquet files, block by block.
 
-A file of reports is Parquet with a row per record and a column per attribute, and names the plan it was made for. An
-attribute that a record does not report is null.
-
-In a table of answers None, NaN and empty text are missing answers. So are empty cells of a CSV file, and cells that say
+None, NaN and empty text are missing answers. So are empty cells of a CSV file, and cells that say
 `nan`, as programs write it, unless that is the name of a value; every other cell is the text that it is.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import tempfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, not_among
-from deniable.mechanism import Array
-from deniable.shape import Encoder
-from deniable.shapes import Subset
-from deniable.share import Records
+from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +31,9 @@ PLAN_KEY = b"deniable.plan"
 
 Show = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+"""What is between the cells of a file of text, by its ending, unless another one is named."""
 
 
 def columns_of(table: object, names: Sequence[str]) -> list[Any]:
@@ -105,8 +101,9 @@ def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "t
     if not absent:
         return
     reason = not_among(absent[0], f"a column of {where}", columns)
-    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
-        reason += "; separate its cells with commas"
+    mark = next((mark for mark in ";\t|," if mark in columns[0]), None) if len(columns) == 1 else None
+    if mark is not None:
+        reason += f"; its cells seem to have {mark!r} between them: name that separator (--separator)"
     elif len(absent) == len(names):
         reason += f"; the columns that are asked for: {', '.join(names)}"
     elif len(absent) > 1:
@@ -120,19 +117,29 @@ def require_pyarrow() -> None:
         raise DeniableError("files of reports need pyarrow; install it with: pip install 'deniable[frames]'")
 
 
-def read_answers(path: Path, labels: Mapping[str, Container[str]], show: Show | None = None) -> Iterator[dict[str, Any]]:
+def separator_of(path: Path, named: str | None = None) -> str | None:
+    """What is between the cells of a file of answers; None for Parquet, which has none."""
+    ending = path.suffix.lower()
+    if ending not in (*SEPARATORS, ".parquet"):
+        raise InvalidParameter(f"answers are read from a file ending in .csv, .tsv or .parquet, got {path.name!r}")
+    if named is not None and (ending == ".parquet" or len(named) != 1 or named in '"\r\n'):
+        raise InvalidParameter(f"a separator is one character between the cells of a CSV file, got {named!r} for {path.name}")
+    return named or SEPARATORS.get(ending)
+
+
+def read_answers(
+    path: Path, labels: Mapping[str, Container[str]], show: Show | None = None, separator: str | None = None
+) -> Iterator[dict[str, Any]]:
     """The columns of a CSV or Parquet file that have these names, in blocks. The values' labels tell which are not missing."""
     require_pyarrow()
     import pyarrow as pa
 
-    ending, names = path.suffix.lower(), list(labels)
-    if ending not in (".csv", ".parquet"):
-        raise InvalidParameter(f"answers are read from a file ending in .csv or .parquet, got {path.name!r}")
+    between, names = separator_of(path, separator), list(labels)
     rows = 0
     try:
-        for batch, done, total in _csv_batches(path, names) if ending == ".csv" else _parquet_batches(path, names):
+        for batch, done, total in _parquet_batches(path, names) if between is None else _csv_batches(path, names, between):
             columns = columns_of(pa.Table.from_batches([batch]), names)
-            if ending == ".csv":
+            if between is not None:
                 columns = [_blanked(column, labels[name]) for name, column in zip(names, columns, strict=True)]
             yield dict(zip(names, columns, strict=True))
             rows += batch.num_rows
@@ -145,17 +152,45 @@ def read_answers(path: Path, labels: Mapping[str, Container[str]], show: Show | 
         raise InvalidValue(f"there are no answers in {path.name}: it has names of columns, and no row below them")
 
 
-def place_of(path: Path, row: int) -> str:
-    """Where a row of a file of answers, counted from 0, is for who looks into the file."""
-    if path.suffix.lower() != ".csv":
-        return f"row {row + 1}"
-    return f"line {next(islice(_lines(path), row + 1, None))[0]}"
+def places_of(path: Path, rows: Sequence[int], separator: str | None = None) -> list[str]:
+    """Where rows of a file of answers, counted from 0, are for who looks into the file."""
+    between = separator_of(path, separator)
+    if between is None:
+        return [f"row {row + 1}" for row in rows]
+    wanted = {row + 1 for row in rows}
+    lines = {i: line for i, (line, _) in enumerate(islice(_lines(path, between), max(wanted, default=0) + 1)) if i in wanted}
+    return [f"line {lines[row + 1]}" for row in rows]
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def file_kind(path: Path) -> str:
+    """What a file seems to be, or nothing."""
+    content = path.read_bytes()
+    if content.startswith(b"PAR1"):
+        return "a Parquet file"
+    if path.suffix.lower() in SEPARATORS:
+        return "a CSV file"
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return ""
+    data: Any = None
+    for read in (json.loads, tomllib.loads):
+        try:
+            data = read(text)
+            break
+        except (ValueError, RecursionError):
+            continue
+    if isinstance(data, dict) and "version" in data:
+        return "a plan"
+    if read is tomllib.loads and isinstance(data, dict):
+        return "a study" if "attributes" in data else "a TOML file"
+    return "" if data is None else "another JSON file"
+
+
+def _lines(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Each row of a CSV file, the header being the first, with the line it begins on; for messages, since this is slow."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        lines, start, alone = csv.reader(file), 1, False
+        lines, start, alone = csv.reader(file, delimiter=separator), 1, False
         for i, cells in enumerate(lines):
             if cells or alone:
                 yield start, cells
@@ -169,7 +204,7 @@ def _blanked(column: list[str | None], labels: Container[str]) -> list[str | Non
     return [None if cell in blank else cell for cell in column] if blank else column
 
 
-def _csv_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, int, int]]:
+def _csv_batches(path: Path, names: Sequence[str], separator: str) -> Iterator[tuple[pa.RecordBatch, int, int]]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -177,7 +212,8 @@ def _csv_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.RecordBa
     if not size:
         raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(names)}")
     try:
-        with path.open("rb") as file, arrow.open_csv(file) as reader:
+        header_only = arrow.ParseOptions(delimiter=separator)
+        with path.open("rb") as file, arrow.open_csv(file, parse_options=header_only) as reader:
             header = reader.schema.names
         _refuse_absent(names, header, path.name)
         twice = [name for name in names if header.count(name) > 1]
@@ -190,24 +226,24 @@ def _csv_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.RecordBa
             strings_can_be_null=True,
         )
         # where there is one column, an empty line is an empty cell; elsewhere it is nothing
-        parse = arrow.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1)
+        parse = arrow.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(header) > 1)
         with path.open("rb") as file, arrow.open_csv(file, parse_options=parse, convert_options=options) as reader:
             for batch in reader:
                 yield batch, size if file.closed else file.tell(), size
     except pa.ArrowInvalid:
-        _refuse_uneven(path)
+        _refuse_uneven(path, separator)
         raise
 
 
-def _refuse_uneven(path: Path) -> None:
+def _refuse_uneven(path: Path, separator: str) -> None:
     """Refuse the first row that has more or fewer cells than there are columns."""
-    rows = _lines(path)
+    rows = _lines(path, separator)
     _, header = next(rows, (0, []))
     for line, cells in rows:
         if len(cells) != len(header):
             raise InvalidValue(
                 f"{path.name}, line {line}: the number of cells is {len(cells)}, and that of columns {len(header)}; "
-                "a cell with a comma in it needs quotes around it"
+                f"a cell with {separator!r} in it needs quotes around it"
             )
 
 
@@ -222,6 +258,12 @@ def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.Reco
         for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
             done += batch.num_rows
             yield batch, done, file.metadata.num_rows
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Refuse to overwrite what nobody asked to overwrite."""
+    if path.exists() and not overwrite:
+        raise InvalidParameter(f"{path} is there already; choose another name, or say overwrite=True")
 
 
 @contextmanager
@@ -241,154 +283,3 @@ def replacing(path: Path) -> Iterator[Path]:
         Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def write_reports(path: Path, plan_id: str, names: Sequence[str], parts: Sequence[Encoder], blocks: Iterable[Records]) -> int:
-    """Write blocks of reports to a Parquet file; how many records there were."""
-    require_pyarrow()
-    from pyarrow import parquet
-
-    if path.suffix.lower() != ".parquet":
-        raise InvalidValue(f"reports are written to a file ending in .parquet, got {path.name!r}")
-    schema = reports_schema(plan_id, names, parts)
-    n = 0
-    with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema) as writer:
-        for records in blocks:
-            writer.write_batch(_to_batch(records, schema))
-            n += records.n
-    return n
-
-
-def read_reports(
-    path: Path, plan_id: str, names: Sequence[str], parts: Sequence[Encoder], drawn: int | None, show: Show | None = None
-) -> Iterator[Records]:
-    """Blocks of reports from a Parquet file that was made for this plan. `drawn` of the attributes are there, or all."""
-    require_pyarrow()
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    with path.open("rb"):
-        pass
-    try:
-        file = parquet.ParquetFile(path)
-    except pa.ArrowInvalid:
-        raise InvalidReport(f"{path.name} is not a file of reports, or is damaged; privatize writes them, as Parquet") from None
-    with file:
-        schema = reports_schema(plan_id, names, parts)
-        found = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
-        if found is None:
-            raise InvalidReport(
-                f"{path.name} does not say for which plan its reports were made; if it holds answers, privatize them first"
-            )
-        if found != plan_id.encode():
-            made_for = found.decode("ascii", "replace")[:8]
-            raise InvalidReport(f"reports were made for plan {made_for}…, this plan is {plan_id[:8]}…")
-        if not file.schema_arrow.equals(schema, check_metadata=False):
-            raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
-        total, done = file.metadata.num_rows, 0
-        for batch in file.iter_batches(batch_size=ROWS):
-            yield _from_batch(batch, parts, drawn)
-            done += batch.num_rows
-            if show is not None:
-                show(done, total)
-
-
-def reports_schema(plan_id: str, names: Sequence[str], parts: Sequence[Encoder]) -> pa.Schema:
-    """The columns of a file of reports."""
-    import pyarrow as pa
-
-    fields = [pa.field(name, _column_type(part)) for name, part in zip(names, parts, strict=True)]
-    return pa.schema(fields, metadata={PLAN_KEY: plan_id.encode()})
-
-
-def _column_type(part: Encoder) -> pa.DataType:
-    import pyarrow as pa
-
-    like = part.blank(0)
-    if like.dtype.names is None:
-        return _plain_type(like.dtype, like.shape[1:], isinstance(part, Subset))
-    fields = []
-    for name in like.dtype.names:
-        inner = like.dtype[name]
-        fields.append(pa.field(name, _plain_type(inner.base, inner.shape, name != "bits")))
-    return pa.struct(fields)
-
-
-def _plain_type(dtype: np.dtype[Any], shape: tuple[int, ...], members: bool) -> pa.DataType:
-    """An integer; or several, which are members of a set, or else packed bits."""
-    import pyarrow as pa
-
-    if not shape:
-        return pa.from_numpy_dtype(dtype)
-    return pa.list_(pa.from_numpy_dtype(dtype), shape[0]) if members else pa.binary(shape[0])
-
-
-def _to_batch(records: Records, schema: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    arrays = []
-    for j, column in enumerate(records.columns):
-        if records.reporters is None:
-            arrays.append(_to_arrow(column, schema.field(j).type, None))
-            continue
-        whole = np.zeros((records.n, *column.shape[1:]), dtype=column.dtype)
-        absent = np.ones(records.n, dtype=bool)
-        whole[records.reporters[j]] = column
-        absent[records.reporters[j]] = False
-        arrays.append(_to_arrow(whole, schema.field(j).type, absent))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _to_arrow(column: Array, kind: pa.DataType, absent: Array | None) -> pa.Array:
-    import pyarrow as pa
-
-    mask = None if absent is None else pa.array(absent)
-    if pa.types.is_struct(kind):
-        inner = [_to_arrow(np.ascontiguousarray(column[field.name]), field.type, None) for field in kind]
-        return pa.StructArray.from_arrays(inner, fields=list(kind), mask=mask)
-    if pa.types.is_fixed_size_binary(kind):
-        here = None if absent is None else pa.py_buffer(np.packbits(~absent, bitorder="little").tobytes())
-        content = pa.py_buffer(np.ascontiguousarray(column).tobytes())
-        return pa.FixedSizeBinaryArray.from_buffers(kind, len(column), [here, content])
-    if pa.types.is_fixed_size_list(kind):
-        flat = pa.array(np.ascontiguousarray(column).reshape(-1))
-        return pa.FixedSizeListArray.from_arrays(flat, type=kind, mask=mask)
-    return pa.array(column, mask=absent)
-
-
-def _from_batch(batch: pa.RecordBatch, parts: Sequence[Encoder], drawn: int | None) -> Records:
-    here = [np.asarray(column.is_valid()) for column in batch.columns]
-    reported = np.sum(here, axis=0)
-    wanted = len(parts) if drawn is None else drawn
-    if (reported != wanted).any():
-        wrong = int(reported[reported != wanted][0])
-        raise InvalidReport(f"a record reports {wanted} of {len(parts)} attributes, got one with {wrong}")
-    columns = []
-    for column, part in zip(batch.columns, parts, strict=True):
-        made = part.blank(len(column) - column.null_count)
-        _from_arrow(column.drop_null(), made)
-        columns.append(made)
-    reporters = None if drawn is None else tuple(np.flatnonzero(valid) for valid in here)
-    return Records(batch.num_rows, tuple(columns), reporters)
-
-
-def _from_arrow(column: pa.Array, made: Array) -> None:
-    import pyarrow as pa
-
-    if column.null_count:
-        raise InvalidReport("a report has a part that is missing")
-    if pa.types.is_struct(column.type):
-        for field, inner in zip(column.type, column.flatten(), strict=True):
-            _from_arrow(inner, made[field.name])
-    elif pa.types.is_fixed_size_binary(column.type):
-        content = column.buffers()[1]
-        start = column.offset * column.type.byte_width
-        if made.size:
-            made[...] = np.frombuffer(content, dtype=np.uint8, offset=start, count=made.size).reshape(made.shape)
-    elif pa.types.is_fixed_size_list(column.type):
-        flat = column.flatten()
-        if flat.null_count:
-            raise InvalidReport("a report has a part that is missing")
-        made[...] = flat.to_numpy(zero_copy_only=False).reshape(made.shape)
-    else:
-        made[...] = column.to_numpy(zero_copy_only=False)

@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, Literal, NoReturn, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.bitflip import BitFlip
-from deniable.errors import InvalidReport
 from deniable.law import Integers
 from deniable.mechanism import Array
 from deniable.notation import canonical
 from deniable.plan import Plan, Reports
-from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
-from deniable.shapes import Hashed, Subset, Unary
 from deniable.share import Records, Sample
+from deniable.wire_json import READERS, Refused, hexadecimal, parsed, part_to_json, plain
 
 VERSION = 1
 PREFIX = 8
 """How many bytes of a plan's id a report names."""
 
-Reason = Literal["malformed", "version", "plan", "round", "size", "form"]
-"""Why a report is refused: it cannot be read; made by another version, for another plan or another round; too long or
-too short for its plan; not in the one form it has."""
-
 _HEADER = struct.Struct(f"<B{PREFIX}sI16s")
 _LENGTH = struct.Struct("<I")
 _FIELDS = ("id", "plan", "report", "round", "version")
-
-
-class Refused(InvalidReport):
-    """A report that cannot be counted, and why: a word for machines beside the sentence for people."""
-
-    def __init__(self, reason: Reason, text: str) -> None:
-        super().__init__(text)
-        self.reason = reason
 
 
 @final
@@ -98,7 +82,10 @@ class Wire:
         self.plan = plan
         self.prefix = bytes.fromhex(plan.id)[:PREFIX]
         self.rounds = plan.content.rounds or 1
+        self._names = plan.names
         self._parts = plan.content.parts
+        self._plain = [plain(part) for part in self._parts]
+        self._readers = [READERS[type(part)] for part in self._plain]
         self._drawn = plan.share.drawn if isinstance(plan.share, Sample) else None
         self._index = np.dtype("<u1" if len(self._parts) <= 256 else "<u2")
 
@@ -127,7 +114,7 @@ class Wire:
         records = reports.records
         if self._drawn is None:
             joined = np.empty(records.n, dtype=self._layout)
-            for name, column in zip(self._names, records.columns, strict=True):
+            for name, column in zip(self._fields, records.columns, strict=True):
                 joined[name] = column
             return [row.tobytes() for row in joined]
         assert records.reporters is not None
@@ -167,7 +154,7 @@ class Wire:
                 sound[:] = [len(body) == size for body in bodies]
                 bodies = [body if good else bytes(size) for body, good in zip(bodies, sound.tolist(), strict=True)]
             joined = np.frombuffer(b"".join(bodies), dtype=self._layout)
-            return Records(len(bodies), tuple(np.ascontiguousarray(joined[name]) for name in self._names)), sound
+            return Records(len(bodies), tuple(np.ascontiguousarray(joined[name]) for name in self._fields)), sound
         return self._read_sample(bodies, self._drawn)
 
     def _read_sample(self, bodies: Sequence[bytes], drawn: int) -> tuple[Records, npt.NDArray[np.bool_]]:
@@ -202,8 +189,8 @@ class Wire:
         """The canonical JSON text of a report."""
         records = self.reports([report.body]).records
         said = {
-            name: _part_to_json(part, column)
-            for name, part, column in zip(self.plan.names, self._parts, records.columns, strict=True)
+            name: part_to_json(part, column)
+            for name, part, column in zip(self._names, self._plain, records.columns, strict=True)
             if len(column)
         }
         header = {"id": report.id.hex(), "plan": report.plan.hex(), "round": report.round, "version": VERSION}
@@ -224,135 +211,36 @@ class Wire:
         number = data["round"]
         if type(number) is not int or not 0 <= number < 1 << 32:
             raise Refused("malformed", f"round must be a number, got {number!r}")
-        header = Report(_hexadecimal(data["plan"], PREFIX), number, _hexadecimal(data["id"], 16), b"")
+        header = Report(hexadecimal(data["plan"], PREFIX), number, hexadecimal(data["id"], 16), b"")
         if header.plan == self.prefix:  # another plan's answers cannot be read, and are refused for that
             header = Report(header.plan, header.round, header.id, self._body(data["report"]))
         report = self.check(header)
-        if raw is not None and self.to_json(report) != raw:
+        if raw is not None and canonical(data) != raw:
             raise Refused("form", "the report is not in its canonical form (sorted keys, no spaces)")
         return report
 
     def _body(self, said: object) -> bytes:
         if not isinstance(said, dict):
             raise Refused("malformed", "report must be an object with an entry for each attribute that is reported")
-        names = self.plan.names
-        for name in said:
-            if name not in names:
-                raise Refused("malformed", f"{name!r} is not an attribute of this plan")
-        if len(said) != (len(names) if self._drawn is None else self._drawn):
+        named = [j for j, name in enumerate(self._names) if name in said]
+        if len(named) < len(said):
+            raise Refused("malformed", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan")
+        if len(said) != (len(self._parts) if self._drawn is None else self._drawn):
             raise Refused("size", f"a report of this plan has another number of attributes, got {len(said)}")
-        named = [j for j, name in enumerate(names) if name in said]
         index = np.array(named, dtype=self._index).tobytes() if self._drawn is not None else b""
-        return index + b"".join(_part_from_json(self._parts[j], said[names[j]], names[j]) for j in named)
+        return index + b"".join([self._readers[j](self._plain[j], said[self._names[j]], self._names[j]) for j in named])
 
     @cached_property
-    def _names(self) -> list[str]:
+    def _fields(self) -> list[str]:
         return [f"part {j}" for j in range(len(self._parts))]
 
     @cached_property
     def _layout(self) -> np.dtype[np.void]:
         """One report's parts, one after the other."""
         blanks = [part.blank(0) for part in self._parts]
-        return np.dtype([(name, like.dtype, like.shape[1:]) for name, like in zip(self._names, blanks, strict=True)])
-
-
-def parsed(raw: bytes) -> object:
-    """JSON without floats and without repeated keys, or a refusal."""
-
-    def refuse(number: str) -> NoReturn:
-        raise Refused("malformed", f"a report has integers only, got {number[:20]}")
-
-    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise Refused("malformed", "the report has the same field twice")
-        return found
-
-    try:
-        return json.loads(raw.decode(), object_pairs_hook=distinct, parse_float=refuse, parse_constant=refuse)
-    except Refused:
-        raise
-    except (ValueError, RecursionError):
-        raise Refused("malformed", "this is not JSON in UTF-8") from None
-
-
-def _plain(part: Encoder) -> Encoder:
-    """The mechanism of one round with the same reports."""
-    if isinstance(part, Memoized):
-        return part.second
-    return part.like if isinstance(part, HashedMemoized) else part
+        return np.dtype([(name, like.dtype, like.shape[1:]) for name, like in zip(self._fields, blanks, strict=True)])
 
 
 def _column(part: Encoder, raw: bytes, n: int) -> Array:
     like = part.blank(0)
     return np.frombuffer(raw, dtype=like.dtype).reshape(n, *like.shape[1:])
-
-
-def _part_to_json(part: Encoder, column: Array) -> object:
-    plain = _plain(part)
-    if isinstance(plain, Unary):
-        return np.flatnonzero(plain.support(column)[0]).tolist()
-    if isinstance(plain, Subset):
-        return column[0].tolist()
-    if isinstance(plain, Hashed):
-        return {name: int(column[name][0]) for name in ("a", "b", "bucket")}
-    if isinstance(plain, BitFlip):
-        about = column["about"][0].tolist()
-        held = plain.support(column)[0]
-        return {"about": about, "set": [value for value in about if held[value]]}
-    return int(column[0])
-
-
-def _part_from_json(part: Encoder, said: object, name: str) -> bytes:
-    """The bytes of a part; whether they are canonical is seen when they are read."""
-    plain, column = _plain(part), part.blank(1)
-    if isinstance(plain, Unary):
-        column[:] = _packed(_values(said, plain.k, name), plain.k)
-    elif isinstance(plain, Subset):
-        members = _values(said, plain.k, name)
-        if len(members) != plain.size:
-            raise Refused("size", f"{name!r} must have {plain.size} values, got {len(members)}")
-        column[:] = members
-    elif isinstance(plain, Hashed):
-        fields = _fields(said, ("a", "b", "bucket"), name)
-        for field in ("a", "b", "bucket"):
-            column[field] = _integer(fields[field], np.iinfo(column[field].dtype).max + 1, name)
-    elif isinstance(plain, BitFlip):
-        fields = _fields(said, ("about", "set"), name)
-        about, held = _values(fields["about"], plain.k, name), _values(fields["set"], plain.k, name)
-        if len(about) != plain.bits or not set(held) <= set(about):
-            raise Refused("size", f"{name!r} must be about {plain.bits} values and set some of them")
-        column["about"], column["bits"] = about, _packed([about.index(value) for value in held], plain.bits)
-    else:
-        column[0] = _integer(said, np.iinfo(column.dtype).max + 1, name)
-    return column.tobytes()
-
-
-def _packed(places: Sequence[int], size: int) -> npt.NDArray[np.uint8]:
-    bits = np.zeros(size, dtype=np.uint8)
-    bits[list(places)] = 1
-    return np.packbits(bits, bitorder="little")
-
-
-def _values(said: object, k: int, name: str) -> list[int]:
-    if not isinstance(said, list) or len(said) > k:
-        raise Refused("malformed", f"{name!r} must be a list of at most {k} values")
-    return [_integer(value, k, name) for value in said]
-
-
-def _integer(said: object, bound: int, name: str) -> int:
-    if type(said) is not int or not 0 <= said < bound:
-        raise Refused("malformed", f"{name!r} must have integers from 0 to {bound - 1}")
-    return said
-
-
-def _fields(said: object, wanted: Sequence[str], name: str) -> Mapping[str, Any]:
-    if not isinstance(said, dict) or set(said) != set(wanted):
-        raise Refused("malformed", f"{name!r} must be an object with the fields {', '.join(wanted)}")
-    return said
-
-
-def _hexadecimal(said: object, size: int) -> bytes:
-    if not isinstance(said, str) or len(said) != 2 * size or not set(said) <= set("0123456789abcdef"):
-        raise Refused("malformed", f"plan and id are written in lower-case hexadecimal, {2 * size} digits here")
-    return bytes.fromhex(said)

@@ -10,9 +10,9 @@ import hashlib
 import hmac
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,10 @@ class Rows(ABC):
     def anew(self) -> Rows:
         """The words of this collection, with nothing that is kept beside them."""
         return self
+
+    def of(self, people: Sequence[str]) -> Rows:
+        """The same, where what is kept is that of these people, by name."""
+        raise InvalidParameter("these words do not tell people apart; simulate people with dn.remembering(seed)")
 
 
 @final
@@ -158,6 +162,9 @@ class DeviceRows(Rows):
 class Words(ABC):
     """A supply of independent, uniform 64-bit words."""
 
+    remember: ClassVar[bool] = False
+    """Whether what people must keep is there again in the next round."""
+
     @abstractmethod
     def take(self, count: int) -> WordArray:
         """Return the next `count` words."""
@@ -246,6 +253,8 @@ class _Keyed(Words):
 @final
 class Device(Words):
     """One device's words: rows are the records that it reports, round after round."""
+
+    remember = True
 
     def __init__(self, secret: bytes, labels: Iterable[str | int | bytes], fresh: Words) -> None:
         self._secret = _checked_secret(secret)

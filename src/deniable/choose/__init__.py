@@ -5,6 +5,7 @@ people or what epsilon an error takes. The rules of the papers (ADP, RS+FD[ADP],
 """
 
 from deniable.choose.considered import Considered, Size
+from deniable.choose.exposure import exposure
 from deniable.choose.needed import epsilon_needed, people_needed, warning
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
@@ -18,6 +19,7 @@ __all__ = [
     "consider",
     "consider_repeated",
     "epsilon_needed",
+    "exposure",
     "people_needed",
     "warning",
 ]

@@ -18,6 +18,7 @@ from deniable.share import Faked, Per, Sample
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0
+_REASONABLE = 5.0  # a warning recommends no larger epsilon
 _HALF_WIDTH = 1.959964  # standard errors on either side, for 95 %
 
 
@@ -66,12 +67,14 @@ def epsilon_needed(
 
 
 def _epsilon(task: Task, targets: Sequence[float]) -> float:
+    """The smallest epsilon up to the task's own."""
+
     def enough(steps: int) -> bool:
         return _reached(best_of(replace(task, epsilon=steps / _STEPS)), task.n, targets)
 
-    low, high = 0, int(_LARGEST * _STEPS)
+    low, high = 0, int(task.epsilon * _STEPS)
     if not enough(high):
-        raise InvalidParameter(f"no epsilon up to {_LARGEST:g} reaches this error with {task.n} people; ask more people")
+        raise InvalidParameter(f"no epsilon up to {task.epsilon:g} reaches this error with {task.n} people; ask more people")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -109,14 +112,14 @@ def warning(considered: Considered, n: int) -> str | None:
     if any(isinstance(part, Repeated) for part in considered.parts):
         return text + "."
     task = replace(
-        checked_task(ks, _LARGEST, n, None, None, None, considered.per),
+        checked_task(ks, _REASONABLE, n, None, None, None, considered.per),
         shares=(considered.kind,),
         priors=_priors(considered.share) if isinstance(considered.share, Faked) else None,
     )
     try:
         epsilon = _epsilon(task, [1 / (_HALF_WIDTH * k) for k in ks])
     except InvalidParameter:
-        return text + "; no epsilon is large enough for these."
+        return f"{text}; no reasonable epsilon, up to {_REASONABLE:g}, is enough with these people."
     which = " per attribute" if considered.per == "attribute" and len(ks) > 1 else ""
     return f"{text}, or epsilon {epsilon:g}{which} with these people."
 

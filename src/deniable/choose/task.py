@@ -14,7 +14,7 @@ from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.fakes import Prior
-from deniable.multidimensional import FAKES, REALISTIC_FAKES
+from deniable.multidimensional import FAKES, REALISTIC_FAKES, inexact
 from deniable.share import Per
 
 Names = str | Iterable[str]
@@ -151,5 +151,5 @@ def _checked_names(names: Names, what: str, known: Sequence[str]) -> tuple[str, 
         raise InvalidParameter(f"name at least one to choose among ({', '.join(known)})")
     for name in given:
         if name not in known:
-            raise InvalidParameter(not_among(name, what, known))
+            raise InvalidParameter(inexact(name) or not_among(name, what, known))
     return given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.store import Arrival, Store, StoreUnavailable
 from deniable.collect.writer import Busy, Writer
-from deniable.wire import Refused
+from deniable.wire_json import Refused
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -109,8 +110,11 @@ class Collector:
         self.start()
         scope.get("state", {})["metrics"] = self.metrics
         await send({"type": "lifespan.startup.complete"})
+        # what estimates need takes a moment to load, and the first who asks should not wait for it
+        warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "scipy.special"))
         await receive()
         await self.stop()
+        await warm
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:

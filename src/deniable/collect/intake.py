@@ -14,7 +14,8 @@ from deniable.collect.store import Arrival
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.notation import canonical
 from deniable.plan import Plan
-from deniable.wire import PREFIX, Refused, Report, Wire, from_batch, parsed
+from deniable.wire import PREFIX, Report, Wire, from_batch
+from deniable.wire_json import Refused, parsed
 
 BINARY = b"application/octet-stream"
 JSON = b"application/json"

@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import socket
-import sys
 from pathlib import Path
 from typing import final
 
@@ -25,7 +24,6 @@ CONNECTIONS = 900
 """At once; more are told to come back. It stays below the 1,024 files that a process may usually open."""
 
 _WEAK = 16  # characters: a shorter token can be guessed
-_TURN = 0.001  # seconds: the writer gives way at each statement, and would wait five times as long for its next turn
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -124,7 +122,6 @@ def run(collector: Collector, taken: socket.socket, proxy: str | None = None) ->
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)  # the server raises its signal again when it is done; that is the end, not a failure
-    sys.setswitchinterval(_TURN)
     uvicorn.Server(config).run(sockets=[taken])
 
 

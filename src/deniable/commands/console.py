@@ -1,13 +1,14 @@
 """What all commands share: numbers as people write them, files that are not overwritten, tables, JSON and a progress bar.
 
-Results go to stdout and nothing else does; progress and what was written go to stderr. `--json` prints JSON, `-o` writes
-the result to a file by its ending, `--plot` draws it, and no file that is there is overwritten without `--force`.
+Results go to stdout and nothing else does; progress and what was written go to stderr. No file that is there is overwritten
+without `--force`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,13 +32,14 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 force = click.option("--force", is_flag=True, help="Overwrite files that are there.")
 
 _TEXTS = ("protocol", "dataset", "method", "drawn", "what it does")  # columns of text, the others being numbers
+_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
 _PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line
 
 
 def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
-    """A whole number as people write them: 10000, 10_000, 1e4."""
+    """A whole number as people write them: 10000, 10_000, 10,000, 1e4."""
     try:
-        number = Decimal(text.strip())
+        number = Decimal(text.replace(",", "") if _THOUSANDS.fullmatch(text.strip()) else text.strip())
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or number.adjusted() > 18 or number != number.to_integral_value() or number > most:
@@ -90,16 +92,15 @@ def refuse_ending(file: Path, endings: Iterable[str], what: str) -> None:
         raise InvalidParameter(f"{what} is written to a file ending in {', '.join(allowed)}; got {file.name!r}")
 
 
-def check_plots(files: Sequence[Path | None], overwrite: bool) -> None:
+def check_plots(files: Sequence[Path], overwrite: bool) -> None:
     """Refuse what cannot be drawn before any work is done."""
-    asked = [file for file in files if file is not None]
-    if asked:
+    if files:
         from deniable import plot
 
         plot.require_matplotlib()
-        for file in asked:
+        for file in files:
             plot.checked_path(file)
-        refuse_existing(asked, overwrite)
+        refuse_existing(files, overwrite)
 
 
 def save_plot(figure: Figure, file: Path) -> None:

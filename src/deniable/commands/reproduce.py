@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.commands import console
+from deniable.commands import console, writing
 from deniable.errors import InvalidParameter, not_among
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from deniable.data import Dataset
     from deniable.studies import allomfree, rsfd
 
@@ -30,8 +33,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--dataset", multiple=True, help="A dataset; may be given several times.  [default: all]"),
             click.option("--runs", type=click.IntRange(1), help="How often each point is measured.  [default: 100]"),
             click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything is drawn from it."),
+            writing.out,
             console.as_json,
-            click.option("--plot", "plot_file", type=console.FILE, help="Draw the figures (png, svg, pdf)."),
+            writing.plot("the figures"),
             console.force,
             click.option("--quick", is_flag=True, help=f"Only {_QUICK_RUNS} runs, and datasets that need no files."),
         )
@@ -43,24 +47,27 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 @reproduce.command("rsfd")
 @_options
 def reproduce_rsfd(
-    dataset: Sequence[str], runs: int | None, seed: int, as_json: bool, plot_file: Path | None, force: bool, quick: bool
+    dataset: Sequence[str],
+    runs: int | None,
+    seed: int,
+    out: Sequence[Path],
+    as_json: bool,
+    plot_files: Sequence[Path],
+    force: bool,
+    quick: bool,
 ) -> None:
     """Figures 6 to 10 of the RS+FD paper: splitting, sampling, and sampling plus fake data.
 
     Every RS+FD method is there as published, and `at record`: with a true loss per record of no more than epsilon.
     """
+    from deniable import plot_studies
     from deniable.studies import rsfd
 
-    console.check_plots([plot_file], force)
+    writing.check(out, plot_files, force)
     sets = _loaded(dataset, rsfd.DATASETS, quick)
     with console.progress("measuring") as show:
         rows = list(rsfd.reproduce(sets, runs=runs or _runs(rsfd.RUNS, quick), seed=seed, progress=show))
-    if plot_file is not None:
-        from deniable import plot_studies
-
-        console.save_plot(plot_studies.rsfd_plot(rows), plot_file)
-    if as_json:
-        console.print_json([asdict(row) for row in rows])
+    if _written(rows, plot_studies.rsfd_plot, out, plot_files, as_json):
         return
     headers = ["dataset", "method", "epsilon", "MSE_avg", "unbiased", "true loss per record", "per attribute"]
     cells = [
@@ -74,24 +81,27 @@ def reproduce_rsfd(
 @reproduce.command("allomfree")
 @_options
 def reproduce_allomfree(
-    dataset: Sequence[str], runs: int | None, seed: int, as_json: bool, plot_file: Path | None, force: bool, quick: bool
+    dataset: Sequence[str],
+    runs: int | None,
+    seed: int,
+    out: Sequence[Path],
+    as_json: bool,
+    plot_files: Sequence[Path],
+    force: bool,
+    quick: bool,
 ) -> None:
     """The longitudinal figures of the ALLOMFREE paper: two rounds on one attribute per person.
 
     ALLOMFREE as published spends only a part of what one report may; ALLOMFREE-exact spends all of it.
     """
+    from deniable import plot_studies
     from deniable.studies import allomfree
 
-    console.check_plots([plot_file], force)
+    writing.check(out, plot_files, force)
     sets = _loaded(dataset, allomfree.DATASETS, quick)
     with console.progress("measuring") as show:
         rows = list(allomfree.reproduce(sets, runs=runs or _runs(allomfree.RUNS, quick), seed=seed, progress=show))
-    if plot_file is not None:
-        from deniable import plot_studies
-
-        console.save_plot(plot_studies.allomfree_plot(rows), plot_file)
-    if as_json:
-        console.print_json([asdict(row) for row in rows])
+    if _written(rows, plot_studies.allomfree_plot, out, plot_files, as_json):
         return
     headers = ["dataset", "method", "epsilon", "of one report", "MSE_avg", "unbiased", "true loss of one", "for ever", "L-GRR"]
     cells = [
@@ -104,6 +114,18 @@ def reproduce_allomfree(
     ]
     console.print_table(_title(rows[0].runs, seed), headers, cells)
     console.print_refusals((row.method, row.refused) for row in rows)
+
+
+def _written(
+    rows: Sequence[Any], draw: Callable[[Any], Figure], out: Sequence[Path], plot_files: Sequence[Path], as_json: bool
+) -> bool:
+    """Write and draw what is asked for; whether JSON was printed, too."""
+    plain = [asdict(row) for row in rows]
+    writing.write_tables(out, plain, plain)
+    writing.save_plots(plot_files, partial(draw, rows))
+    if as_json:
+        console.print_json(plain)
+    return as_json
 
 
 def _runs(usual: int, quick: bool) -> int:

@@ -123,7 +123,7 @@ def export_store(url: str, prefix: str, number: int | None, out: Path, force: bo
         found = {each.number: each for each in store.rounds(plan.id)}
         if (number or 1) not in found:
             raise InvalidParameter(f"plan {plan.id[:12]} has no round {number or 1}")
-        n = plan.write_reports(out, _reports(store, plan, number or 1))
+        n = plan.write_reports(out, _reports(store, plan, number or 1), overwrite=force)
     gone = found[number or 1].scrubbed
     click.echo(f"wrote {n:,} reports to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""), err=True)
 

@@ -1,0 +1,292 @@
+"""The collector under load, on loopback, beside what the same parts can do without it; ratios from one run.
+
+`python bench/load.py` prints the tables, checks the bars and rewrites bench/LOAD.md. `--reports 10000000` is for the bars that
+speak of so many; the number that was used is in the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime
+import os
+import platform
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import uvloop
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from tests import services  # noqa: E402
+from tests.collector import OPERATOR, Running  # noqa: E402
+
+import deniable as dn  # noqa: E402
+from deniable.plan import Plan  # noqa: E402
+from deniable.wire import Report, Wire  # noqa: E402
+
+CONNECTIONS = (16, 64, 128)
+SECONDS = 3.0
+TURNS = 3
+BATCH = 1000
+ATTRIBUTES = {f"question {j}": [f"answer {v}" for v in range(10)] for j in range(10)}
+Ratio = tuple[str, float, float, float | None]  # what, ours a second, theirs a second, at least
+
+
+def some_plan() -> Plan:
+    return Plan.of(ATTRIBUTES, dn.spl([10] * 10, 5.0, "grr"), people=10_000)
+
+
+class Reports:
+    """An endless supply of different reports, as requests that are ready to be sent."""
+
+    def __init__(self, plan: Plan, kind: str) -> None:
+        self._wire, self._kind = Wire(plan), kind
+        answers = {name: [values[i % 10] for i in range(BATCH)] for name, values in ATTRIBUTES.items()}
+        self.bodies = self._wire.bodies(plan.privatize(answers, dn.seeded(1)))
+        made = (Report(self._wire.prefix, 1, bytes(16), body) for body in self.bodies)
+        self._texts = [self._wire.to_json(report).split(b"0" * 32) for report in made] if kind == "json" else []
+
+    def one(self, i: int) -> bytes:
+        if self._kind == "json":
+            before, after = self._texts[i % BATCH]
+            return self._request("/reports", "application/json", before + os.urandom(16).hex().encode() + after)
+        return self._request("/reports", "application/octet-stream", self._report(i).to_bytes())
+
+    def batch(self) -> tuple[bytes, list[Report]]:
+        reports = [self._report(i) for i in range(BATCH)]
+        raw = b"".join(struct.pack("<I", len(each.to_bytes())) + each.to_bytes() for each in reports)
+        return raw, reports
+
+    def _report(self, i: int) -> Report:
+        return Report(self._wire.prefix, 1, os.urandom(16), self.bodies[i % BATCH])
+
+    @staticmethod
+    def _request(path: str, kind: str, body: bytes) -> bytes:
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        return head.encode() + body
+
+
+def rate(url: str, reports: Reports, connections: int) -> float:
+    """Answers a second from so many connections, each of which sends a report when the last one is answered."""
+    host, port = url.removeprefix("http://").split(":")
+
+    async def sender(number: int, until: float) -> int:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        answered, i = 0, number * 31
+        while time.perf_counter() < until:
+            writer.write(reports.one(i))
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 201"), head[:200]
+            await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
+            answered, i = answered + 1, i + 1
+        writer.close()
+        return answered
+
+    async def all_senders() -> float:
+        start = time.perf_counter()
+        found = await asyncio.gather(*(sender(number, start + SECONDS) for number in range(connections)))
+        return sum(found) / (time.perf_counter() - start)
+
+    return uvloop.run(all_senders())
+
+
+class ParseOnly:
+    """The same framework, with an endpoint that reads a report's bytes or JSON and forgets it."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.process = subprocess.Popen([sys.executable, str(HERE / "parse_only.py"), str(port)])
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                httpx.get(self.url, timeout=1)
+                return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise RuntimeError("the endpoint that only parses did not start")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+
+def singles(folder: Path) -> Iterator[Ratio]:
+    plan = some_plan()
+    parser = ParseOnly()
+    running = Running(folder, [plan], ["--rate", "0", "--store", f"sqlite:///{folder}/singles.db"], {})
+    try:
+        for kind in ("binary", "json"):
+            reports = Reports(plan, kind)
+            for connections in CONNECTIONS:
+                ours = theirs = 0.0
+                for _ in range(TURNS):
+                    ours = max(ours, rate(running.url, reports, connections))
+                    theirs = max(theirs, rate(parser.url, reports, connections))
+                yield f"single {kind}, {connections} connections", ours, theirs, 0.5 if connections >= 64 else None
+    finally:
+        parser.stop()
+        running.stop()
+
+
+def post_batches(running: Running, reports: Reports, count: int) -> float:
+    """Reports a second in batches over HTTP, two at a time."""
+
+    async def sender(client: httpx.AsyncClient, waiting: list[bytes]) -> None:
+        while waiting:
+            answer = await client.post(
+                "/reports/batch", content=waiting.pop(), headers={"Content-Type": "application/octet-stream"}
+            )
+            assert answer.json()["counted"] == BATCH, answer.text[:200]
+
+    async def both() -> float:
+        waiting = [reports.batch()[0] for _ in range(count)]
+        async with httpx.AsyncClient(base_url=running.url, timeout=60) as client:
+            start = time.perf_counter()
+            await asyncio.gather(sender(client, waiting), sender(client, waiting))
+            return BATCH * count / (time.perf_counter() - start)
+
+    return uvloop.run(both())
+
+
+def bare_sqlite(folder: Path, reports: Reports, count: int) -> float:
+    """The same rows into the same kind of table, durably, and nothing else."""
+    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    keys = "plan INTEGER, round INTEGER, id BLOB, body BLOB, PRIMARY KEY (plan, round, id)"
+    connection.execute(f"CREATE TABLE IF NOT EXISTS reports ({keys}) WITHOUT ROWID")
+    made = [[(1, 1, each.id, each.body) for each in reports.batch()[1]] for _ in range(count)]
+    start = time.perf_counter()
+    for rows in made:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO reports VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
+        connection.execute("COMMIT")
+    found = BATCH * count / (time.perf_counter() - start)
+    connection.close()
+    return found
+
+
+def bare_postgres(url: str, reports: Reports, count: int) -> float:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        keys = "plan INTEGER, round INTEGER, id BYTEA, body BYTEA, PRIMARY KEY (plan, round, id)"
+        connection.execute(f"CREATE TABLE IF NOT EXISTS bare ({keys})")
+        connection.execute("CREATE TEMPORARY TABLE arriving (id BYTEA, body BYTEA)")
+        made = [[(each.id, each.body) for each in reports.batch()[1]] for _ in range(count)]
+        start = time.perf_counter()
+        for rows in made:
+            with connection.transaction():
+                with connection.cursor().copy("COPY arriving FROM STDIN") as copy:
+                    for row in rows:
+                        copy.write_row(row)
+                connection.execute("INSERT INTO bare SELECT 1, 1, id, body FROM arriving ON CONFLICT DO NOTHING")
+                connection.execute("TRUNCATE arriving")
+        return BATCH * count / (time.perf_counter() - start)
+
+
+def batches(folder: Path, count: int) -> Iterator[Ratio]:
+    plan = some_plan()
+    reports = Reports(plan, "binary")
+    cluster = services.cluster()
+    stores: dict[str, tuple[str, Callable[[], float]]] = {
+        "SQLite": (f"sqlite:///{folder}/batches.db", lambda: bare_sqlite(folder, reports, count)),
+        "PostgreSQL": (cluster.url(), lambda: bare_postgres(cluster.url(), reports, count)),
+    }
+    for name, (url, bare) in stores.items():
+        place = folder / name
+        place.mkdir()
+        running = Running(place, [plan], ["--rate", "0", "--store", url], {})
+        try:
+            ours = theirs = 0.0
+            for _ in range(TURNS):
+                ours, theirs = max(ours, post_batches(running, reports, count)), max(theirs, bare())
+            yield f"batches of {BATCH:,}, {name}", ours, theirs, 0.5
+        finally:
+            running.stop()
+
+
+def large(folder: Path, total: int) -> list[str]:
+    """Memory and the time of an estimate as reports arrive."""
+    plan = some_plan()
+    reports = Reports(plan, "binary")
+    place = folder / "large"
+    place.mkdir()
+    running = Running(place, [plan], ["--rate", "0", "--store", f"sqlite:///{place}/large.db"], {})
+    lines, missed, step = [], [], max(100, total // BATCH // 10)
+    try:
+        sent = 0
+        while sent < total:
+            post_batches(running, reports, min(step, (total - sent) // BATCH))
+            sent += BATCH * min(step, (total - sent) // BATCH)
+            mebibytes = psutil.Process(running.process.pid).memory_info().rss / 2**20
+            best = min(_estimate_seconds(running, plan) for _ in range(5))
+            lines.append(f"| {sent:,} | {mebibytes:.0f} | {best * 1e3:.1f} |")
+            if mebibytes > 300 or best > 0.05:
+                missed.append(f"{sent:,} reports: {mebibytes:.0f} MiB, {best * 1e3:.0f} ms")
+    finally:
+        running.stop()
+    MISSED.extend(missed)
+    return lines
+
+
+def _estimate_seconds(running: Running, plan: Plan) -> float:
+    start = time.perf_counter()
+    assert httpx.get(f"{running.url}/plans/{plan.id}/estimates", headers=OPERATOR, timeout=60).status_code == 200
+    return time.perf_counter() - start
+
+
+MISSED: list[str] = []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--reports", type=int, default=300_000, help="how many for memory and estimates")
+    parser.add_argument("--batches", type=int, default=60, help="how many batches in a turn")
+    options = parser.parse_args()
+    lines = [
+        f"Measured on {datetime.date.today()}, {platform.machine()}, 2 cores shared with the load and with others; 10 "
+        f"questions, best of {TURNS} turns. Only ratios mean something.",
+        "",
+        "| work | the collector, a second | without it | ratio | at least |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for what, ours, theirs, bar in [*singles(folder), *batches(folder, options.batches)]:
+            lines.append(f"| {what} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.2f} | {bar or '-'} |")
+            print(lines[-1], flush=True)
+            if bar is not None and ours / theirs < bar:
+                MISSED.append(f"{what}: {ours / theirs:.2f}, not {bar}")
+        lines += [
+            "",
+            "Singles are beside an endpoint of the same framework that only parses the body; batches beside a bare, durable "
+            "insert of the same rows into the same database. What is counted here is on disk when it is acknowledged.",
+            "",
+            "| reports so far | memory, MiB (at most 300) | estimates, ms (at most 50) |",
+            "|--:|--:|--:|",
+            *large(folder, options.reports),
+        ]
+    (HERE / "LOAD.md").write_text("# The collector under load\n\nMade by `make load`.\n\n" + "\n".join(lines) + "\n")
+    print("\n".join(lines))
+    for line in MISSED:
+        print(f"missed: {line}")
+    sys.exit(1 if MISSED else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""An answer as it comes, of Python, numpy or a dataframe: text, a number, a boolean, or nothing."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, InvalidValue
+from deniable.law import Floats
+
+
+def checked_text(text: object, what: str) -> str:
+    """Text that can be shown and sent: not empty, without control characters."""
+    if not isinstance(text, str) or not text:
+        raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}")
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
+        raise InvalidParameter(f"{what} must be one line of text without control characters, got {text!r}")
+    return text
+
+
+def listed(values: object, name: str) -> Sequence[Any]:
+    """Any one-dimensional array-like as a list: of Python's, numpy's, or a dataframe library's."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidValue(f"the values of {name!r} must be a list, got {values!r}")
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise InvalidValue(f"the values of {name!r} must have one dimension, got {values.ndim}")
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
+
+
+def is_missing(item: Any) -> bool:
+    """Whether this is how a library says that there is no answer."""
+    if item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, str) and not item):
+        return True
+    return isinstance(item, Real) and item != item
+
+
+def label_of(item: Any) -> str:
+    """The text by which a value is known; whole numbers have no decimal point, since missing answers turn them into floats."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, bool | np.bool_):
+        return str(bool(item))
+    if isinstance(item, Integral):
+        return str(int(item))
+    if isinstance(item, Decimal):
+        return str(item)
+    if isinstance(item, Real):
+        number = float(item)
+        return str(int(number)) if number.is_integer() else repr(number)
+    raise InvalidValue(f"a value is text, a number or a boolean, got {item!r}")
+
+
+def people_of(people: object, n: int, place: Callable[[int], str] = "row {}, counting from 0".format) -> list[str]:
+    """The names of the people who answer, one for each of n rows, all different; `place` says where a row is."""
+    items = listed(people, "people")
+    if len(items) != n:
+        raise InvalidValue(f"people has a name for each row of answers: there are {n} rows, and {len(items)} names")
+    names: dict[str, int] = {}
+    for row, item in enumerate(items):
+        if is_missing(item):
+            raise InvalidValue(f"{place(row)}: this does not say who it is; every person needs a name or a number")
+        name = label_of(item)
+        if name in names:
+            raise InvalidValue(
+                f"{place(row)}: person {name!r} was there already, {place(names[name])}; a person answers once a round"
+            )
+        names[name] = row
+    return list(names)
+
+
+def numbers_of(values: object, name: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Values as floats, and where there is none."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
+        numbers = values.astype(np.float64)
+        if np.isinf(numbers).any():
+            raise _not_a_number(float(numbers[np.isinf(numbers)][0]), name)
+        return numbers, np.isnan(numbers)
+    items = listed(values, name)
+    known = {text: _number(text, name) for text in {item for item in items if type(item) is str}}
+    found = (known[item] if type(item) is str else _number(item, name) for item in items)
+    numbers = np.fromiter(found, np.float64, len(items))
+    return numbers, np.isnan(numbers)
+
+
+def _number(item: Any, name: str) -> float:
+    """A number, or NaN for a missing answer."""
+    if is_missing(item):
+        return np.nan
+    number = np.nan
+    if isinstance(item, str):
+        try:
+            number = float(Decimal(item.strip().replace("_", "x")))
+        except (InvalidOperation, OverflowError):
+            number = np.nan
+    elif not isinstance(item, bool) and isinstance(item, Real | Decimal):
+        number = float(item)
+    if not np.isfinite(number):
+        raise _not_a_number(item, name)
+    return number
+
+
+def _not_a_number(item: Any, name: str) -> InvalidValue:
+    return InvalidValue(f"{item!r} is not a number, and {name!r} is a range of numbers")

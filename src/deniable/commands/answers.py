@@ -1,0 +1,120 @@
+"""A file of answers to a plan. What is refused is told all at once: each kind, how often it is there, and where first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from deniable.answer import listed, people_of
+from deniable.errors import InvalidValue
+from deniable.refusals import reason_of, refused_rows
+from deniable.table import Show, places_of, read_answers
+
+if TYPE_CHECKING:
+    from deniable.document import Attribute
+    from deniable.law import Integers
+    from deniable.plan import Plan
+
+_ABSENT = ("na", "n/a", "none", "null", "-", "?")  # how people write that there is no answer
+_MOST_KINDS = 10  # of refused answers that are told
+
+
+@final
+@dataclass(frozen=True)
+class Answers:
+    """A CSV or Parquet file, with the separator of its cells and the column that says who a row is, where they are named."""
+
+    plan: Plan
+    path: Path
+    separator: str | None = None
+    person: str | None = None
+    _people: list[Any] = field(default_factory=list)
+
+    def codes(self, show: Show) -> Iterator[Integers]:
+        """The answers as integers, in blocks, up to the first that holds something that is refused."""
+        columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
+        kinds = _Kinds(self.plan)
+        for block in read_answers(self.path, columns | self.plan.labels, show, self.separator):
+            if self.person is not None:
+                self._people.extend(listed(block[self.person], self.person))
+            try:
+                codes = self.plan.encode(block)
+            except InvalidValue:
+                kinds.add(block)
+            else:
+                if not kinds.found:
+                    yield codes
+            kinds.rows += len(block[self.plan.names[0]])
+        if kinds.found:
+            raise InvalidValue(self._told(kinds))
+
+    def people(self) -> list[str] | None:
+        """Who the rows that were read are, if the file says it."""
+
+        def place(row: int) -> str:
+            return f"{self.path.name}, {places_of(self.path, [row], self.separator)[0]}"
+
+        return None if self.person is None else people_of(self._people, len(self._people), place)
+
+    def _told(self, kinds: _Kinds) -> str:
+        found = sorted(kinds.found.values(), key=lambda kind: kind.row)
+        places = places_of(self.path, [kind.row for kind in found], self.separator)
+        lines = [
+            f"{place}, column {kind.name!r}: {kind.reason}" + (f" ({kind.count:,} times, first here)" if kind.count > 1 else "")
+            for kind, place in zip(found, places, strict=True)
+        ]
+        if len(lines) == 1:
+            return f"{self.path.name}, {lines[0]}"
+        heading = f"{self.path.name}: {len(lines)} kinds of answers are refused{' at least' if kinds.more else ''}"
+        return "\n  ".join([heading, *lines])
+
+
+@final
+@dataclass
+class _Kind:
+    """One refused answer: its column, the first row that has it, why it is refused, and how often it is there."""
+
+    name: str
+    row: int
+    reason: str
+    count: int = 0
+
+
+@final
+@dataclass
+class _Kinds:
+    """The kinds of refused answers of a file, up to a few, by column and answer."""
+
+    plan: Plan
+    rows: int = 0
+    """How many were read before."""
+    found: dict[tuple[str, str], _Kind] = field(default_factory=dict)
+    more: bool = False
+
+    def add(self, block: Mapping[str, Any]) -> None:
+        """Those of a block of answers."""
+        for attribute in self.plan.content.attributes:
+            answers = listed(block[attribute.name], attribute.name)
+            for row in refused_rows(attribute.domain, answers, self.plan.content.missing == "refuse"):
+                key = attribute.name, repr(answers[row])
+                if key not in self.found and len(self.found) == _MOST_KINDS:
+                    self.more = True
+                    break
+                self.found.setdefault(key, _Kind(attribute.name, self.rows + row, _reason(attribute, answers[row])))
+            for answer, count in Counter(map(repr, answers)).items():
+                if (attribute.name, answer) in self.found:
+                    self.found[attribute.name, answer].count += count
+
+
+def _reason(attribute: Attribute, answer: Any) -> str:
+    reason = reason_of(attribute.domain, answer, attribute.name)
+    if reason is not None:
+        empty = isinstance(answer, str) and answer.strip().lower() in _ABSENT
+        return f"{reason}; if it means no answer, leave the cell empty" if empty else reason
+    return (
+        "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what it means, "
+        'missing = "value" (one more value) or missing = "random" (a random value is reported), and make the plan again'
+    )

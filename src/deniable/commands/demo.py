@@ -1,0 +1,74 @@
+"""`deniable demo`: the running system on loopback, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands import console
+from deniable.commands.console import one, whole
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.live import Row
+
+
+@click.command("demo")
+@click.option("--people", callback=one(partial(whole, least=200, most=10**6)), default="3000", show_default=True,
+              help="How many invented people answer.")  # fmt: skip
+@click.option("--seed", callback=one(partial(whole, least=0)), default="1", show_default=True, help="Who they are.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The collector's port.  [default: any that is free]")
+@click.option("--keep", is_flag=True, help="Leave the collector running until Ctrl+C.")
+@console.as_json
+def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> None:
+    """Run everything at once on loopback: a collector, invented people who answer over HTTP, and what came of it.
+
+    Reports are kept in a temporary folder, and are gone in the end.
+    """
+    try:
+        from deniable import live
+        from deniable.collect.reading import fetch_tallies
+    except ModuleNotFoundError as problem:
+        raise DeniableError(f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'") from None
+    plan = live.make_plan(people)
+    crowd = live.make_people(people, seed)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="deniable-demo-")))
+        collector = stack.enter_context(live.collecting(plan, folder, port))
+        click.echo(f"survey     {collector.url}/", err=as_json)
+        click.echo(f"dashboard  {collector.dashboard}", err=as_json)
+        with console.progress("people answer") as show:
+            in_python, in_node = live.answer(plan, crowd, collector.url, folder, show)
+        token = (folder / "operator.token").read_text(encoding="utf-8").strip()
+        tallies = fetch_tallies(plan, collector.url, token=token)
+        rows = live.compare(plan, crowd, plan.estimate(tallies))
+        if as_json:
+            about = {"plan": plan.id, "n": tallies.n, "python": in_python, "typescript": in_node}
+            console.print_json(about | {"rows": [asdict(row) for row in rows]})
+        else:
+            _show(rows, plan.loss.record, tallies.n, in_python, in_node)
+        if keep:
+            click.echo("the collector goes on; Ctrl+C ends it", err=True)
+            collector.wait()
+
+
+def _show(rows: Sequence[Row], loss: float, n: int, in_python: int, in_node: int) -> None:
+    console.print_table(
+        f"{n:,} reports were counted, each once; one loses at most {loss:.6g}",
+        ["question", "answer", "truth", "estimate", "95 % interval"],
+        [
+            [row.attribute, row.value, f"{row.truth:.1%}", f"{row.estimate:.1%}", f"{row.low:.1%} to {row.high:.1%}"]
+            for row in rows
+        ],
+    )
+    inside = sum(row.low <= row.truth <= row.high for row in rows)
+    click.echo(f"{inside} of {len(rows)} intervals hold the truth; 95 % of them should.")
+    other = f", {in_node:,} the TypeScript client in Node" if in_node else "; Node is not installed, so none used TypeScript"
+    click.echo(f"{in_python:,} people used the Python client{other}. The collector never saw an answer.")

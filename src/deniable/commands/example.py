@@ -1,0 +1,86 @@
+"""`deniable init`: a commented example of a study, and answers of invented people to try it with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deniable.commands import console
+from deniable.commands.console import FILE
+
+EXAMPLE = """\
+# A study: what is asked, and how much one report may give away. Make a plan of it with
+#   deniable plan study.toml --people 50000 -o plan.json
+
+title = "How people come to work"
+
+# The privacy budget of one report: no report is more than e^epsilon times likelier from one person than from another.
+epsilon = 1.0
+
+# What epsilon is about: the whole "record" (any two people), or one "attribute" (two people who differ in one answer).
+per = "record"
+
+# A missing answer: "refuse" it, make it a "value" of its own ("no answer"), or answer at "random".
+missing = "refuse"
+
+# Everything below is chosen by the least error unless it is named.
+# share = "sample"      # or "split", "faked"
+# protocol = "grr"      # for all attributes; see: deniable protocols
+
+[attributes]
+transport = ["car", "train", "bus", "bicycle", "on foot"]
+
+[attributes.satisfied]
+values = ["yes", "no"]
+# protocol = "grr"      # for this attribute only
+
+[attributes.minutes]    # numbers, in bins: 0 to under 10, 10 to under 20, ...
+low = 0
+high = 120
+step = 10
+open_high = true        # 120 and above count in the last bin; without this they are refused
+
+# [objective]           # limits on what may be chosen
+# success_cap = 0.5     # no attacker's best guess from one report may be right more often
+# bytes_cap = 16        # no report may take more bytes
+
+# To ask the same people again and again, leave out epsilon and per, and give instead:
+# [repeat]
+# epsilon_first = 1.0   # one report
+# epsilon_forever = 2.0 # any number of reports of an answer that does not change
+# rounds = 10           # for how many collections the losses are stated
+"""
+
+
+INVENTED = 50_000
+"""How many people there are in the answers that go with the example."""
+
+
+@click.command("init")
+@click.argument("study", type=FILE, default=Path("study.toml"))
+@click.option("--data", type=FILE, help=f"Write answers of {INVENTED:,} invented people, too: a CSV file to try it with.")
+@console.force
+def write_example(study: Path, data: Path | None, force: bool) -> None:
+    """Write a commented example of a study to STUDY (study.toml)."""
+    from deniable.table import replacing
+
+    if data is not None:
+        console.refuse_ending(data, [".csv"], "the invented data")
+    console.refuse_existing([study, *([data] if data else [])], force)
+    with replacing(study) as temporary:
+        temporary.write_text(EXAMPLE, encoding="utf-8")
+    if data is not None:
+        with replacing(data) as temporary:
+            temporary.write_text(_invented(INVENTED), encoding="utf-8")
+        click.echo(f"wrote {data}, with invented people")
+    click.echo(f"wrote {study}; next: deniable plan {study} --people 50000 -o plan.json")
+
+
+def _invented(people: int) -> str:
+    """Answers to the example, in round shares: 45 % come by car, 70 % are satisfied, few take more than an hour."""
+    transport = ["car"] * 45 + ["train"] * 20 + ["bus"] * 15 + ["bicycle"] * 12 + ["on foot"] * 8
+    satisfied = ["yes"] * 7 + ["no"] * 3
+    minutes = [5 + 90 * i * i // 10**6 for i in range(1000)]
+    rows = (f"{transport[i % 100]},{satisfied[i // 100 % 10]},{minutes[i * 617 % 1000]}\n" for i in range(people))
+    return "transport,satisfied,minutes\n" + "".join(rows)

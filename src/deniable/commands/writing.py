@@ -1,0 +1,90 @@
+"""Tables in files, by their endings, and plots: what `-o` and `--plot` do in every command that has them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniable.commands import console
+from deniable.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ENDINGS = (".csv", ".json", ".parquet")
+out = click.option(
+    "-o", "--out", type=console.FILE, multiple=True, help="Write the table (.csv, .json, .parquet), once or several times."
+)
+
+
+def plot(what: str, name: str = "--plot") -> Callable[[Any], Any]:
+    """An option that draws, once or several times."""
+    into = f"{name.strip('-').replace('-', '_')}_files"
+    return click.option(
+        name, into, type=console.FILE, multiple=True, help=f"Draw {what} (png, svg, pdf), once or several times."
+    )
+
+
+def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> None:
+    """Refuse what cannot be written before any work is done."""
+    for file in tables:
+        console.refuse_ending(file, ENDINGS, "the table (a plot: --plot)")
+    console.refuse_existing(tables, overwrite)
+    console.check_plots(plots, overwrite)
+    named = [*tables, *plots]
+    if len(set(named)) < len(named):
+        raise InvalidParameter("the same file is named twice; give each result a file of its own")
+
+
+def write_tables(files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data: object) -> None:
+    """Rows as CSV or Parquet, and as JSON just what --json prints."""
+    flat = [_flat(row) for row in rows]
+    columns = dict.fromkeys(name for row in flat for name in row)
+    whole = [dict.fromkeys(columns) | row for row in flat]
+    for file in files:
+        with console.writing(file) as temporary:
+            ending = file.suffix.lower()
+            written = _csv(whole) if ending == ".csv" else _parquet(whole) if ending == ".parquet" else None
+            temporary.write_bytes(console.json_text(data).encode() if written is None else written)
+
+
+def save_plots(files: Sequence[Path], draw: Callable[[], Figure]) -> None:
+    """Draw a figure to each of these files."""
+    for file in files:
+        console.save_plot(draw(), file)
+
+
+def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """A row without tables inside: the mean of something that is measured has its name, and its error is beside it."""
+    cells: dict[str, Any] = {}
+    for name, cell in row.items():
+        if isinstance(cell, Mapping):
+            cells |= _flat(cell, before if name == "metrics" else f"{before}{name}_")
+        else:
+            cells[before.rstrip("_") if name == "mean" else f"{before}{name}"] = cell
+    return cells
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    from deniable.table import require_pyarrow
+
+    require_pyarrow()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows), sink)
+    return sink.getvalue()

@@ -1,0 +1,192 @@
+"""How far apart two distributions are, where values have places: on a line, on a circle, on a grid, or with any cost.
+
+What needs no places (total variation, squared error) is in `metrics`. All of these take shares that add up to the same,
+so that unbiased estimates, which may be negative and add up to something else, are to be projected first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter
+from deniable.exact import number, whole_number
+from deniable.law import Floats
+
+MOST_PAIRS = 1 << 18
+"""Pairs of cells between which a transport is planned; beyond them, use `sliced_wasserstein`."""
+_SAME = 1e-9
+
+
+def line_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, places: npt.ArrayLike | None = None) -> float:
+    """How far shares must be carried on average to turn one into the other: the area between the cumulative shares.
+
+    Places are 0, 1, 2, ... unless given, in ascending order.
+
+    >>> line_wasserstein([1, 0, 0], [0, 0, 1]), line_wasserstein([1, 0, 0], [0, 0, 1], places=[0, 10, 15])
+    (2.0, 15.0)
+    """
+    excess = _excess(one, other)
+    steps = np.ones(excess.size - 1) if places is None else np.diff(_places(places, excess.size))
+    if (steps < 0).any():
+        raise InvalidParameter("places on a line must be in ascending order")
+    return float(np.abs(np.cumsum(excess)[:-1]) @ steps)
+
+
+def circle_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, length: float | None = None) -> float:
+    """The same around a circle, whose values follow each other at equal distances and the last is next to the first.
+
+    What flows over each border is the cumulative difference less a constant: the median costs least.
+
+    >>> circle_wasserstein([1, 0, 0, 0], [0, 0, 0, 1]), circle_wasserstein([1, 0, 0, 0], [0, 0, 0, 1], length=24.0)
+    (1.0, 6.0)
+    """
+    excess = _excess(one, other)
+    size = 1.0 if length is None else number("length", length, 0.0, math.inf, "a positive number") / excess.size
+    flows = np.cumsum(excess)
+    return float(np.abs(flows - np.median(flows)).sum() * size)
+
+
+def grid_wasserstein(
+    one: npt.ArrayLike,
+    other: npt.ArrayLike,
+    shape: tuple[int, int],
+    metric: Literal["euclidean", "manhattan"] = "euclidean",
+    step: float = 1.0,
+) -> float:
+    """The same on a grid of cells, row by row, `step` apart: the cheapest transport, by a linear program.
+
+    >>> grid_wasserstein([1, 0, 0, 0], [0, 0, 0, 1], shape=(2, 2), metric="manhattan")
+    2.0
+    >>> round(grid_wasserstein([1, 0, 0, 0], [0, 0, 0, 1], shape=(2, 2)), 6)
+    1.414214
+    """
+    excess = _excess(one, other)
+    if len(shape) != 2 or math.prod(shape) != excess.size:
+        raise InvalidParameter(f"a grid of shape {shape} has {math.prod(shape)} cells, the shares have {excess.size}")
+    size = number("step", step, 0.0, math.inf, "a positive number")
+    if metric == "manhattan":
+        return size * _grid_flow(excess, shape)
+    if metric != "euclidean":
+        raise InvalidParameter(f"metric is 'euclidean' or 'manhattan', got {metric!r}")
+    cells = np.stack(np.unravel_index(np.arange(excess.size), shape), axis=1).astype(np.float64)
+    return size * _transport(excess, lambda x, y: np.linalg.norm(cells[x][:, None] - cells[y], axis=2))
+
+
+def cost_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, cost: npt.ArrayLike) -> float:
+    """The same where cost[x][y] is the distance of any two values, which must be a metric.
+
+    >>> cost_wasserstein([1, 0], [0, 1], cost=[[0, 3], [3, 0]])
+    3.0
+    """
+    excess, table = _excess(one, other), np.asarray(cost, dtype=np.float64)
+    if table.shape != (excess.size, excess.size) or not np.isfinite(table).all() or (table < 0).any():
+        raise InvalidParameter(f"cost is a table of {excess.size} by {excess.size} distances")
+    return _transport(excess, lambda x, y: table[np.ix_(x, y)])
+
+
+def sliced_wasserstein(
+    one: npt.ArrayLike, other: npt.ArrayLike, places: npt.ArrayLike, directions: int = 64, seed: int = 1
+) -> float:
+    """The mean over directions of the distance on a line through the plane: quick, and never above the true distance."""
+    excess = _excess(one, other)
+    points = np.asarray(places, dtype=np.float64)
+    if points.shape != (excess.size, 2) or not np.isfinite(points).all():
+        raise InvalidParameter(f"places are {excess.size} points of two coordinates, got an array of shape {points.shape}")
+    whole_number("directions", directions, 1)
+    turn = float(np.random.default_rng(seed).uniform())
+    total = 0.0
+    for i in range(directions):
+        angle = math.pi * (i + turn) / directions
+        along = points @ np.array([math.cos(angle), math.sin(angle)])
+        order = np.argsort(along, kind="stable")
+        total += float(np.abs(np.cumsum(excess[order])[:-1]) @ np.diff(along[order]))
+    return total / directions
+
+
+def smoothed_kl(estimates: npt.ArrayLike, truth: npt.ArrayLike, n: int) -> float:
+    """How surprising the truth is to who believes the estimates from n reports and one more, spread over all values.
+
+    Without that report, a most likely distribution with a zero would be infinitely surprised.
+
+    >>> round(smoothed_kl([1.0, 0.0], [0.5, 0.5], n=99), 4)
+    1.9585
+    """
+    whole_number("n, the number of reports,", n, 1)
+    believed, real = np.maximum(np.asarray(estimates, dtype=np.float64), 0.0), np.asarray(truth, dtype=np.float64)
+    if believed.shape != real.shape or believed.ndim != 1:
+        raise InvalidParameter(f"estimates and truth must have the same values, got {believed.shape} and {real.shape}")
+    believed = (n * believed / max(believed.sum(), 1e-300) + 1 / believed.size) / (n + 1)
+    seen = real > 0
+    return float(real[seen] @ np.log(real[seen] / believed[seen]))
+
+
+def _excess(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
+    left, right = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if left.ndim != 1 or left.shape != right.shape or left.size < 2:
+        raise InvalidParameter(f"both must have the same values, at least two, got shapes {left.shape} and {right.shape}")
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        raise InvalidParameter("shares must be finite")
+    if abs(left.sum() - right.sum()) > _SAME * max(1.0, abs(left).sum()):
+        raise InvalidParameter(
+            f"shares add up to {left.sum():.6g} and {right.sum():.6g}: what is carried must be the same; project first"
+        )
+    excess = left - right
+    return np.asarray(excess - excess.sum() / excess.size)
+
+
+def _places(places: npt.ArrayLike, k: int) -> Floats:
+    points = np.asarray(places, dtype=np.float64)
+    if points.shape != (k,) or not np.isfinite(points).all():
+        raise InvalidParameter(f"places are {k} numbers, got an array of shape {points.shape}")
+    return points
+
+
+def _transport(excess: Floats, distance: Any) -> float:
+    """Carry what is too much to where it is missing; what is in its place stays there, since costs are a metric."""
+    small = 1e-14 * np.abs(excess).max()
+    sources, sinks = np.flatnonzero(excess > small), np.flatnonzero(excess < -small)
+    if sources.size == 0 or sinks.size == 0:
+        return 0.0
+    if sources.size * sinks.size > MOST_PAIRS:
+        raise InvalidParameter(
+            f"{sources.size} by {sinks.size} cells are too many for an exact transport; use sliced_wasserstein, a lower bound, "
+            "or the manhattan metric on grids"
+        )
+    from scipy.sparse import coo_array
+
+    rows, columns = np.divmod(np.arange(sources.size * sinks.size), sinks.size)
+    ones, number_of = np.ones(rows.size), np.arange(rows.size)
+    leaves = coo_array((ones, (rows, number_of)), shape=(sources.size, rows.size))
+    arrives = coo_array((ones, (columns, number_of)), shape=(sinks.size, rows.size))
+    supply, demand = excess[sources], -excess[sinks]
+    demand = demand * (supply.sum() / demand.sum())
+    return _program(distance(sources, sinks).reshape(-1), [leaves, arrives], np.concatenate([supply, demand]))
+
+
+def _grid_flow(excess: Floats, shape: tuple[int, int]) -> float:
+    """On a grid with the sum of both differences as its distance, flows between neighbors are enough."""
+    from scipy.sparse import coo_array
+
+    cells = np.arange(excess.size).reshape(shape)
+    start = np.concatenate([cells[:, :-1].reshape(-1), cells[:-1, :].reshape(-1)])
+    end = np.concatenate([cells[:, 1:].reshape(-1), cells[1:, :].reshape(-1)])
+    both = np.concatenate([start, end]), np.concatenate([end, start])
+    edges = np.arange(2 * start.size)
+    ones = np.ones(edges.size)
+    leaves = coo_array((ones, (both[0], edges)), shape=(excess.size, edges.size))
+    arrives = coo_array((ones, (both[1], edges)), shape=(excess.size, edges.size))
+    return _program(ones, [leaves - arrives], excess)
+
+
+def _program(cost: Floats, blocks: list[Any], right: Floats) -> float:
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    solved = linprog(cost, A_eq=vstack(blocks).tocsc()[:-1], b_eq=right[:-1], method="highs")
+    if solved.status != 0:
+        raise InvalidParameter(f"the transport has no solution: {solved.message}")
+    return float(solved.fun)

@@ -1,0 +1,135 @@
+"""Places as cells of a grid: latitudes and longitudes in, codes from 0 to k - 1 for mechanisms, and back to cell centers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import final
+
+import numpy as np
+
+from deniable.domain import NO_ANSWER, Domain
+from deniable.errors import InvalidParameter, InvalidValue
+from deniable.exact import number, whole_number
+from deniable.law import Floats, Integers
+from deniable.metric import great_circle
+
+_MOST_SIDE = 1 << 12
+_SELF = "this attribute"
+
+
+@final
+@dataclass(frozen=True)
+class Grid(Domain):
+    """Cells of a box of latitudes and longitudes, row by row from the southwest. What lies outside is refused.
+
+    A box that crosses the 180th meridian has a west that is larger than its east. The size of a cell, in meters, is that
+    at the edge nearest to a pole, where it is smallest: distances between cells are never taken for more than they are.
+
+    >>> city = Grid(south=47.60, west=6.80, north=47.70, east=6.95, rows=20, columns=20)
+    >>> code = city.encode([(47.642, 6.862)])
+    >>> code.tolist(), city.decode(code), city.centers[code].round(4).tolist()
+    ([168], ['47.6400 to 47.6450 N, 6.8600 to 6.8675 E'], [[47.6425, 6.8638]])
+    >>> [round(step) for step in city.steps]
+    [556, 561]
+    """
+
+    south: float
+    west: float
+    north: float
+    east: float
+    rows: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", whole_number("the number of rows", self.rows, 2, _MOST_SIDE))
+        object.__setattr__(self, "columns", whole_number("the number of columns", self.columns, 2, _MOST_SIDE))
+        for name, most in (("south", 90.0), ("north", 90.0), ("west", 180.0), ("east", 180.0)):
+            allowed = f"a number of degrees from -{most:g} to {most:g}"
+            object.__setattr__(self, name, number(name, getattr(self, name), -most - 1e-9, most + 1e-9, allowed))
+        if not -90 <= self.south < self.north <= 90:
+            raise InvalidParameter(f"south must be below north, from -90 to 90 degrees, got {self.south} and {self.north}")
+        if not 0 < self._wide <= 180:
+            raise InvalidParameter("a grid spans at most 180 degrees of longitude, so that the way across it is the short one")
+        if max(abs(self.south), abs(self.north)) > 89.9:
+            raise InvalidParameter("a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on")
+
+    @property
+    def _wide(self) -> float:
+        """How many degrees of longitude the box spans."""
+        return (self.east - self.west) % 360
+
+    @property
+    def k(self) -> int:
+        return self.rows * self.columns
+
+    @cached_property
+    def steps(self) -> tuple[float, float]:
+        """The distance from one row to the next, and from one column to the next, in meters."""
+        down = float(great_circle((self.south, 0.0), (self.north, 0.0))) / self.rows
+        edge = max(abs(self.south), abs(self.north))
+        # along a great circle over the whole box, which is no longer than so many small ones
+        return down, float(great_circle((edge, 0.0), (edge, self._wide))) / self.columns
+
+    @cached_property
+    def centers(self) -> Floats:
+        """Latitude and longitude of the middle of every cell."""
+        latitude = self.south + (np.arange(self.rows) + 0.5) * (self.north - self.south) / self.rows
+        longitude = self.west + (np.arange(self.columns) + 0.5) * self._wide / self.columns
+        longitude = (longitude + 180) % 360 - 180
+        return np.stack(np.broadcast_arrays(latitude[:, None], longitude), axis=-1).reshape(-1, 2)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
+        down = np.linspace(self.south, self.north, self.rows + 1)
+        right = (self.west + np.arange(self.columns + 1) * self._wide / self.columns + 180) % 360 - 180
+        digits = max(0, 1 - math.floor(math.log10(min((self.north - self.south) / self.rows, self._wide / self.columns))))
+        rows = _spans([_text(x, digits, "N", "S") for x in down.tolist()])
+        columns = _spans([_text(x, digits, "E", "W") for x in right.tolist()])
+        return tuple(f"{row}, {column}" for row in rows for column in columns)
+
+    def codes(self, values: object, name: str = _SELF) -> Integers:
+        """Each place's cell, for pairs of latitude and longitude in degrees; a missing one is None, or has a NaN."""
+        pairs = _pairs(values, name)
+        missing = np.isnan(pairs).any(axis=1)
+        row = np.floor((pairs[:, 0] - self.south) / (self.north - self.south) * self.rows)
+        across = (pairs[:, 1] - self.west) % 360
+        column = np.floor(across / self._wide * self.columns)
+        row = np.where(pairs[:, 0] == self.north, self.rows - 1, row)
+        column = np.where(across == self._wide, self.columns - 1, column)
+        inside = (row >= 0) & (row < self.rows) & (column >= 0) & (column < self.columns)
+        inside &= (np.abs(pairs[:, 0]) <= 90) & (np.abs(pairs[:, 1]) <= 360)
+        if (~inside & ~missing).any():
+            latitude, longitude = pairs[np.argmax(~inside & ~missing)].tolist()
+            raise InvalidValue(
+                f"({latitude}, {longitude}) is not in the box of {name!r} (latitude {self.south} to {self.north}, "
+                f"longitude {self.west} to {self.east}); move it to the edge, or widen the box"
+            )
+        return np.where(missing, NO_ANSWER, np.where(missing, 0, row * self.columns + column).astype(np.int64))
+
+
+def _pairs(values: object, name: str) -> Floats:
+    try:
+        items = values if isinstance(values, np.ndarray) else [(np.nan, np.nan) if item is None else item for item in values]  # type: ignore[attr-defined]
+        pairs = np.array(items, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"the values of {name!r} must be a list of pairs of latitude and longitude in degrees") from None
+    if pairs.size == 0:
+        return np.zeros((0, 2))
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidValue(f"the values of {name!r} must be pairs of latitude and longitude, got shape {pairs.shape}")
+    return pairs
+
+
+def _text(degrees: float, digits: int, positive: str, negative: str) -> tuple[str, str]:
+    size = f"{abs(degrees):.{digits}f}"
+    return size, negative if degrees < 0 and float(size) else positive
+
+
+def _spans(ends: list[tuple[str, str]]) -> list[str]:
+    found = []
+    for (low, one), (high, other) in pairwise(ends):
+        found.append(f"{low} to {high} {one}" if one == other else f"{low} {one} to {high} {other}")
+    return found

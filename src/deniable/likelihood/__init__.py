@@ -1,0 +1,94 @@
+"""The most likely shares behind privatized reports, with a certificate: closed forms, interior points, EM and its relatives.
+
+`mle` is the way in. It never ends early without saying so: `gap` bounds how far the mean log-likelihood can be from the
+best, and `stop` says why the search ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deniable.errors import InvalidParameter
+from deniable.exact import number, whole_number
+from deniable.likelihood.found import Found, Progress, Stop
+from deniable.likelihood.geometric import GeometricChannel
+from deniable.likelihood.observed import Source, observed
+from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
+from deniable.likelihood.result import Likelihood
+from deniable.likelihood.smoothing import Smoothing
+from deniable.likelihood.solving import LIMITS, solve
+from deniable.mechanism import Array, Tally
+
+METHODS = tuple(LIMITS)
+"""What can be asked for by name."""
+
+__all__ = [
+    "METHODS",
+    "Found",
+    "GeometricChannel",
+    "Likelihood",
+    "Progress",
+    "Smoothing",
+    "Stop",
+    "mle",
+    "mle_groups",
+]
+
+
+def mle(
+    mechanism: Source,
+    data: Tally | Array,
+    *,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+    progress: Progress | None = None,
+) -> Likelihood:
+    """The most likely shares of the values, from a tally or from the reports themselves.
+
+    Where the outputs are few (direct encoding, geometric noise, Square Wave, any matrix) a tally is all there is to know.
+    Sets of values (unary, hashed, subset, Hadamard, bit-flip, two rounds) need the reports; a tally of theirs gives a
+    composite likelihood, which `method` of the result then says. `auto` takes the formula, the interior point or SQUAREM;
+    `interior`, `squarem`, `em`, `ems` (smoothed) and `iteration` (the geometric paper's) can be asked for.
+
+    >>> from deniable.mechanism import Tally
+    >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
+    >>> result = mle(channel, Tally(10, [5, 0, 0, 3, 2]))
+    >>> result.frequencies.round(4).tolist(), result.stop, result.gap <= 1e-9
+    ([0.5029, 0.0, 0.0, 0.4571, 0.04], 'certified', True)
+
+    Reference: kacem2018.
+    """
+    return _fitted(observed(mechanism, data), method, tolerance, iterations, progress)
+
+
+def mle_groups(
+    groups: Iterable[tuple[Source, Tally | Array]],
+    *,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+    progress: Progress | None = None,
+) -> Likelihood:
+    """The same for groups of people with the same shares, who report with different budgets or in different ways.
+
+    Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of support cannot:
+    they have no likelihood that others could be added to.
+    """
+    parts = []
+    for mechanism, data in groups:
+        problem = observed(mechanism, data)
+        if not isinstance(problem, Counted | Reported):
+            raise InvalidParameter("a group of sets of values needs its reports: counts of support have no likelihood to add")
+        parts.append(problem)
+    if not parts:
+        raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
+    return _fitted(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+
+
+def _fitted(problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None) -> Likelihood:
+    exact = number("tolerance", tolerance, 0.0, 1.0)
+    if iterations is not None:
+        whole_number("iterations", iterations, 0)
+    found = solve(problem, method, exact, iterations, progress)
+    return Likelihood.of(problem, found, (method, exact, iterations))

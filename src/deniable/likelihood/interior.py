@@ -1,0 +1,74 @@
+"""The most likely shares by an interior point, for any channel whose k x k curvature can be had.
+
+Without the constraint that shares add up to one, minimize sum p - sum of q ln(Ap) over p >= 0: at the optimum they do so
+by themselves. Primal and dual steps are apart; a dozen or two of them reach the certificate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniable.law import Floats
+from deniable.likelihood.certificate import gap_bound
+from deniable.likelihood.found import Found, Search
+from deniable.likelihood.rows import Rows
+
+_PATIENCE = 12  # steps without progress before it is said that floats do not carry further
+_TO_BOUNDARY = 0.995
+
+
+def interior(rows: Rows, outputs: Floats, search: Search) -> Found:
+    """Up to the certificate; where rounding ends the progress before, the best so far is handed on."""
+    p, z = np.full(rows.k, 1.0 / rows.k), np.ones(rows.k)
+    best, least, last_gain, reached = p, np.inf, 0, 1.0
+    step = -1
+    for step in range(search.limit + 1):
+        likely = rows.forward(p)
+        ascent = rows.backward(outputs / likely)
+        gap = gap_bound(ascent, float(p.sum()), rows.roundings)
+        if gap < 0.9 * least:
+            last_gain = step
+        if gap < least:
+            best, least = p / p.sum(), gap
+        if search.enough(step, least):
+            return search.done(best, least, step)
+        if step - last_gain > _PATIENCE:
+            return search.stalled(best, least, step)
+        mu = centering(reached) * float(p @ z) / rows.k
+        curvature = rows.gram(outputs / likely**2)
+        curvature[np.diag_indices(rows.k)] += z / p
+        move = _solve(curvature, ascent - 1 + mu / p)
+        if move is None:
+            return search.stalled(best, least, step)
+        turn = mu / p - z - z / p * move
+        far, turned = reach(p, move), reach(z, turn)
+        p, z, reached = p + far * move, z + turned * turn, min(far, turned)
+    return search.ended(best, least, step)
+
+
+def centering(reached: float) -> float:
+    """How much of the complementarity to keep: little where the last step went all its way, more where it was cut short."""
+    return min(0.8, max(0.1, 1.0 - reached))
+
+
+def reach(inside: Floats, move: Floats) -> float:
+    """How far one may go so that all stays positive."""
+    down = move < 0
+    return min(1.0, _TO_BOUNDARY * float((inside[down] / -move[down]).min())) if down.any() else 1.0
+
+
+def _solve(matrix: Floats, right: Floats) -> Floats | None:
+    """A symmetric positive definite system; where rounding has made it indefinite, scaled and with a little more diagonal."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    scale = 1 / np.sqrt(np.diagonal(matrix))
+    scaled = matrix * scale[:, None] * scale
+    for extra in (0.0, 1e-14, 1e-12, 1e-10):
+        scaled[np.diag_indices(right.size)] = 1.0 + extra
+        try:
+            move = scale * cho_solve(cho_factor(scaled, lower=True, check_finite=False), scale * right, check_finite=False)
+        except LinAlgError:
+            continue
+        if np.isfinite(move).all():
+            return np.asarray(move)
+    return None

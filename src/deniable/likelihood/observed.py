@@ -1,0 +1,212 @@
+"""From a mechanism and its tally or reports to what a likelihood needs; what it does not know is refused by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.bitflip import BitFlip
+from deniable.consistency import simplex
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport
+from deniable.law import Floats, Integers, Marginal
+from deniable.likelihood.geometric import GeometricChannel, GridChannel
+from deniable.likelihood.problem import Celled, Counted, Problem, Reported, Table
+from deniable.likelihood.rows import Kept, Supports, packed
+from deniable.matrix import Matrix
+from deniable.mechanism import Array, Mechanism, Tally, checked_values
+from deniable.metric import Geometric, Metric, ProductGeometric
+from deniable.repeat import HashedMemoized, Memoized
+from deniable.shape import Encoder
+from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.simulated import seeded
+
+Source = Mechanism | Matrix | Marginal | GeometricChannel | Sequence[Sequence[float]] | Array
+"""What reports can come from: a mechanism, or the channel itself."""
+MOST_BYTES = 1 << 30
+"""More packed supports than this are not kept; the tally's composite likelihood needs none."""
+_MOST_CELLS = 1 << 26
+_DENSE = 1000  # cells whose table is small
+_AT_ONCE = 1 << 21
+_SAMPLED = 4096
+
+
+def observed(source: Source, data: Tally | Array) -> Problem:
+    """The problem of finding the shares behind a tally or an array of reports."""
+    if isinstance(source, Direct) or (isinstance(source, Memoized) and isinstance(source.first, Direct)):
+        return _kept(source, data)
+    if isinstance(source, Marginal):
+        return _cells(source.k, source.q, source.gain, _tallied(source.k, data), None)
+    if not isinstance(source, Mechanism):
+        channel = source if isinstance(source, GeometricChannel) else _table(source)
+        return _counted(channel, data)
+    if isinstance(source, Metric):
+        return _metric(source, data)
+    if isinstance(source, Subset) and source.size == 1:
+        return _kept(source, data)
+    if not isinstance(source, Unary | Memoized | Subset | Hashed | HashedMemoized | Hadamard | BitFlip):
+        raise InvalidParameter(
+            f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have estimates, not "
+            "likelihoods; for an attribute of a share give its marginal(j) and its tally"
+        )
+    if isinstance(data, Tally):
+        tally = source.checked_tally(data)
+        return _cells(source.k, np.full(source.k, source.law.q), source.law.gain, tally, source)
+    return _reported(source, np.asarray(data))
+
+
+def _table(source: Matrix | Sequence[Sequence[float]] | Array) -> Table:
+    return Table(source.probabilities if isinstance(source, Matrix) else np.asarray(source, dtype=np.float64))
+
+
+def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
+    tally = data if isinstance(data, Tally) else mechanism.tally(data)
+    if isinstance(mechanism, Geometric):
+        return _counted(_geometric(mechanism), tally)
+    if isinstance(mechanism, ProductGeometric) and mechanism.k > _DENSE:
+        return _counted(GridChannel(_geometric(mechanism.down), _geometric(mechanism.across)), tally)
+    if mechanism.k * mechanism.outputs > _MOST_CELLS:
+        raise InvalidParameter(
+            f"a channel of {mechanism.k:,} by {mechanism.outputs:,} is too large to be held; group the values"
+        )
+    return _counted(Table(mechanism.law.matrix()), tally)
+
+
+def _geometric(mechanism: Geometric) -> GeometricChannel:
+    """The table that is sampled is geometric but for single words of 2^64, which no certificate is fine enough to tell."""
+    falls = Fraction(int(mechanism.tails[0]) - int(mechanism.tails[1]), int(mechanism.tails[0]))
+    return GeometricChannel(mechanism.n, -math.log1p(-float(falls)))
+
+
+def _kept(mechanism: Direct | Memoized | Subset, data: Tally | Array) -> Counted:
+    tally = mechanism.checked_tally(data if isinstance(data, Tally) else mechanism.tally(np.asarray(data)))
+    return Counted(_kept_rows(mechanism), _all_counted(tally))
+
+
+@lru_cache(maxsize=64)
+def _kept_rows(mechanism: Direct | Memoized | Subset) -> Kept:
+    law = mechanism.law
+    return Kept(law.k, law.p, law.q)
+
+
+def _counted(channel: Table | GeometricChannel | GridChannel, data: Tally | Array) -> Counted:
+    size = channel.size if isinstance(channel, Table) else channel.k
+    if isinstance(data, Tally):
+        if data.counts.size != size:
+            raise InvalidReport(f"this tally counts {data.counts.size} outputs, the channel has {size}")
+        return Counted(channel, _all_counted(data))
+    try:
+        reports = checked_values(data, size)
+    except DeniableError as problem:
+        raise InvalidReport(f"reports are outputs of the channel, 0 to {size - 1} (counts go in a Tally): {problem}") from None
+    return Counted(channel, _all_counted(Tally(reports.size, np.bincount(reports, minlength=size))))
+
+
+def _all_counted(tally: Tally) -> Integers:
+    if tally.n < 1:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    if tally.counts.dtype.kind != "i" or tally.asked is not None or int(tally.counts.sum()) != tally.n:
+        raise InvalidReport(f"every report has one output, so the counts must add up to n = {tally.n}")
+    return np.asarray(tally.counts, dtype=np.int64)
+
+
+def _tallied(k: int, data: Tally | Array) -> Tally:
+    if not isinstance(data, Tally):
+        raise InvalidReport(f"an attribute's law is fitted to a tally of its {k} values, got {type(data).__name__}")
+    if data.counts.size != k:
+        raise InvalidReport(f"this tally counts {data.counts.size} values, the law has {k}")
+    return data
+
+
+def _cells(k: int, q: Floats, gain: float, tally: Tally, mechanism: Encoder | None) -> Celled:
+    asked = np.full(k, tally.n) if tally.asked is None else tally.asked
+    if asked.min() < 1:
+        raise InvalidParameter("there are values that nobody was asked about yet, so there is nothing to estimate")
+    draw = None if mechanism is None else partial(_cells_again, mechanism, tally.n)
+    return Celled(tally.n, tally.counts / asked, asked / tally.n, q, gain, draw)
+
+
+def _cells_again(mechanism: Encoder, n: int, shares: Floats, generator: np.random.Generator) -> Problem:
+    return observed(mechanism, mechanism.tally(_reports(mechanism, n, shares, generator)))
+
+
+def _reported_again(mechanism: Encoder, n: int, shares: Floats, generator: np.random.Generator) -> Problem:
+    return _reported(mechanism, _reports(mechanism, n, shares, generator))
+
+
+def _reports(mechanism: Encoder, n: int, shares: Floats, generator: np.random.Generator) -> Array:
+    values = np.repeat(np.arange(mechanism.k), generator.multinomial(n, shares / shares.sum()))
+    return mechanism.privatize(values, seeded(int(generator.integers(1 << 62))))
+
+
+def _reported(mechanism: Encoder, reports: Array) -> Reported:
+    tally = mechanism.tally(reports)  # refuses what cannot have been sent
+    if tally.n < 1:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    reports, times = _distinct(np.ascontiguousarray(reports))
+    layers = _layers(mechanism, reports)
+    guess = np.full(mechanism.k, 1.0 / mechanism.k)
+    if tally.asked is None or tally.asked.min() > 0:
+        guess = 0.99 * simplex(mechanism.estimate(tally).frequencies) + 0.01 * guess
+    again = partial(_reported_again, mechanism, tally.n)
+    return Reported(tally.n, Supports(mechanism.k, layers), times / tally.n, guess / guess.sum(), again)
+
+
+def _distinct(reports: Array) -> tuple[Array, Integers]:
+    """Equal reports once, with how often they came, where a look at some of them says that this is worth the sorting."""
+    width = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
+    whole = reports.reshape(len(reports), -1).view(np.dtype((np.void, width))).reshape(-1)
+    if len(reports) > _SAMPLED and np.unique(whole[:: len(reports) // _SAMPLED]).size > 0.9 * _SAMPLED:
+        return reports, np.ones(len(reports), dtype=np.int64)
+    _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    return reports[first], times.astype(np.int64)
+
+
+def _layers(mechanism: Encoder, reports: Array) -> list[tuple[Array, float]]:
+    """How much likelier a report is where it supports the value: one factor, or for BitFlip two nested sets with one each."""
+    k, columns = mechanism.k, (mechanism.k + 7) // 8
+    several = 2 if isinstance(mechanism, BitFlip) else 1
+    if len(reports) * columns * several > MOST_BYTES:
+        raise InvalidParameter(
+            f"{len(reports):,} different reports about {k:,} values do not fit in memory; give the tally instead, which has a "
+            "composite likelihood"
+        )
+    if isinstance(mechanism, Unary) or (isinstance(mechanism, Memoized) and isinstance(mechanism.first, Unary)):
+        return [(np.ascontiguousarray(reports.T), _odds(mechanism) - 1)]
+    bits = np.empty((several, columns, len(reports)), dtype=np.uint8)
+    step = max(1, _AT_ONCE // k)
+    for start in range(0, len(reports), step):
+        some = reports[start : start + step]
+        holds = mechanism.support(some)
+        bits[0, :, start : start + step] = packed(holds)
+        if isinstance(mechanism, BitFlip):
+            bits[1, :, start : start + step] = packed(holds | ~_asked(mechanism, some))
+    if not isinstance(mechanism, BitFlip):
+        return [(bits[0], _odds(mechanism) - 1)]
+    law = mechanism.law
+    up, down = law.exact_p / law.exact_q, (1 - law.exact_q) / (1 - law.exact_p)
+    return [(bits[0], float((up - 1) * down)), (bits[1], float(down - 1))]
+
+
+def _asked(mechanism: BitFlip, reports: Array) -> npt.NDArray[np.bool_]:
+    asked = np.zeros((len(reports), mechanism.k), dtype=bool)
+    np.put_along_axis(asked, reports["about"].astype(np.int64), True, axis=1)
+    return asked
+
+
+def _odds(mechanism: Any) -> float:
+    """Pr(report | a value it supports) / Pr(report | another)."""
+    law = mechanism.law
+    p, rest = law.exact_p, 1 - law.exact_p
+    if isinstance(mechanism, Unary | Memoized):
+        return float(p * (1 - law.exact_q) / (law.exact_q * rest))
+    if isinstance(mechanism, Subset):
+        return float(p * (mechanism.k - mechanism.size) / (rest * mechanism.size))
+    if isinstance(mechanism, Hashed | HashedMemoized):
+        return float(p * (mechanism.g - 1) / rest)
+    return float(p / rest)

@@ -1,0 +1,191 @@
+"""What was observed, in the form that a likelihood needs: counts of outputs, reports, counts of support, groups of people."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter
+from deniable.law import Floats, Integers
+from deniable.likelihood.geometric import GeometricChannel, GridChannel
+from deniable.likelihood.rows import Decay, Dense, Kept, Lattice, Rows, Stacked
+
+
+class Problem(ABC):
+    """How many reports there are, and what they make likely."""
+
+    n: int
+    k: int
+
+    @abstractmethod
+    def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
+        """As many reports from people who have these shares."""
+
+
+class Listed(Problem):
+    """Outputs as rows of a matrix, with the share of the reports that each has."""
+
+    rows: Rows
+    outputs: Floats
+
+    @final
+    def likelihood(self, shares: Floats) -> float:
+        """The mean logarithm of a report's likelihood."""
+        return float(self.outputs @ (np.log(self.rows.forward(shares)) + self.rows.logs))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Any finite channel: rows of Pr(output | value)."""
+
+    matrix: Floats = field(repr=False)
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[0] < 2 or not np.isfinite(matrix).all() or (matrix < 0).any():
+            raise InvalidParameter("a channel is a table of probabilities, a row for each of at least two values")
+        off = np.abs(matrix.sum(axis=1) - 1)
+        if off.max() > 1e-9:
+            raise InvalidParameter(f"each row of a channel adds up to 1, row {off.argmax()} is off by {off.max():.2g}")
+        object.__setattr__(self, "matrix", matrix)
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def size(self) -> int:
+        """The number of outputs."""
+        return int(self.matrix.shape[1])
+
+    def output(self, shares: Floats) -> Floats:
+        """How likely each output is if the values have these shares."""
+        return np.asarray(shares @ self.matrix)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Counted(Listed):
+    """How many reports have each output: all that there is to know where the outputs are few."""
+
+    channel: Table | Kept | GeometricChannel | GridChannel
+    counts: Integers
+
+    @cached_property
+    def n(self) -> int:  # type: ignore[override]
+        return int(self.counts.sum())
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        return self.channel.k
+
+    @cached_property
+    def rows(self) -> Rows:  # type: ignore[override]
+        if isinstance(self.channel, Table):
+            return Dense(np.ascontiguousarray(self.channel.matrix.T[self.observed]))
+        if isinstance(self.channel, Kept):
+            return self.channel
+        rows: Decay | Lattice
+        if isinstance(self.channel, GridChannel):
+            rows = Lattice(self.channel.down.rows, self.channel.across.rows)
+        else:
+            rows = Decay(np.arange(self.k), self.channel.epsilon)
+        rows.logs = np.log(self.channel.ends)
+        return rows
+
+    @property
+    def observed(self) -> npt.NDArray[np.bool_]:
+        """Which outputs are in the rows: for a table, only those that were reported."""
+        return self.counts > 0 if isinstance(self.channel, Table) else np.ones(self.counts.size, dtype=bool)
+
+    @cached_property
+    def outputs(self) -> Floats:  # type: ignore[override]
+        return np.asarray((self.counts[self.observed] if isinstance(self.channel, Table) else self.counts) / self.n)
+
+    def again(self, shares: Floats, generator: np.random.Generator) -> Counted:
+        chances = self.channel.forward(shares) if isinstance(self.channel, Kept) else self.channel.output(shares)
+        return Counted(self.channel, generator.multinomial(self.n, chances / chances.sum()).astype(np.int64))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reported(Listed):
+    """Different reports, as the sets that they support, and how often each came."""
+
+    n: int
+    rows: Rows
+    outputs: Floats
+    guess: Floats
+    """A distribution near the maximum, to begin with."""
+    draw: Callable[[Floats, np.random.Generator], Problem] = field(repr=False)
+    """Reports of people who have these shares."""
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        return self.rows.k
+
+    def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
+        return self.draw(shares, generator)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Celled(Problem):
+    """How many reports support each value: without the reports, each value's count is taken for a binomial of its own."""
+
+    n: int
+    supported: Floats
+    """Of the reports about a value, the share that supports it."""
+    asked: Floats
+    """The share of all reports that are about each value."""
+    q: Floats
+    gain: float
+    draw: Callable[[Floats, np.random.Generator], Problem] | None = field(default=None, repr=False)
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        return int(self.supported.size)
+
+    def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
+        if self.draw is None:
+            raise InvalidParameter(
+                "an attribute's law alone cannot draw new reports, since fakes tie the values together; "
+                "simulate the share to see how its estimates scatter"
+            )
+        return self.draw(shares, generator)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grouped(Listed):
+    """Several groups of people with the same shares, who report in different ways."""
+
+    parts: tuple[Counted | Reported, ...]
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return sum(part.n for part in self.parts)
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        return self.parts[0].k
+
+    @cached_property
+    def rows(self) -> Rows:  # type: ignore[override]
+        return Stacked([part.rows for part in self.parts])
+
+    @cached_property
+    def outputs(self) -> Floats:  # type: ignore[override]
+        return np.concatenate([part.outputs * (part.n / self.n) for part in self.parts])
+
+    def again(self, shares: Floats, generator: np.random.Generator) -> Grouped:
+        parts = [part.again(shares, generator) for part in self.parts]
+        return Grouped(tuple(part for part in parts if isinstance(part, Counted | Reported)))

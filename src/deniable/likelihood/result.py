@@ -1,0 +1,170 @@
+"""The most likely shares, with a certificate of how near they are to the maximum and the reason why the search ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from deniable.errors import InvalidParameter, counted
+from deniable.estimate import Interval, checked_backend
+from deniable.exact import number, whole_number
+from deniable.law import Floats
+from deniable.likelihood import closed, smoothing
+from deniable.likelihood.certificate import gap_bound
+from deniable.likelihood.found import Found, Stop
+from deniable.likelihood.problem import Celled, Listed, Problem
+from deniable.likelihood.smoothing import PASSES, WEIGHTS, Smoothing
+from deniable.likelihood.solving import solve
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """What n reports make most likely: a distribution, so it is biased where unbiased estimates would be negative."""
+
+    n: int
+    frequencies: Floats = field(repr=False)
+    gap: float
+    """The mean log-likelihood of a report is below the best possible by at most this, rounded up."""
+    iterations: int
+    stop: Stop
+    method: str
+    problem: Problem = field(repr=False)
+    smoothing: Smoothing | None = field(default=None, repr=False)
+    labels: Sequence[object] | None = field(default=None, repr=False)
+    _asked: tuple[str, float, int | None] = field(default=("auto", 1e-9, None), repr=False)
+
+    @staticmethod
+    def of(problem: Problem, found: Found, asked: tuple[str, float, int | None]) -> Likelihood:
+        """What a search found."""
+        how = found.iterations, found.stop, found.method
+        return Likelihood(problem.n, found.shares, found.gap, *how, problem, _asked=asked)
+
+    @cached_property
+    def log_likelihood(self) -> float:
+        """The mean logarithm of a report's likelihood (of sets of values: up to a number that is the same for all shares)."""
+        problem = self.problem
+        if isinstance(problem, Celled):
+            return closed.composite_likelihood(problem.supported, problem.asked, problem.q, problem.gain, self.frequencies)
+        if not isinstance(problem, Listed):
+            raise InvalidParameter(f"{type(problem).__name__} has no likelihood")
+        return problem.likelihood(self.frequencies)
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+        return int(self.frequencies.size)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the gap is within the tolerance that was asked for."""
+        return self.stop == "certified"
+
+    @property
+    def counts(self) -> Floats:
+        """How many of the n people have each value, by these shares."""
+        return self.frequencies * self.n
+
+    def bootstrap(self, repeats: int = 200, seed: int = 1, progress: Callable[[int, int], None] | None = None) -> Floats:
+        """Shares found again from reports that people with these shares would send, a row for each repeat.
+
+        After `smooth` the choice of how much to smooth is kept.
+        """
+        whole_number("repeats", repeats, 2)
+        whole_number("seed", seed, 0)
+        kept: dict[tuple[int, int], Floats] = self._kept
+        if (repeats, seed) not in kept:
+            generator = np.random.default_rng(seed)
+            rows = np.empty((repeats, self.k))
+            for i in range(repeats):
+                rows[i] = self._found_again(self.problem.again(self.frequencies, generator))
+                if progress is not None:
+                    progress(i + 1, repeats)
+            rows.setflags(write=False)
+            kept[repeats, seed] = rows
+        return kept[repeats, seed]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, int], Floats]:
+        return {}
+
+    def _found_again(self, problem: Problem) -> Floats:
+        if self.smoothing is not None:
+            return smoothing.smoothed(problem, self.smoothing)
+        method, tolerance, limit = self._asked
+        return solve(problem, method, tolerance, limit, None).shares
+
+    def standard_errors(self, repeats: int = 200, seed: int = 1) -> Floats:
+        """How far each share scatters, by parametric bootstrap."""
+        return np.asarray(self.bootstrap(repeats, seed).std(axis=0, ddof=1))
+
+    def interval(self, level: float = 0.95, repeats: int = 200, seed: int = 1) -> Interval:
+        """Percentile intervals by parametric bootstrap: about right where a share is well above its standard error.
+
+        Near zero they are not to be relied on, since the maximum sits on the boundary there; the unbiased estimate's
+        intervals are.
+        """
+        tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        low, high = np.quantile(self.bootstrap(repeats, seed), [tail, 1 - tail], axis=0)
+        return Interval(low, high)
+
+    def smooth(
+        self,
+        weights: Sequence[float] = WEIGHTS,
+        passes: Sequence[int] = PASSES,
+        folds: int = 5,
+        seed: int = 1,
+    ) -> Likelihood:
+        """For ordered values: EM with as much smoothing, and as many passes, as predict held-out reports best.
+
+        A maximum of likelihood is spiky; where the truth is smooth this is many times nearer. The gap is still that of the
+        unsmoothed likelihood.
+        """
+        setting = smoothing.chosen(self.problem, weights, passes, folds, seed)
+        problem = smoothing.checked(self.problem)
+        shares = smoothing.smoothed(problem, setting)
+        gap = gap_bound(problem.rows.backward(problem.outputs / problem.rows.forward(shares)), 1.0, problem.rows.roundings)
+        return replace(
+            self,
+            frequencies=shares,
+            gap=gap,
+            iterations=setting.passes,
+            stop="passes done",
+            method=f"smoothed: {setting.passes} passes with weight {setting.weight:g}",
+            smoothing=setting,
+        )
+
+    def frame(self, level: float = 0.95, repeats: int = 200, seed: int = 1, backend: str | None = None) -> Any:
+        """A dataframe of the library you already have, like that of an estimate; it takes a bootstrap."""
+        import narwhals as nw
+
+        ends = self.interval(level, repeats, seed)
+        columns = {
+            "value": list(self._labels()),
+            "frequency": self.frequencies,
+            "stderr": self.standard_errors(repeats, seed),
+            "low": ends.low,
+            "high": ends.high,
+            "count": self.counts,
+        }
+        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+
+    def _labels(self) -> Sequence[object]:
+        return range(self.k) if self.labels is None else self.labels
+
+    def __str__(self) -> str:
+        shown = 20
+        wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
+        lines = [
+            f"{counted(self.n, 'report')}, {self.method}, {self.stop}: log-likelihood within {self.gap:.2g} of the best",
+            f"{'value':>{wide}} {'frequency':>9}",
+        ]
+        pairs = list(zip(self._labels(), self.frequencies, strict=True))
+        lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:shown]]
+        if self.k > shown:
+            lines.append(f"{'...':>{wide}} and {self.k - shown} more; frame() has them all")
+        return "\n".join(lines)

@@ -1,0 +1,251 @@
+"""Reports' outputs as rows of a positive matrix: products with it, back and forth, without making it where it has a form.
+
+Row j holds how likely output j is for each of the k values, up to a factor of its own, which a likelihood does not feel;
+`logs` keeps the factors' logarithms. All numbers are positive, so that all sums are accurate (see certificate).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.law import Floats
+from deniable.mechanism import Array
+
+SMALL = 300
+"""Up to here a table of all pairs is faster than a compiled loop, and quicker to begin."""
+_WORK = 1 << 22  # numbers made at a time
+
+
+class Rows(ABC):
+    """The matrix of outputs by values, as products with it."""
+
+    k: int
+    size: int
+    """How many outputs there are."""
+    logs: Floats
+    """The logarithm of the factor that each row was divided by."""
+
+    @property
+    def roundings(self) -> int:
+        """How many roundings in a row a product back and forth takes at most."""
+        return self.k + self.size
+
+    @abstractmethod
+    def forward(self, shares: Floats) -> Floats:
+        """How likely each output is if the values have these shares (in the last axis)."""
+
+    @abstractmethod
+    def backward(self, weights: Floats) -> Floats:
+        """For each value, the sum over outputs of weight times likelihood."""
+
+    @abstractmethod
+    def gram(self, weights: Floats) -> Floats:
+        """A' diag(weights) A."""
+
+
+@final
+class Dense(Rows):
+    """A table."""
+
+    def __init__(self, table: Floats) -> None:
+        highest = table.max(axis=1)
+        if not np.isfinite(table).all() or (table < 0).any() or (highest <= 0).any():
+            raise InvalidReport("an output was reported that no value can give; is this the channel of these reports?")
+        self.table = table / highest[:, None]
+        self.size, self.k = table.shape
+        self.logs = np.log(highest)
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.asarray(shares @ self.table.T)
+
+    def backward(self, weights: Floats) -> Floats:
+        return np.asarray(weights @ self.table)
+
+    def gram(self, weights: Floats) -> Floats:
+        return np.asarray((self.table.T * weights) @ self.table)
+
+
+@final
+class Kept(Rows):
+    """Direct encoding: an output is its value's with p, any other's with q."""
+
+    def __init__(self, k: int, p: float, q: float) -> None:
+        self.k = self.size = k
+        self.p, self.q = p, q
+        self.gain = p - q
+        self.levels = self.gain + q * np.arange(1, k + 1)
+        """How likely the reports of m values are together if all people have these values."""
+        self.logs = np.zeros(k)
+
+    def forward(self, shares: Floats) -> Floats:
+        level: Floats | float = np.add.reduce(shares) if shares.ndim == 1 else shares.sum(axis=-1, keepdims=True)
+        return np.asarray(self.gain * shares + self.q * level)
+
+    def backward(self, weights: Floats) -> Floats:
+        return self.forward(weights)
+
+    def gram(self, weights: Floats) -> Floats:
+        single = self.q * self.gain * weights
+        gram = self.q**2 * weights.sum() + single[:, None] + single
+        gram[np.diag_indices(self.k)] += self.gain**2 * weights
+        return np.asarray(gram)
+
+
+@final
+class Decay(Rows):
+    """Outputs at some places of a line, each decaying by e^-epsilon a step: products in O(places)."""
+
+    def __init__(self, places: npt.NDArray[np.int64], epsilon: float) -> None:
+        self.k = self.size = places.size
+        self.places, self.epsilon = places, epsilon
+        steps = np.diff(places).astype(np.float64)
+        self.ratios = np.exp(-epsilon * steps)
+        self.ends = -np.expm1(-2 * epsilon * steps)
+        """1 - ratio^2, accurate where the ratio is next to 1."""
+        self.logs = np.zeros(self.k)
+
+    @property
+    def roundings(self) -> int:
+        return 4 * self.k
+
+    @cached_property
+    def table(self) -> Floats:
+        """How likely each output is for each place."""
+        return np.asarray(np.exp(-self.epsilon * np.abs(self.places[:, None] - self.places)))
+
+    def forward(self, shares: Floats) -> Floats:
+        if self.k <= SMALL:
+            return np.asarray(shares @ self.table)
+        from deniable.likelihood import loops
+
+        rows = np.ascontiguousarray(shares).reshape(-1, self.k)
+        out = np.empty_like(rows)
+        loops.decayed(rows, self.ratios, out)
+        return np.asarray(out.reshape(shares.shape))
+
+    def backward(self, weights: Floats) -> Floats:
+        return self.forward(weights)
+
+    def gram(self, weights: Floats) -> Floats:
+        table = self.table
+        return np.asarray((table * weights) @ table)
+
+
+@final
+class Lattice(Rows):
+    """Outputs at all cells of a grid, decaying down and across it: products in O(cells)."""
+
+    def __init__(self, down: Decay, across: Decay) -> None:
+        self.down, self.across = down, across
+        self.k = self.size = down.k * across.k
+        self.logs = np.zeros(self.k)
+
+    @property
+    def roundings(self) -> int:
+        return self.down.roundings + self.across.roundings
+
+    def forward(self, shares: Floats) -> Floats:
+        cells = self.across.forward(shares.reshape(*shares.shape[:-1], self.down.k, self.across.k))
+        return np.asarray(self.down.forward(cells.swapaxes(-1, -2)).swapaxes(-1, -2).reshape(shares.shape))
+
+    def backward(self, weights: Floats) -> Floats:
+        return self.forward(weights)
+
+    def gram(self, weights: Floats) -> Floats:
+        table = np.kron(self.down.table, self.across.table)
+        return np.asarray((table * weights) @ table)
+
+
+@final
+class Supports(Rows):
+    """Reports that support sets: 1 + sum over layers of (factor of the layer) [v in the report's set], as packed bits."""
+
+    def __init__(self, k: int, layers: Sequence[tuple[Array, float]]) -> None:
+        self.k = k
+        self.layers = layers
+        self.size = int(layers[0][0].shape[1])
+        self.logs = np.zeros(self.size)
+
+    def forward(self, shares: Floats) -> Floats:
+        from deniable.likelihood import loops
+
+        likely = np.full(self.size, shares.sum())
+        for bits, factor in self.layers:
+            loops.add_supported(bits, factor * _sums_of_bytes(shares, bits.shape[0]), likely)
+        return likely
+
+    def backward(self, weights: Floats) -> Floats:
+        from deniable.likelihood import loops
+
+        total = np.full(self.k, weights.sum())
+        for bits, factor in self.layers:
+            sums = np.zeros((bits.shape[0], 256))
+            loops.sum_supporting(bits, weights, sums)
+            total += factor * (sums @ _BITS).reshape(-1)[: self.k]
+        return total
+
+    def table(self, some: slice) -> Floats:
+        """A part of the matrix itself."""
+        rows = np.ones((len(range(*some.indices(self.size))), self.k))
+        for bits, factor in self.layers:
+            rows += factor * np.unpackbits(bits[:, some], axis=0, count=self.k, bitorder="little").T
+        return rows
+
+    def gram(self, weights: Floats) -> Floats:
+        gram = np.zeros((self.k, self.k))
+        step = max(1, _WORK // self.k)
+        for start in range(0, self.size, step):
+            some = slice(start, start + step)
+            rows = self.table(some)
+            rows *= np.sqrt(weights[some])[:, None]
+            gram += rows.T @ rows
+        return gram
+
+
+@final
+class Stacked(Rows):
+    """The outputs of several groups of people, who have the same shares."""
+
+    def __init__(self, parts: Sequence[Rows]) -> None:
+        if len({part.k for part in parts}) != 1:
+            raise InvalidParameter(f"all groups must have the same values, got {[part.k for part in parts]}")
+        self.k, self.size, self.parts = parts[0].k, sum(part.size for part in parts), parts
+        self.logs = np.concatenate([part.logs for part in parts])
+
+    @property
+    def roundings(self) -> int:
+        return self.k + self.size + max(part.roundings for part in self.parts)
+
+    def _cut(self, weights: Floats) -> list[Floats]:
+        return np.split(weights, np.cumsum([part.size for part in self.parts])[:-1])
+
+    def forward(self, shares: Floats) -> Floats:
+        return np.concatenate([part.forward(shares) for part in self.parts])
+
+    def backward(self, weights: Floats) -> Floats:
+        return np.asarray(sum(part.backward(some) for part, some in zip(self.parts, self._cut(weights), strict=True)))
+
+    def gram(self, weights: Floats) -> Floats:
+        return np.asarray(sum(part.gram(some) for part, some in zip(self.parts, self._cut(weights), strict=True)))
+
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
+
+
+def _sums_of_bytes(shares: Floats, columns: int) -> Floats:
+    """For every eight values and every set of them, its share: sums of positive numbers, so nothing cancels."""
+    whole = np.zeros(8 * columns)
+    whole[: shares.size] = shares
+    return np.ascontiguousarray(whole.reshape(columns, 8) @ _BITS.T)
+
+
+def packed(holds: npt.NDArray[np.bool_]) -> Array:
+    """A table of reports by values as bits, eight values a row, a column for each report."""
+    return np.ascontiguousarray(np.packbits(holds, axis=1, bitorder="little").T)

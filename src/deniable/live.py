@@ -1,0 +1,179 @@
+"""The whole system at once, on loopback: a collector in a process of its own, and invented people who answer over HTTP.
+
+Most of them use the Python client; some the TypeScript client in Node, where that is installed. Every device draws its own
+randomness from the operating system, so that no two runs are alike.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import final
+
+import numpy as np
+
+from deniable.client import Client
+from deniable.domain import Range
+from deniable.errors import DeniableError
+from deniable.plan import Plan
+from deniable.result import Result
+from deniable.study import Study
+
+TITLE = "How people come to work"
+EPSILON = 3.0
+SHARES: Mapping[str, Mapping[str, float]] = {
+    "transport": {"car": 0.44, "train": 0.19, "bus": 0.13, "bicycle": 0.15, "on foot": 0.09},
+    "minutes": {"5": 0.21, "20": 0.33, "35": 0.24, "50": 0.14, "65": 0.08},
+    "late last week": {"yes": 0.27, "no": 0.73},
+}
+"""Invented: how many of the people would give each answer. No survey found these numbers."""
+
+_NODE_EVERY = 10  # one person in so many uses the TypeScript client
+_AT_ONCE = 16
+_NODE_CLIENT = Path(__file__).parent / "collect" / "pages" / "client.mjs"
+
+Answers = dict[str, str]
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One value: what is true of the people, and what the reports say."""
+
+    attribute: str
+    value: str
+    truth: float
+    estimate: float
+    low: float
+    high: float
+
+
+def make_plan(people: int) -> Plan:
+    """The study of the demo, compiled."""
+    minutes = Range(0, 60, step=15, open_high=True)
+    asked = {"transport": list(SHARES["transport"]), "minutes": minutes, "late last week": list(SHARES["late last week"])}
+    return Study(asked, epsilon=EPSILON, title=TITLE).plan(people=people)
+
+
+def make_people(count: int, seed: int) -> list[Answers]:
+    """Invented people, the same for the same seed."""
+    draw = np.random.default_rng(seed)
+    columns = {name: draw.choice(list(shares), count, p=list(shares.values())) for name, shares in SHARES.items()}
+    return [{name: str(column[i]) for name, column in columns.items()} for i in range(count)]
+
+
+@final
+class Collector:
+    """A collector in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str, dashboard: str, store: str) -> None:
+        self.process, self.url, self.dashboard, self.store = process, url, dashboard, store
+
+    def wait(self) -> None:
+        """Until it ends, or is interrupted."""
+        try:
+            self.process.wait()
+        except KeyboardInterrupt:
+            self.process.wait()
+
+
+@contextmanager
+def collecting(plan: Plan, folder: Path, port: int) -> Iterator[Collector]:
+    """Start a collector for a plan in a folder; end it as an operator would."""
+    plan.write(folder / "plan.json")
+    store = f"sqlite:///{folder / 'reports.db'}"
+    command = [sys.executable, "-m", "deniable.cli", "serve", str(folder / "plan.json"), "--port", str(port)]
+    command += ["--store", store, "--token-file", str(folder / "operator.token"), "--rate", "0"]
+    with (folder / "collector.log").open("w+", encoding="utf-8") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        try:
+            said = _addresses(process)
+            if not said:
+                log.seek(0)
+                raise DeniableError(f"the collector did not start: {log.read().strip()}")
+            yield Collector(process, said["survey"].rstrip("/"), said["dashboard"], store)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(60)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def _addresses(process: subprocess.Popen[str]) -> dict[str, str]:
+    """What it says at its start; empty if it ends instead."""
+    said: dict[str, str] = {}
+    assert process.stdout is not None
+    for line in process.stdout:
+        name, _, rest = line.partition(" ")
+        said[name] = rest.strip()
+        if name == "dashboard":
+            return said
+    return {}
+
+
+def answer(plan: Plan, people: Sequence[Answers], url: str, folder: Path, show: Callable[[int, int], None]) -> tuple[int, int]:
+    """Every person answers once, over HTTP; how many with the Python client, and how many with the TypeScript one in Node."""
+    node = shutil.which("node")
+    by_node = [one for i, one in enumerate(people) if node and i % _NODE_EVERY == 0]
+    by_python = [one for i, one in enumerate(people) if not (node and i % _NODE_EVERY == 0)]
+    arrived, lock = 0, threading.Lock()
+
+    def one_more() -> None:
+        nonlocal arrived
+        with lock:
+            arrived += 1
+            show(arrived, len(people))
+
+    def in_python(one: Answers) -> None:
+        client = Client(plan)  # a device of its own: it verifies the plan, and has a secret that nobody else has
+        client.send(url, client.report(one))
+        one_more()
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        jobs = [pool.submit(_answer_in_node, str(node), folder / "plan.json", by_node, url, one_more)] if by_node else []
+        jobs += [pool.submit(in_python, one) for one in by_python]
+        try:
+            for job in as_completed(jobs):
+                job.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return len(by_python), len(by_node)
+
+
+def _answer_in_node(node: str, plan: Path, people: Sequence[Answers], url: str, one_more: Callable[[], None]) -> None:
+    command = [node, str(_NODE_CLIENT), str(plan), "--send", url]
+    with TemporaryFile("w+", encoding="utf-8") as lines, TemporaryFile("w+", encoding="utf-8") as errors:
+        lines.write("".join(json.dumps(one) + "\n" for one in people))
+        lines.seek(0)
+        with subprocess.Popen(command, stdin=lines, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+            assert process.stdout is not None
+            for _ in process.stdout:
+                one_more()
+        errors.seek(0)
+        if process.returncode:
+            raise DeniableError(f"the TypeScript client failed: {errors.read().strip()[:500]}")
+
+
+def compare(plan: Plan, people: Sequence[Answers], result: Result, level: float = 0.95) -> list[Row]:
+    """What is true of these people beside what their reports say."""
+    codes = plan.encode(people)
+    rows = []
+    for name, column in zip(plan.names, codes, strict=True):
+        estimate = result[name]
+        truth = np.bincount(column, minlength=len(estimate.frequencies)) / len(people)
+        low, high = estimate.interval(level)
+        values = zip(plan.labels[name], truth, estimate.frequencies, low, high, strict=True)
+        rows += [Row(name, label, *map(float, numbers)) for label, *numbers in values]
+    return rows

@@ -1,0 +1,206 @@
+"""What mechanisms that know distances share: their law is a channel, and their loss depends on how far apart values are."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.estimate import Estimate
+from deniable.exact import log_up
+from deniable.law import Convention, Floats, Integers, Moments, checked_prior
+from deniable.matrix import Matrix
+from deniable.mechanism import Array, Tally
+from deniable.metric.certified import divided_up
+from deniable.shape import Shape
+from deniable.shapes.common import smallest
+
+_CELLS = 1 << 24  # entries of a matrix of floats: 128 MB
+_EXACT_CELLS = 1 << 20  # entries of one of Python's integers
+_DENSE = 2048  # values whose matrix is inverted as it is
+_ROWS = 1 << 20  # entries worked on at a time
+
+
+class Metric(Shape):
+    """A mechanism whose loss is stated twice: for values a given distance apart, and for any two."""
+
+    outputs: int
+    """The number of different reports; they are 0 to outputs - 1."""
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest ratio of any two values' probabilities of one report."""
+
+    @abstractmethod
+    def _loss_at(self, distance: float) -> float:
+        """The loss of two values that are this far apart, rounded up."""
+
+    @abstractmethod
+    def _rows(self, start: int, stop: int) -> Floats:
+        """How likely every output is, for some of the values."""
+
+    @abstractmethod
+    def _weights(self, value: int) -> tuple[int, ...]:
+        """How likely every output is, in integers."""
+
+    @cached_property
+    def law(self) -> Channel:  # type: ignore[override]
+        return Channel(self)
+
+    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc]
+        """The exact epsilon, rounded up: of two values at this distance, or of any two (which is also the default)."""
+        if distance is None:
+            return log_up(self.ratio)
+        if worst_case:
+            raise InvalidParameter("ask for the loss at a distance, or for that of the worst case")
+        return self._loss_at(distance)
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        return self.law.success(prior)
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """The output stands in for the support: what is likely beside it depends on the distance."""
+        return np.asarray(np.asarray(reports)[:, None] == np.arange(self.outputs))
+
+    @property
+    def report_bytes(self) -> int:
+        return smallest(self.outputs).itemsize
+
+    def blank(self, n: int) -> Array:
+        return np.empty(n, dtype=smallest(self.outputs))
+
+    @property
+    def form(self) -> str:
+        return f"a report is an output from 0 to {self.outputs - 1}"
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports < self.outputs)
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        return np.bincount(reports, minlength=self.outputs)
+
+    def estimate(self, tally: Tally) -> Estimate:  # type: ignore[misc]
+        """Unbiased frequencies with error bars, by the inverse of the channel: they may scatter a lot, see `mle`."""
+        if not isinstance(tally, Tally):
+            raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
+        if tally.counts.size != self.outputs or tally.asked is not None or tally.counts.sum() != tally.n:
+            raise InvalidReport(f"a tally of this mechanism counts all its reports, by {self.outputs} outputs")
+        n = max(1, tally.n)
+        frequencies = self._inverse(tally.counts / n)
+        # an output that was not seen may still be seen: it counts as one report in the error, and in nothing else
+        noise: Any = np.maximum(self._squares(np.maximum(tally.counts, 1) / n) - frequencies, 0.0)
+        return Estimate(tally.n, frequencies * tally.n, Moments(self.k, noise, np.nan))
+
+    def _inverse(self, shares: Floats) -> Floats:
+        """Shares of values whose outputs have these shares."""
+        return np.asarray(self._decoder @ shares)
+
+    def _squares(self, shares: Floats) -> Floats:
+        """The mean square of what one report adds to each value's estimate, where outputs have these shares."""
+        return np.asarray(self._decoder**2 @ shares)
+
+    @cached_property
+    def _decoder(self) -> Floats:
+        """What each output adds to each value's estimate."""
+        if self.k > _DENSE:
+            raise InvalidParameter(f"the channel of {self.k:,} values has no quick inverse; use mle, or fewer values")
+        matrix = self.law.matrix()
+        if np.linalg.matrix_rank(matrix) < self.k:
+            raise InvalidParameter("different shares give the same reports here, so that nothing is unbiased for them; use mle")
+        return np.asarray(np.linalg.inv(matrix).T if self.k == self.outputs else np.linalg.pinv(matrix).T)
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """The law of a mechanism that does not treat all values alike: how likely every output is from every input."""
+
+    of: Metric
+
+    @property
+    def k(self) -> int:
+        """The number of inputs."""
+        return self.of.k
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs."""
+        return self.of.outputs
+
+    def matrix(self) -> Floats:
+        """Rows of Pr(output | input), as floats: the numbers that are sampled, rounded once."""
+        self._check_size(_CELLS, "as floats")
+        return self.of._rows(0, self.k)
+
+    def exact(self) -> Matrix:
+        """The same in integers."""
+        self._check_size(_EXACT_CELLS, "in integers")
+        return Matrix(tuple(self.of._weights(value) for value in range(self.k)))
+
+    def _check_size(self, most: int, how: str) -> None:
+        if self.k * self.outputs > most:
+            raise InvalidParameter(f"a channel of {self.k:,} x {self.outputs:,} is too large to be written out {how}")
+
+    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
+        """As the mechanism's."""
+        return self.of.loss(distance, worst_case=worst_case)
+
+    def forward(self, shares: npt.ArrayLike) -> Floats:
+        """How likely every output is, from people with these shares."""
+        weights, total = np.asarray(shares, dtype=np.float64), np.zeros(self.outputs)
+        if weights.shape != (self.k,):
+            raise InvalidParameter(f"shares are {self.k} numbers, got shape {weights.shape}")
+        for start, stop in self._blocks():
+            total += weights[start:stop] @ self.of._rows(start, stop)
+        return total
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        """How often the best guess of the value from one report is right."""
+        weights = checked_prior(np.ones(self.k) if prior is None else prior, self.k)
+        best = np.zeros(self.outputs)
+        for start, stop in self._blocks():
+            np.maximum(best, (self.of._rows(start, stop) * weights[start:stop, None]).max(axis=0), out=best)
+        return float(best.sum())
+
+    def variance(self, n: int, f: npt.ArrayLike | None = None, population: Convention = "sampled") -> Floats:
+        """The variance of every estimated frequency from n reports of people with these shares (uniform unless given).
+
+        All shares are needed: the noise of one value depends on how many people have its neighbors.
+        """
+        shares = checked_prior(np.ones(self.k) if f is None else f, self.k)
+        noise = Moments(self.k, 0.0, np.nan).variance(n, shares, population)
+        return np.asarray(noise + np.maximum(self.of._squares(self.forward(shares)) - shares, 0.0) / n)
+
+    def error(self, n: int) -> float:
+        """The variance averaged over the values, for people who answered and are spread evenly over them."""
+        return float(self.variance(n, population="fixed").mean())
+
+    def log_likelihood(self, y: int) -> Floats:
+        """ln Pr(y | x) for every input x."""
+        column = np.concatenate([self.of._rows(start, stop)[:, y] for start, stop in self._blocks()])
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(column))
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        step = max(1, _ROWS // self.outputs)
+        return [(start, min(start + step, self.k)) for start in range(0, self.k, step)]
+
+
+def shown(m: Metric, what: str, unit: str) -> str:
+    """A mechanism in words, with both of its losses."""
+    return f"{type(m).__name__}({what}: loses {m.loss(1):.6g} per {unit}, {m.loss():.6g} in the worst case)"
+
+
+def per_unit(loss: float, distance: Fraction) -> float:
+    """A loss by distance, rounded up."""
+    return divided_up(Fraction(loss), distance)

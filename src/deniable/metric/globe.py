@@ -1,0 +1,131 @@
+"""Places on the globe, for research: noise in floating point, so without an exact guarantee. A plan uses a grid of cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NoReturn, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidValue, NotExact
+from deniable.exact import number, positive_epsilon
+from deniable.law import Floats
+from deniable.words import Words, checked_source
+
+EARTH = 6_371_008.8
+"""The mean radius of the Earth, in meters."""
+
+
+@final
+@dataclass(frozen=True)
+class PlanarLaplace:
+    """A place moves in a random direction, by a distance whose density falls as r e^(-epsilon r). In floating point."""
+
+    epsilon: float
+    """What the real-valued mechanism loses per meter; the floats that are sent may lose more."""
+
+    words = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
+
+    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> NoReturn:
+        """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
+        raise NotExact("floating-point noise has no exact loss; use planar_geometric on a Grid, whose table is exact")
+
+    def privatize(self, places: npt.ArrayLike, words: Words | None = None) -> Floats:
+        """Latitude and longitude in degrees, of one place or of a table of them, moved by two words each."""
+        given = checked_places(places)
+        drawn = checked_source(words).rows(given.reshape(-1, 2).shape[0], self.words).array()
+        uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+        return destination(given, self._radius(uniform[:, 0]), 2 * np.pi * uniform[:, 1]).reshape(given.shape)
+
+    def _radius(self, uniform: Floats) -> Floats:
+        """The distance that is exceeded with this probability: (1 + epsilon r) e^(-epsilon r)."""
+        from scipy.special import gammainccinv
+
+        return np.asarray(gammainccinv(2.0, uniform) / self.epsilon)
+
+    def within(self, share: float) -> float:
+        """The distance that this share of the reports stays within, in meters."""
+        return float(self._radius(np.array([1 - number("a share", share, 0.0, 1.0)]))[0])
+
+    @property
+    def mean_distance(self) -> float:
+        """How far a report is from the place on average, in meters."""
+        return 2 / self.epsilon
+
+
+def planar_laplace(epsilon: float) -> PlanarLaplace:
+    """Geo-indistinguishable noise on latitude and longitude: places d meters apart are told apart by at most d epsilon.
+
+    The density at distance r is epsilon^2 / (2 pi) e^(-epsilon r), so that the radius is a gamma variable of shape 2 (the
+    branch -1 of Lambert's W in the papers) and the direction is uniform. The place moves along a great circle, which is
+    right at any latitude. For arrays in research only: floating-point noise has no exact guarantee, and `loss` says so.
+
+    >>> place = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
+    >>> from deniable.simulated import seeded
+    >>> there = place.privatize((47.64, 6.86), seeded(7))
+    >>> there.round(3).tolist(), round(float(great_circle((47.64, 6.86), there)))
+    ([47.639, 6.86], 101)
+    >>> place.mean_distance, round(place.within(0.95))
+    (200.0, 474)
+
+    Reference: andres2013
+    """
+    return PlanarLaplace(epsilon)
+
+
+def per_meter(level: float, radius: float) -> float:
+    """The epsilon per meter that loses `level` within this radius in meters.
+
+    >>> per_meter(level=2.0, radius=200)
+    0.01
+    """
+    return positive_epsilon(level) / number("a radius", radius, 0.0, math.inf, "a positive number of meters")
+
+
+def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
+    """The distance in meters between places of latitude and longitude in degrees, on a sphere.
+
+    >>> round(float(great_circle((0, 179.5), (0, -179.5))))
+    111195
+    """
+    a, b = unit_vectors(checked_places(one)), unit_vectors(checked_places(other))
+    across = np.linalg.norm(np.cross(a, b), axis=-1)
+    return np.asarray(EARTH * np.arctan2(across, (a * b).sum(axis=-1)))
+
+
+def destination(places: Floats, distance: npt.ArrayLike, bearing: npt.ArrayLike) -> Floats:
+    """Where one gets from these places along a great circle, at a bearing clockwise from north in radians."""
+    latitude, longitude = np.radians(places.reshape(-1, 2)).T
+    here = unit_vectors(places.reshape(-1, 2))
+    zero = np.zeros_like(latitude)
+    east = np.stack([-np.sin(longitude), np.cos(longitude), zero], axis=-1)
+    north = np.stack([-np.sin(latitude) * np.cos(longitude), -np.sin(latitude) * np.sin(longitude), np.cos(latitude)], axis=-1)
+    angle, turn = np.broadcast_to(np.asarray(distance) / EARTH, zero.shape), np.broadcast_to(bearing, zero.shape)
+    ahead = np.cos(turn)[:, None] * north + np.sin(turn)[:, None] * east
+    x, y, z = (np.cos(angle)[:, None] * here + np.sin(angle)[:, None] * ahead).T
+    return np.asarray(np.degrees(np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=-1)))
+
+
+def unit_vectors(places: Floats) -> Floats:
+    """Places as points of the unit sphere."""
+    latitude, longitude = np.moveaxis(np.radians(places), -1, 0)
+    flat = np.cos(latitude)
+    return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=-1)
+
+
+def checked_places(places: npt.ArrayLike) -> Floats:
+    """Latitudes from -90 to 90 degrees and finite longitudes, in pairs."""
+    try:
+        pairs = np.array(places, dtype=np.float64)
+    except (ValueError, TypeError) as problem:
+        raise InvalidValue(f"a place is a latitude and a longitude in degrees: {problem}") from None
+    if pairs.ndim not in (1, 2) or pairs.shape[-1] != 2:
+        raise InvalidValue(f"places are pairs of latitude and longitude, got shape {pairs.shape}")
+    if not np.isfinite(pairs).all() or (np.abs(pairs[..., 0]) > 90).any() or (np.abs(pairs[..., 1]) > 360).any():
+        raise InvalidValue("a latitude is from -90 to 90 degrees, a longitude from -180 to 180")
+    return pairs

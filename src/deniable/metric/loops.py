@@ -1,0 +1,150 @@
+"""The compiled loops of tables, each beside numpy code that gives the same reports from the same words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from deniable.kernels import _SPAN, Address, Array, _below, _draw, compiled
+from deniable.words import WordArray
+
+_TOP = np.uint64(63)
+_ZERO = np.uint64(0)
+
+
+class Guide(NamedTuple):
+    """An ascending table, and for each range of words where in it to look."""
+
+    table: Array
+    low: Array
+    high: Array
+    shift: np.uint64
+
+
+def guided(table: WordArray, bits: int, width: int) -> Guide:
+    """A guide by the first of `bits` bits that a word has."""
+    shift = np.uint64(bits - width)
+    first = np.arange(1 << width, dtype=np.uint64) << shift
+    last = first + ((np.uint64(1) << shift) - np.uint64(1))
+    low, high = (np.searchsorted(table, ends, side="right").astype(np.int32) for ends in (first, last))
+    return Guide(table, low, high, shift)
+
+
+@compiled
+def _place(word: np.uint64, table: Array, low: Array, high: Array, shift: np.uint64) -> int:
+    """How many entries of the table are at most the word."""
+    cell = word >> shift
+    first: int = low[cell]
+    last: int = high[cell]
+    while first < last:
+        middle = (first + last) >> 1
+        if table[middle] <= word:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@compiled
+def _moved(value: int, word: np.uint64, n: int, table: Array, low: Array, high: Array, shift: np.uint64) -> int:
+    """A value moved by as many steps as the word says, and kept in 0 to n."""
+    if word >> _TOP:
+        return min(value + n - _place(~word, table, low, high, shift), n)
+    return max(value - n + _place(word, table, low, high, shift), 0)
+
+
+@compiled
+def geometric(values: Array, where: Address, guide: Guide, reports: Array) -> None:
+    """One word moves one value."""
+    drawn = np.empty((1, _SPAN), np.uint64)
+    table, low, high, shift = guide
+    n = table.size
+    for first in range(0, values.size, _SPAN):
+        some, out, words = values[first : first + _SPAN], reports[first : first + _SPAN], drawn[0]
+        _draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            out[i] = _moved(some[i], words[i], n, table, low, high, shift)
+
+
+@compiled
+def product(values: Array, where: Address, down: Guide, across: Guide, reports: Array) -> None:
+    """One word moves the row of a cell, the next its column."""
+    drawn = np.empty((2, _SPAN), np.uint64)
+    table, low, high, shift = down
+    table_2, low_2, high_2, shift_2 = across
+    last, columns = table.size, table_2.size + 1
+    for first in range(0, values.size, _SPAN):
+        some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
+        _draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            row = some[i] // columns
+            moved = _moved(row, drawn[0, i], last, table, low, high, shift)
+            column = _moved(some[i] - row * columns, drawn[1, i], columns - 1, table_2, low_2, high_2, shift_2)
+            out[i] = moved * columns + column
+
+
+@compiled
+def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int, reports: Array) -> None:
+    """One word moves a cell in both directions at once."""
+    drawn = np.empty((1, _SPAN), np.uint64)
+    table, low, high, shift = guide
+    wide = 2 * columns - 1
+    for first in range(0, values.size, _SPAN):
+        some, out, words = values[first : first + _SPAN], reports[first : first + _SPAN], drawn[0]
+        _draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            place = _place(words[i], table, low, high, shift)
+            down = place // wide
+            row = some[i] // columns
+            column = some[i] - row * columns + place - down * wide - columns + 1
+            row += down - rows + 1
+            out[i] = min(max(row, 0), rows - 1) * columns + min(max(column, 0), columns - 1)
+
+
+@compiled
+def tabled(values: Array, where: Address, sums: Array, reports: Array) -> None:
+    """One word finds its output in the row of a value."""
+    drawn = np.empty((1, _SPAN), np.uint64)
+    for first in range(0, values.size, _SPAN):
+        some, out, words = values[first : first + _SPAN], reports[first : first + _SPAN], drawn[0]
+        _draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            row, word = sums[some[i]], words[i]
+            low, high = 0, row.size
+            while low < high:
+                middle = (low + high) >> 1
+                if row[middle] <= word:
+                    low = middle + 1
+                else:
+                    high = middle
+            out[i] = low
+
+
+@compiled
+def window(values: Array, where: Address, others: np.uint64, width: np.uint64, keep: np.uint64, reports: Array) -> None:
+    """A bin of the window that begins at the value, or one of the others."""
+    drawn = np.empty((2, _SPAN), np.uint64)
+    for first in range(0, values.size, _SPAN):
+        some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
+        _draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            value = np.uint64(some[i])
+            if drawn[0, i] < keep:
+                out[i] = value + _below(drawn[1, i], width)
+            else:
+                other = _below(drawn[1, i], others)
+                out[i] = other + (width if other >= value else _ZERO)
+
+
+@compiled
+def worst_gaps(logs: Array, worst: Array) -> None:
+    """worst[x, z] = the largest of logs[x, y] - logs[z, y]; what neither can send, a difference of infinities, is left out."""
+    for x in range(logs.shape[0]):
+        for z in range(logs.shape[0]):
+            best = 0.0
+            for y in range(logs.shape[1]):
+                gap = logs[x, y] - logs[z, y]
+                if gap > best:
+                    best = gap
+            worst[x, z] = best

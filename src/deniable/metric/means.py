@@ -1,0 +1,301 @@
+"""Means of a number from -1 to 1: reports that are unbiased for it, with integer thresholds and so with an exact loss."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.calibrate import largest
+from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
+from deniable.exact import log_up, number, positive_epsilon, whole_number
+from deniable.law import Floats
+from deniable.mechanism import Array, Tally, unmasked
+from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
+from deniable.shapes.common import set_numbers, smallest
+from deniable.words import FULL, WordArray, Words, checked_source
+
+_FINE = 31  # a number is rounded to so many binary digits, which is far below any noise
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_BLOCK = 1 << 16
+
+
+@final
+@dataclass(frozen=True)
+class MeanEstimate:
+    """What n reports say about the mean of a number, and how far off that may be."""
+
+    n: int
+    mean: float
+    stderr: float
+    """The standard error, the people being a sample of those the study is about."""
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the true mean is, with this confidence: a mean of many reports is normal."""
+        from scipy.special import ndtri
+
+        reach = -float(ndtri((1 - number("a confidence level", level, 0.0, 1.0)) / 2)) * self.stderr
+        return self.mean - reach, self.mean + reach
+
+
+class Mean(ABC):
+    """A mechanism for one number from -1 to 1, whose report is an integer that stands for an unbiased number."""
+
+    words: int
+    outputs: int
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest ratio of two numbers' probabilities of one report."""
+
+    @abstractmethod
+    def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
+        """The variance of one report about the true number."""
+
+    @abstractmethod
+    def _encode(self, values: Floats, words: WordArray) -> Array:
+        """A report for every number from -1 to 1, from a row of words each."""
+
+    @abstractmethod
+    def numbers(self, reports: Array) -> Floats:
+        """What each report stands for: equal to the true number on average, and mostly outside -1 to 1."""
+
+    @final
+    def loss(self) -> float:
+        """The exact epsilon of one report, rounded up."""
+        return log_up(self.ratio)
+
+    @final
+    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
+        """One report per number from -1 to 1; anything else is refused."""
+        if np.ma.is_masked(values):
+            raise InvalidValue("some values are masked: decide what a missing answer means first; a mask would be dropped")
+        given = np.array(values, dtype=np.float64)
+        if given.ndim != 1 or not (np.abs(given) <= 1).all():
+            raise InvalidValue("values are a list of numbers from -1 to 1; nothing was reported")
+        rows = checked_source(words).rows(given.size, self.words)
+        reports = np.empty(given.size, dtype=smallest(self.outputs))
+        for start in range(0, given.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            reports[block] = self._encode(given[block], rows.pick(block).array())
+        return reports
+
+    @final
+    def tally(self, reports: Array) -> Tally:
+        """How many reports there are, the sum of their numbers, and of their squares: all that an estimate needs."""
+        array = unmasked(reports)
+        if array.ndim != 1 or array.dtype != smallest(self.outputs) or (array.size and int(array.max()) >= self.outputs):
+            raise InvalidReport(f"reports of this mechanism are {smallest(self.outputs)} from 0 to {self.outputs - 1}")
+        numbers = self.numbers(array)
+        return Tally(array.size, np.array([numbers.sum(), (numbers**2).sum()]))
+
+    @final
+    def estimate(self, tally: Tally) -> MeanEstimate:
+        """The unbiased mean, with its error as the reports scatter."""
+        if not isinstance(tally, Tally) or tally.counts.size != 2 or tally.counts.dtype.kind != "f":
+            raise InvalidReport("the estimate of a mean is made from a tally, m.estimate(m.tally(reports))")
+        if tally.n < 2:
+            raise InvalidParameter("there must be at least two reports, to see how they scatter")
+        mean = float(tally.counts[0]) / tally.n
+        scatter = max(0.0, float(tally.counts[1]) / tally.n - mean * mean)
+        return MeanEstimate(tally.n, mean, math.sqrt(scatter / (tally.n - 1)))
+
+
+@final
+@dataclass(frozen=True)
+class Duchi(Mean):
+    """The report is yes or no, and stands for one number above 1 or its negative."""
+
+    keep: int
+    """How many of the 2^64 words say yes where the number is 1, and no where it is -1."""
+
+    words, outputs = 1, 2
+
+    def __post_init__(self) -> None:
+        set_numbers(self, keep=whole_number("keep", self.keep, (FULL >> 1) + 1, FULL - 1))  # type: ignore[arg-type]
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.keep, FULL - self.keep)
+
+    @property
+    def scale(self) -> float:
+        """What a yes stands for: (e^epsilon + 1) / (e^epsilon - 1)."""
+        return float(Fraction(FULL, 2 * self.keep - FULL))
+
+    def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
+        return np.asarray(self.scale**2 - np.asarray(t, dtype=np.float64) ** 2)
+
+    def _encode(self, values: Floats, words: WordArray) -> Array:
+        """The threshold is half of the words, moved by the number's share of what it may move: in integers."""
+        size = np.rint(np.abs(values) * 2.0**_FINE).astype(np.uint64)
+        reach = np.uint64(self.keep - (FULL >> 1))
+        moved = ((size * (reach >> _HALF)) << np.uint64(1)) + ((size * (reach & _LOW)) >> np.uint64(_FINE))
+        middle = np.uint64(FULL >> 1)
+        return words[:, 0] < np.where(values < 0, middle - moved, middle + moved)
+
+    def numbers(self, reports: Array) -> Floats:
+        return np.where(reports, self.scale, -self.scale)
+
+
+@final
+@dataclass(frozen=True)
+class Piecewise(Mean):
+    """The report is a bin: mostly in a window that moves with the number, else any other one."""
+
+    k: int
+    window: int
+    keep: int
+
+    words = 3
+
+    def __post_init__(self) -> None:
+        set_numbers(
+            self,  # type: ignore[arg-type]
+            k=whole_number("k, the number of bins,", self.k, 2, MOST_BINS),
+            window=whole_number("window", self.window, 1, MOST_BINS),
+            keep=whole_number("keep", self.keep, 1, FULL - 1),
+        )
+        if self.ratio <= 1:
+            raise InvalidParameter(f"keep must make the window likelier than the rest, got {self.keep}")
+
+    @property
+    def outputs(self) -> int:  # type: ignore[override]
+        return self.k + self.window - 1
+
+    @property
+    def ratio(self) -> Fraction:
+        return window_ratio(self.k, self.window, self.keep)
+
+    @cached_property
+    def _line(self) -> tuple[float, float]:
+        """The mean report is start + slope * bin."""
+        inside, others, w, m = Fraction(self.keep, FULL), self.k - 1, self.window, self.outputs
+        slope = inside - (1 - inside) * w / others
+        start = inside * Fraction(w - 1, 2) + (1 - inside) * Fraction(m * (m - 1) - w * (w - 1), 2 * others)
+        return float(start), float(slope)
+
+    def numbers(self, reports: Array) -> Floats:
+        start, slope = self._line
+        return np.asarray((np.asarray(reports, dtype=np.float64) - start) / slope * (2 / (self.k - 1)) - 1)
+
+    def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
+        """From the second moments of the two bins that a number falls between."""
+        place = (np.asarray(t, dtype=np.float64) + 1) / 2 * (self.k - 1)
+        low = np.minimum(np.floor(place), self.k - 2)
+        up = place - low
+        (start, slope), size = self._line, 2 / (self.k - 1)
+        mean = start + slope * place
+        second = (1 - up) * self._square(low, mean) + up * self._square(low + 1, mean)
+        return np.asarray(second * (size / slope) ** 2)
+
+    def _square(self, value: Floats, about: Floats) -> Floats:
+        """The mean square of a bin about a number, for the window at a value."""
+        inside, w, m = self.keep / FULL, self.window, self.outputs
+        center, middle = value + (w - 1) / 2 - about, (m - 1) / 2 - about
+        near, every = w * (center**2 + (w * w - 1) / 12), m * (middle**2 + (m * m - 1) / 12)
+        return np.asarray(inside * near / w + (1 - inside) * (every - near) / (self.k - 1))
+
+    def _encode(self, values: Floats, words: WordArray) -> Array:
+        fine = np.rint((values + 1) * ((self.k - 1) * 2.0**_FINE)).astype(np.uint64)  # of 2^32 parts of a bin
+        low, part = fine >> _HALF, fine & _LOW
+        bins = low + ((words[:, 2] >> _HALF) < part)
+        return in_window(bins.astype(np.int64), words[:, 0], words[:, 1], self.k, self.window, self.keep)
+
+
+@final
+@dataclass(frozen=True)
+class Hybrid(Mean):
+    """The report is a piecewise one with this many of the 2^64 words, else a yes or no; it shows which."""
+
+    piecewise: Piecewise
+    duchi: Duchi
+    share: int
+
+    words = 5
+
+    def __post_init__(self) -> None:
+        whole_number("share", self.share, 1, FULL - 1)
+
+    @property
+    def outputs(self) -> int:  # type: ignore[override]
+        return self.piecewise.outputs + 2
+
+    @property
+    def ratio(self) -> Fraction:
+        return max(self.piecewise.ratio, self.duchi.ratio)
+
+    def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
+        share = self.share / FULL
+        return np.asarray(share * self.piecewise.variance(t) + (1 - share) * self.duchi.variance(t))
+
+    def _encode(self, values: Floats, words: WordArray) -> Array:
+        fine, coarse = self.piecewise._encode(values, words[:, 1:4]), self.duchi._encode(values, words[:, 4:])
+        return np.where(words[:, 0] < np.uint64(self.share), fine, coarse + np.uint64(self.piecewise.outputs))
+
+    def numbers(self, reports: Array) -> Floats:
+        bins = np.asarray(reports, dtype=np.int64)
+        coarse = bins >= self.piecewise.outputs
+        return np.where(coarse, self.duchi.numbers(bins > self.piecewise.outputs), self.piecewise.numbers(bins))
+
+
+def duchi(epsilon: float) -> Duchi:
+    """One bit for the mean of a number t from -1 to 1: yes with probability 1/2 + t / (2 C), standing for C or -C.
+
+    C = (e^epsilon + 1) / (e^epsilon - 1). The variance of a report is C^2 - t^2. Choose it at a small epsilon.
+
+    >>> m = duchi(epsilon=0.5)
+    >>> m.loss() <= 0.5, round(m.scale, 4), round(float(m.variance(0.0)), 2)
+    (True, 4.083, 16.67)
+
+    Reference: duchi2018
+    """
+    return Duchi(largest(lambda keep: Fraction(keep, FULL - keep), epsilon, (FULL >> 1) + 1, FULL - 1))
+
+
+def piecewise(epsilon: float, bins: int = 1 << 16) -> Piecewise:
+    """A number near a stretched t for the mean of a number t from -1 to 1, on a grid, with an exact guarantee.
+
+    With z = e^(epsilon / 2) a window of 1 / (z + 1) of all outputs moves with t and holds the report with probability
+    z / (z + 1). The variance of a report is t^2 / (z - 1) + (z + 3) / (3 (z - 1)^2), up to the width of a bin, which
+    `variance` counts. A number between two bins goes to either, so that nothing is biased. Choose it above epsilon 1.3.
+
+    >>> m = piecewise(epsilon=2.0)
+    >>> m.loss() <= 2, round(float(m.variance(0.0)), 4), round(float(m.variance(1.0)), 4)
+    (True, 0.6456, 1.2276)
+
+    Reference: wang2019
+    """
+    k = whole_number("bins", bins, 2, MOST_BINS)
+    window = max(1, round((k - 1) / math.exp(min(positive_epsilon(epsilon), 80.0) / 2)))
+    return Piecewise(k, window, best_keep(k, window, epsilon))
+
+
+def hybrid(epsilon: float, bins: int = 1 << 16) -> Hybrid | Duchi:
+    """Mix two: piecewise with probability 1 - e^(-epsilon / 2), else duchi; up to an epsilon of 0.61 just duchi.
+
+    Its variance above that is the same for all t: (z + 3) / (3 z (z - 1)) + (e^epsilon + 1)^2 / (z (e^epsilon - 1)^2),
+    with z = e^(epsilon / 2). The largest variance over t is the least of the three.
+
+    >>> m = hybrid(epsilon=2.0)
+    >>> m.loss() <= 2, [round(float(m.variance(t)), 4) for t in (0.0, 0.5, 1.0)]
+    (True, [1.0423, 1.0423, 1.0423])
+
+    Reference: wang2019
+    """
+    if positive_epsilon(epsilon) <= SWITCH:
+        return duchi(epsilon)
+    share = min(FULL - 1, round(Fraction(-math.expm1(-epsilon / 2)) * FULL))
+    return Hybrid(piecewise(epsilon, bins), duchi(epsilon), share)
+
+
+SWITCH = 0.609346
+"""Up to this epsilon one bit has the least variance."""

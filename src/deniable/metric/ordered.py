@@ -1,0 +1,201 @@
+"""Ordered values: a count moves a few steps up or down, and the farther two counts are apart the better they can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from deniable.errors import InvalidParameter
+from deniable.exact import log_up, whole_number
+from deniable.law import Floats, Integers
+from deniable.mechanism import Array
+from deniable.metric.certified import geometric_tails, largest_ratio
+from deniable.metric.channel import Metric, shown
+from deniable.words import FULL, Rows, WordArray
+
+if TYPE_CHECKING:
+    from deniable.metric.loops import Guide
+
+MOST = 1 << 20
+_TOP = np.uint64(63)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Geometric(Metric):
+    """The report is the count plus noise of either sign, kept in 0 to n: one word, one table of n + 1 integers."""
+
+    tails: WordArray
+    """tails[m]: how many of the 2^64 words move a count by m or more to one side (by none counted in, for m = 0)."""
+
+    def __post_init__(self) -> None:
+        tails = np.array(self.tails, dtype=np.uint64)
+        if tails.ndim != 1 or not 2 <= tails.size <= MOST + 1:
+            raise InvalidParameter(f"tails are from 2 to {MOST + 1:,} numbers of words")
+        if int(tails[0]) + int(tails[1]) != FULL:
+            raise InvalidParameter("the first two tails must add up to 2^64")
+        steps = tails[:-1] - tails[1:]
+        if int(tails[-1]) < 1 or not (tails[:-1] > tails[1:]).all() or not (steps[:-1] >= steps[1:]).all():
+            raise InvalidParameter("tails must be positive, and fall by ever fewer words: every output must be possible")
+        tails.setflags(write=False)
+        object.__setattr__(self, "tails", tails)
+
+    words = 1
+
+    @property
+    def n(self) -> int:
+        """The largest count."""
+        return self.tails.size - 1
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        return int(self.tails.size)
+
+    @property
+    def outputs(self) -> int:  # type: ignore[override]
+        return self.k
+
+    @cached_property
+    def steps(self) -> WordArray:
+        """steps[m]: how many words move a count by exactly m to one side, for m from 0 to n - 1."""
+        return self.tails[:-1] - self.tails[1:]
+
+    @property
+    def decay(self) -> float:
+        """How much likelier each step makes a count: about e^-epsilon."""
+        return float(Fraction(int(self.tails[1]), int(self.tails[0])))
+
+    @property
+    def ratio(self) -> Fraction:
+        return largest_ratio([(int(self.tails[0]), int(self.tails[-1])), (int(self.steps[0]), int(self.steps[-1]))])
+
+    def _loss_at(self, distance: float) -> float:
+        apart = whole_number("the distance of two counts", distance, 1, self.n)
+        return self._step_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
+
+    @cached_property
+    def _step_loss(self) -> float:
+        return log_up(largest_ratio(self._apart(1)))
+
+    def _apart(self, distance: int) -> Iterator[tuple[int, int]]:
+        """All ratios of one output from two counts at this distance: tails for the ends, single steps for what is between."""
+        for words in (self.tails, self.steps):
+            yield from zip(words[:-distance].tolist(), words[distance:].tolist(), strict=True)
+
+    def _rows(self, start: int, stop: int) -> Floats:
+        values = np.arange(start, stop)
+        chances = (self.steps / float(FULL))[np.minimum(np.abs(values[:, None] - np.arange(self.k)), self.n - 1)]
+        ends = self.tails / float(FULL)
+        chances[:, 0], chances[:, -1] = ends[values], ends[self.n - values]
+        return np.asarray(chances)
+
+    def _weights(self, value: int) -> tuple[int, ...]:
+        between = [int(self.steps[abs(value - j)]) for j in range(1, self.n)]
+        return (int(self.tails[value]), *between, int(self.tails[self.n - value]))
+
+    @cached_property
+    def _ascending(self) -> WordArray:
+        return np.ascontiguousarray(self.tails[:0:-1])
+
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        reports[:] = moved(values, words[:, 0], self._ascending)
+
+    @cached_property
+    def guide(self) -> Guide:
+        """The same table for compiled loops."""
+        from deniable.metric.loops import guided
+
+        return guided(self._ascending, 63, 11)
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        from deniable.metric import loops
+
+        loops.geometric(values, rows.address(), self.guide, reports)
+
+    def _inverse(self, shares: Floats) -> Floats:
+        """By the inverse of the ideal geometric, which has three diagonals, refined against the table that is sampled."""
+        inverse = self._ideal_inverse(shares)
+        for _ in range(2):
+            inverse = inverse + self._ideal_inverse(shares - self.forward(inverse))
+        return inverse
+
+    def _squares(self, shares: Floats) -> Floats:
+        side, middle = self._diagonals()
+        return self._tridiagonal(middle**2, side**2, shares / self._scale**2)
+
+    def _ideal_inverse(self, shares: Floats) -> Floats:
+        side, middle = self._diagonals()
+        return self._tridiagonal(middle, side, shares / self._scale)
+
+    def _diagonals(self) -> tuple[float, Floats]:
+        a = self.decay
+        middle = np.full(self.k, (1 + a * a) / (1 - a * a))
+        middle[0] = middle[-1] = 1 / (1 - a * a)
+        return -a / (1 - a * a), middle
+
+    @cached_property
+    def _scale(self) -> Floats:
+        a = self.decay
+        scale = np.full(self.k, (1 - a) / (1 + a))
+        scale[0] = scale[-1] = 1 / (1 + a)
+        return scale
+
+    @staticmethod
+    def _tridiagonal(middle: Floats, side: float, vector: Floats) -> Floats:
+        result = middle * vector
+        result[1:] += side * vector[:-1]
+        result[:-1] += side * vector[1:]
+        return result
+
+    def forward(self, shares: Floats) -> Floats:
+        """How likely every output is, from people with these shares (which need not be a distribution)."""
+        n, chances, ends = self.n, self.steps / float(FULL), self.tails / float(FULL)
+        kernel = np.concatenate([chances[:0:-1], chances])  # from n - 1 steps down to n - 1 steps up
+        size = 1 << (self.k + kernel.size - 1).bit_length()
+        outputs = np.fft.irfft(np.fft.rfft(shares, size) * np.fft.rfft(kernel, size), size)[n - 1 : n - 1 + self.k]
+        outputs[0], outputs[-1] = shares @ ends, shares @ ends[::-1]
+        return np.asarray(outputs)
+
+    def __repr__(self) -> str:
+        return shown(self, f"counts 0 to {self.n}", "unit")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Geometric) and self.tails.tobytes() == other.tails.tobytes()
+
+    def __hash__(self) -> int:
+        return hash(self.tails.tobytes())
+
+
+def moved(values: Integers, words: WordArray, ascending: WordArray) -> Integers:
+    """Counts moved down (words below 2^63) or up by as many steps as there are tails above the word, and kept in 0 to n."""
+    n = ascending.size
+    up = (words >> _TOP).astype(bool)
+    steps = n - np.searchsorted(ascending, np.where(up, ~words, words), side="right")
+    return np.asarray(np.clip(values + np.where(up, steps, -steps), 0, n))
+
+
+def geometric(n: int, epsilon: float) -> Geometric:
+    """Truncated geometric noise on counts 0 to n: neighbors are told apart by at most epsilon, counts d apart by d epsilon.
+
+    Pr(j | i) is (1 - a) / (1 + a) a^|i - j| between the ends, where a = e^-epsilon, and a^|i - j| / (1 + a) at them. In the
+    far tail, where that is below one word of 2^64, it stays at a few words: every output is possible from every count.
+    Choose it where near counts may be told apart less than far ones; for the same protection of all, epsilon / n is needed,
+    and other protocols err less.
+
+    >>> m = geometric(n=100, epsilon=0.5)
+    >>> m
+    Geometric(counts 0 to 100: loses 0.5 per unit, ... in the worst case)
+    >>> m.loss(distance=1) <= 0.5, m.loss(distance=10) <= 5, m.loss(worst_case=True) <= 50
+    (True, True, True)
+    >>> from deniable.simulated import seeded
+    >>> m.privatize([0, 50, 100], seeded(3)).tolist()
+    [0, 50, 98]
+
+    Reference: kacem2018
+    """
+    return Geometric(geometric_tails(whole_number("n, the largest count,", n, 1, MOST), epsilon))

@@ -1,0 +1,106 @@
+"""After the report: to a place that is possible, or to the best guess under a public prior. Neither costs any privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, not_among
+from deniable.law import Floats, Integers, checked_prior
+from deniable.matrix import Matrix
+from deniable.metric.channel import Channel, Metric
+from deniable.metric.globe import checked_places, unit_vectors
+
+Goal = Literal["mode", "mean", "median"]
+_GOALS = ("mode", "mean", "median")
+
+
+def remap_to(places: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
+    """A function from reported places to the numbers of the nearest of these: post-processing, so it loses nothing.
+
+    >>> stations = [(47.64, 6.86), (47.62, 6.15), (48.86, 2.35)]
+    >>> remap_to(stations)([(47.7, 6.9), (48, 2)]).tolist()
+    [0, 2]
+    """
+    from scipy.spatial import cKDTree
+
+    known = checked_places(places)
+    if known.ndim != 2 or not len(known):
+        raise InvalidParameter("places are a table of at least one latitude and longitude")
+    tree = cKDTree(unit_vectors(known))
+
+    def nearest(points: npt.ArrayLike) -> Integers:
+        return np.asarray(tree.query(unit_vectors(checked_places(points)))[1], dtype=np.int64)
+
+    return nearest
+
+
+def optimal_remap(
+    channel: Metric | Channel | Matrix | Floats,
+    prior: npt.ArrayLike,
+    loss: Goal | npt.ArrayLike = "mode",
+    points: npt.ArrayLike | None = None,
+) -> Integers | Floats:
+    """What each output is best replaced by, for a public prior: post-processing, so it loses nothing.
+
+    `loss` is a table of loss[x, y], the harm of y where x is true: the answer is then the y of least expected harm for each
+    output. "mode" is that for right or wrong. With `points`, coordinates of the values, "mean" gives the posterior mean
+    (least squared distance) and "median" the geometric median (least distance) of each output.
+    The prior must not come from the person's own secret.
+
+    >>> channel = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+    >>> optimal_remap(channel, [0.8, 0.1, 0.1]).tolist()
+    [0, 0, 0]
+    >>> optimal_remap(channel, [1, 1, 1], "mean", points=[0, 1, 2]).round(2).tolist()
+    [[0.5], [1.0], [1.5]]
+    """
+    chances = _chances(channel)
+    joint = checked_prior(prior, len(chances))[:, None] * chances
+    if not isinstance(loss, str):
+        harm = np.asarray(loss, dtype=np.float64)
+        if harm.ndim != 2 or len(harm) != len(chances) or not np.isfinite(harm).all():
+            raise InvalidParameter(f"loss is a table with a row for each of {len(chances)} values")
+        return np.asarray((joint.T @ harm).argmin(axis=1))
+    if loss not in _GOALS:
+        raise InvalidParameter(not_among(loss, "a goal", _GOALS))
+    if loss == "mode":
+        return np.asarray(joint.argmax(axis=0))
+    if points is None:
+        raise InvalidParameter(f"the {loss} needs points, the coordinates of the values")
+    where = np.asarray(points, dtype=np.float64).reshape(len(chances), -1)
+    total = joint.sum(axis=0)
+    posterior = joint / np.where(total > 0, total, 1.0)
+    means = posterior.T @ where
+    if loss == "mean":
+        return means
+    apart = np.sqrt(((where[:, None] - where) ** 2).sum(axis=2))
+    return np.array([_median(p, where, mean, apart) for p, mean in zip(posterior.T, means, strict=True)])
+
+
+def _chances(channel: Metric | Channel | Matrix | Floats) -> Floats:
+    if isinstance(channel, Metric):
+        return channel.law.matrix()
+    if isinstance(channel, Channel):
+        return channel.matrix()
+    rows = channel.probabilities if isinstance(channel, Matrix) else np.asarray(channel, dtype=np.float64)
+    if rows.ndim != 2 or not np.allclose(rows.sum(axis=1), 1.0):
+        raise InvalidParameter("a channel has a row of probabilities for each value")
+    return rows
+
+
+def _median(weights: Floats, points: Floats, start: Floats, apart: Floats) -> Floats:
+    """The point of least mean distance: Weiszfeld's steps, then the best of where they end and of the points themselves."""
+    here = start
+    for _ in range(200):
+        gaps = np.linalg.norm(points - here, axis=1)
+        pull = weights / np.maximum(gaps, 1e-12 * (gaps.max() + 1e-300))
+        there = pull @ points / pull.sum()
+        if np.linalg.norm(there - here) <= 1e-12 * (np.abs(there).max() + 1e-300):
+            break
+        here = there
+    costs = apart @ weights
+    best = int(costs.argmin())
+    return points[best] if costs[best] <= np.linalg.norm(points - here, axis=1) @ weights else here

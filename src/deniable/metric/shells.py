@@ -1,0 +1,149 @@
+"""Noise on a plane of cells, in integers: the table, and what it loses per unit of distance."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from deniable.errors import InvalidParameter
+from deniable.exact import log_up
+from deniable.law import Floats
+from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
+from deniable.words import FULL, WordArray
+
+_FLOOR = 2.0**-32  # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
+_ROUNDING = 2.0**-31  # so the ratio of two moves by less than this
+_BEYOND = 56.0  # all noise beyond e^-56 together is less than 2^-33 of the least probability, and left out
+_MOST_TERMS = 1 << 28
+_NEAR = 8  # on large grids, displacements of up to so many cells are compared one by one
+_ALL_PAIRS = 1 << 10  # cells of a grid on which all are
+_ERROR = 2.0**-44  # more than a difference of two logarithms of words is off by
+_CANDIDATES = 4096
+
+
+def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: float) -> WordArray:
+    """Words for a displacement of 0 to rows - 1 down and 0 to columns - 1 right, the last ones standing for all beyond.
+
+    The real law falls as e^(-epsilon |z|) and is private by the triangle inequality, whatever is put together at the edges.
+    Where it is below 2^-32 somewhere, it is mixed with a little noise that is nearly flat on the grid, and private, too. The
+    rate is lower than epsilon by what rounding to words can change, so that the words keep epsilon.
+    """
+    least = min(steps)
+    checked_budget(epsilon * least, " between neighboring cells")
+    rate = epsilon - _ROUNDING / least
+    if rate <= 0.999 * epsilon:
+        raise InvalidParameter(f"epsilon {epsilon} is too small for cells of size {least:g}; use larger cells")
+    noise = _folded_sums(rows, columns, steps, rate)
+    noise /= _total(noise)
+    if noise.min() < _FLOOR:
+        sides = [_flat(size, rate * step / math.sqrt(2)) for size, step in zip((rows, columns), steps, strict=True)]
+        flat = sides[0][:, None] * sides[1]
+        weight = _FLOOR / float(flat.min())
+        if weight > 0.01:
+            raise InvalidParameter(f"a grid of {rows} x {columns} cells is too fine for a table out of 2^64; use larger cells")
+        noise = (1 - weight) * noise + weight * flat
+    words = np.rint(noise * float(FULL)).astype(np.uint64)
+    words[0, 0] = np.uint64((int(words[0, 0]) + FULL - _exact_total(words)) % FULL)
+    return words
+
+
+def _as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bool:
+    """Whether these words are the ones made for epsilon, but for the last digits of floats: then its bound holds for them."""
+    rows, columns = noise.shape
+    made = planar_noise(rows, columns, steps, epsilon)
+    return bool((np.abs(noise / made.astype(np.float64) - 1) < 2.0**-40).all())
+
+
+def _folded_sums(rows: int, columns: int, steps: tuple[float, float], rate: float) -> Floats:
+    """Sums of e^(-rate |z|) over displacements, the last row and column with all that lie beyond them."""
+    deep, wide = (max(size, math.ceil(_BEYOND / (rate * step))) for size, step in zip((rows, columns), steps, strict=True))
+    if deep * wide > _MOST_TERMS:
+        raise InvalidParameter("cells are so small that noise goes over thousands of them; use larger cells")
+    sums = np.zeros((rows, columns))
+    across = np.arange(wide) * steps[1]
+    for row in range(deep):
+        line = np.exp(-rate * np.hypot(row * steps[0], across))
+        line[columns - 1] = line[columns - 1 :].sum()
+        sums[min(row, rows - 1)] += line[:columns]
+    return sums
+
+
+def _flat(size: int, rate: float) -> Floats:
+    """Geometric noise in one direction, folded at the end: as flat as a rate of 1 / size makes it."""
+    a = math.exp(-min(rate, 1 / size))
+    chances = (1 - a) / (1 + a) * a ** np.arange(size)
+    chances[-1] = a ** (size - 1) / (1 + a)
+    return np.asarray(chances)
+
+
+def _total(noise: Floats) -> float:
+    """Over all displacements, up and left included."""
+    return float(4 * noise.sum() - 2 * noise[0].sum() - 2 * noise[:, 0].sum() + noise[0, 0])
+
+
+def _exact_total(words: WordArray) -> int:
+    every, top, side = (sum(map(int, part.ravel())) for part in (words, words[0], words[:, 0]))
+    return 4 * every - 2 * top - 2 * side + int(words[0, 0])
+
+
+def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, float], epsilon: float) -> float:
+    """The smallest epsilon per unit of distance, rounded up.
+
+    On grids of up to 1,024 cells all pairs of cells are compared; on larger ones those up to eight cells apart, and for
+    the others the bound stands that the table was made by, if it is the table that is made for epsilon.
+    """
+    rows, columns = noise.shape
+    all_pairs = rows * columns <= _ALL_PAIRS or not _as_made(noise, steps, epsilon)
+    reach = (rows - 1, columns - 1) if all_pairs else (min(_NEAR, rows - 1), min(_NEAR, columns - 1))
+    inside, top, side, corner = sums
+    arrays = [_signed(inside, True, True), _signed(top, False, True), _signed(side, True, False), corner]
+    logs = [logarithms(words) for words in arrays]
+    found = []
+    for down, right in product(range(reach[0] + 1), range(-reach[1], reach[1] + 1)):
+        if down == 0 and right <= 0:
+            continue
+        length = math.hypot(down * steps[0], right * steps[1])
+        for number, log in enumerate(logs):
+            one, other = _shifted(log, down, right)
+            if one.size:
+                found.append((float(np.abs(one - other).max()), length, down, right, number))
+    worst = max((gap - _ERROR) / length for gap, length, *_ in found)
+    best, count = 0.0, 0
+    for gap, length, down, right, number in found:
+        if (gap + _ERROR) / length < worst:
+            continue
+        one, other = _shifted(logs[number], down, right)
+        at = np.nonzero(np.abs(one - other) >= gap - 2 * _ERROR)
+        count += at[0].size
+        if count > _CANDIDATES:
+            return math.nextafter(max((gap + _ERROR) / length for gap, length, *_ in found), math.inf)
+        words, others = (part[at].tolist() for part in _shifted(arrays[number], down, right))
+        ratio = largest_ratio((max(pair), min(pair)) for pair in zip(words, others, strict=True))
+        squared = (down * Fraction(steps[0])) ** 2 + (right * Fraction(steps[1])) ** 2
+        best = max(best, divided_up(Fraction(log_up(ratio)), square_root_down(squared)))
+    if all_pairs:
+        return best
+    least = Fraction(min(steps))
+    bound = Fraction(epsilon) - Fraction(_ROUNDING) / least + Fraction(_ROUNDING) / (least * (_NEAR + 1))
+    return max(best, divided_up(bound, Fraction(1)))
+
+
+def _signed(words: WordArray, up: bool, left: bool) -> WordArray:
+    """Words by displacement in both directions, where both are possible."""
+    if up:
+        words = np.concatenate([words[:0:-1], words], axis=0)
+    return np.concatenate([words[:, :0:-1], words], axis=1) if left else words
+
+
+def _shifted(array: WordArray | Floats, down: int, right: int) -> tuple[WordArray | Floats, WordArray | Floats]:
+    """All pairs of entries that are so far apart."""
+    rows, columns = array.shape
+    if down >= rows or abs(right) >= columns:
+        return array[:0], array[:0]
+    one, other = array[: rows - down], array[down:]
+    if right >= 0:
+        return one[:, : columns - right], other[:, right:]
+    return one[:, -right:], other[:, : columns + right]

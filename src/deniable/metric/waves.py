@@ -1,0 +1,209 @@
+"""Square waves: a report is near the value with one probability, anywhere else with another, and distance plays no part."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import NoReturn, final, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.calibrate import largest
+from deniable.errors import InvalidParameter, InvalidValue, NotExact
+from deniable.exact import log_up, number, positive_epsilon, whole_number
+from deniable.law import Floats, Integers
+from deniable.mechanism import Array
+from deniable.metric.channel import Metric
+from deniable.shapes.common import set_numbers
+from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
+
+MOST_BINS = 1 << 20
+
+
+@final
+@dataclass(frozen=True)
+class SquareWave(Metric):
+    """The report is one of k + window - 1 bins: one of the window that belongs to the value, or one of the k - 1 others."""
+
+    k: int
+    window: int
+    keep: int
+    """How many of the 2^64 words stay in the window."""
+
+    def __post_init__(self) -> None:
+        set_numbers(
+            self,
+            k=whole_number("k, the number of bins,", self.k, 2, MOST_BINS),
+            window=whole_number("window", self.window, 1, MOST_BINS),
+            keep=whole_number("keep", self.keep, 1, FULL - 1),
+        )
+        if self.ratio <= 1:
+            raise InvalidParameter(f"keep must make the window likelier than the rest, got {self.keep}")
+
+    words = 2
+
+    @property
+    def outputs(self) -> int:  # type: ignore[override]
+        return self.k + self.window - 1
+
+    @property
+    def ratio(self) -> Fraction:
+        return window_ratio(self.k, self.window, self.keep)
+
+    def _loss_at(self, distance: float) -> float:
+        """Windows of neighbors differ already, so that the distance makes no difference."""
+        number("a distance", distance, 0.0, math.inf, "a positive number")
+        return log_up(self.ratio)
+
+    def _rows(self, start: int, stop: int) -> Floats:
+        first, bins = np.arange(start, stop)[:, None], np.arange(self.outputs)
+        inside = (bins >= first) & (bins < first + self.window)
+        near, far = Fraction(self.keep, FULL * self.window), Fraction(FULL - self.keep, FULL * (self.k - 1))
+        return np.where(inside, float(near), float(far))
+
+    def _weights(self, value: int) -> tuple[int, ...]:
+        near = [self.keep * count for count in _cells(self.window)]
+        far = [(FULL - self.keep) * count for count in _cells(self.k - 1)]
+        return (*far[:value], *near, *far[value:])
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """The values in whose window the report is: each of them is likelier by the whole ratio."""
+        first = np.asarray(reports).astype(np.int64)[:, None] - np.arange(self.k)
+        return np.asarray((first >= 0) & (first < self.window))
+
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        reports[:] = in_window(values, words[:, 0], words[:, 1], self.k, self.window, self.keep)
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        from deniable.metric import loops
+
+        others, width, keep = (np.uint64(number) for number in (self.k - 1, self.window, self.keep))
+        loops.window(values, rows.address(), others, width, keep, reports)
+
+    def __repr__(self) -> str:
+        return f"SquareWave({self.k} bins, a window of {self.window}: loses {self.loss():.6g} at any distance)"
+
+
+def in_window(values: Integers, coins: WordArray, places: WordArray, k: int, window: int, keep: int) -> WordArray:
+    """A bin of each value's window, or one of the k - 1 others, which the window is cut out of."""
+    first = values.astype(np.uint64)
+    other = below(places, k - 1)
+    other += np.where(other >= first, np.uint64(window), np.uint64(0))
+    return np.where(chance(coins, keep), first + below(places, window), other)
+
+
+def window_ratio(k: int, window: int, keep: int) -> Fraction:
+    """How much likelier a bin is from inside the window than from outside, the bias of `below` counted both ways."""
+    return Fraction(keep * cell(window)[1], (FULL - keep) * cell(k - 1)[0])
+
+
+def best_keep(k: int, window: int, epsilon: float) -> int:
+    """The most words for the window that epsilon allows."""
+    share = FULL * window // (k + window - 1)
+    lowest = min(FULL - 1, share + (share >> 50) + 2)
+    return largest(lambda keep: window_ratio(k, window, keep), epsilon, lowest, FULL - 1)
+
+
+def _cells(bound: int) -> list[int]:
+    """How many words `below` sends to each integer."""
+    return [stop - start for start, stop in pairwise(-(-FULL * j // bound) for j in range(bound + 1))]
+
+
+@final
+@dataclass(frozen=True)
+class ContinuousWave:
+    """A number from 0 to 1 is reported as one from -width to 1 + width, mostly within width of it. In floating point."""
+
+    epsilon: float
+    """What the real-valued mechanism loses; the floats that are sent may lose more."""
+
+    words = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", number("epsilon", positive_epsilon(self.epsilon), 1e-9, 700.0))
+
+    @property
+    def width(self) -> float:
+        """Half the window: the one whose report tells most about the value."""
+        return half_window(self.epsilon)
+
+    @property
+    def densities(self) -> tuple[float, float]:
+        """How dense reports are in the window, and outside."""
+        outside = 1 / (2 * self.width * math.exp(self.epsilon) + 1)
+        return math.exp(self.epsilon) * outside, outside
+
+    def loss(self) -> NoReturn:
+        """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
+        raise NotExact("floating-point noise has no exact loss; use square_wave(epsilon, bins=...)")
+
+    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Floats:
+        """One report per number, from two words each."""
+        given = np.array(values, dtype=np.float64)
+        if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+            raise InvalidValue("values are a list of numbers from 0 to 1")
+        drawn = checked_source(words).rows(given.size, self.words).array()
+        coin, place = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5).T * 2.0**-52
+        b = self.width
+        outside = np.where(place < given, place - b, place + b)
+        return np.asarray(np.where(coin < 2 * b * self.densities[0], given + (2 * place - 1) * b, outside))
+
+    def matrix(self, bins: int, outputs: int | None = None) -> Floats:
+        """How likely a report is in each of so many bins from -width to 1 + width, from values spread evenly over each of
+        so many bins from 0 to 1: by exact integrals.
+
+        >>> rows = ContinuousWave(1.0).matrix(4, 8)
+        >>> rows.shape, bool(np.allclose(rows.sum(axis=1), 1, rtol=0, atol=1e-12))
+        ((4, 8), True)
+        """
+        inputs = whole_number("bins", bins, 1, 1 << 14)
+        ends = np.linspace(-self.width, 1 + self.width, (whole_number("outputs", outputs or bins, 1, 1 << 14)) + 1)
+        starts = np.arange(inputs + 1) / inputs
+        b, (near, far) = self.width, self.densities
+
+        def area(x: Floats) -> Floats:
+            """The integral of the length of what lies within b, twice."""
+            return np.where(np.abs(x) <= b, x * x / 2, b * np.abs(x) - b * b / 2)
+
+        corner = area(ends[None, :] - starts[:, None])
+        overlap = (corner[:-1, 1:] - corner[1:, 1:] - corner[:-1, :-1] + corner[1:, :-1]) * inputs
+        return np.asarray(far * np.diff(ends) + (near - far) * overlap)
+
+
+def half_window(epsilon: float) -> float:
+    """b = (epsilon e^epsilon - e^epsilon + 1) / (2 e^epsilon (e^epsilon - 1 - epsilon)), by series where that cancels."""
+    if epsilon > 2:
+        e = math.exp(-epsilon)
+        return (epsilon - 1 + e) * e / (2 * (1 - e * (1 + epsilon)))
+    terms = [epsilon ** (j - 2) / math.factorial(j) for j in range(2, 40)]
+    return sum((j + 1) * term for j, term in enumerate(terms)) / (2 * math.exp(epsilon) * sum(terms))
+
+
+@overload
+def square_wave(epsilon: float, bins: None = None) -> ContinuousWave: ...
+@overload
+def square_wave(epsilon: float, bins: int) -> SquareWave: ...
+def square_wave(epsilon: float, bins: int | None = None) -> SquareWave | ContinuousWave:
+    """For the distribution of a number: a report near the value is e^epsilon times likelier than one that is not.
+
+    With `bins`, values are 0 to bins - 1 and the guarantee is exact: 2 B + 1 outputs around a value have the probability
+    e^epsilon / ((2 B + 1) e^epsilon + bins - 1) each, the others e^epsilon times less. B is b bins, rounded down. Without,
+    values are numbers from 0 to 1, reports are numbers from -b to 1 + b, in floating point: for research.
+    Choose it for whole distributions at the same epsilon for any two values; `mle(...).smooth()` estimates best.
+
+    >>> m = square_wave(epsilon=1.0, bins=100)
+    >>> m, m.outputs, m.loss() <= 1
+    (SquareWave(100 bins, a window of 51: loses 1 at any distance), 150, True)
+    >>> round(square_wave(epsilon=1.0).width, 6)
+    0.256083
+
+    Reference: li2020
+    """
+    if bins is None:
+        return ContinuousWave(epsilon)
+    k = whole_number("bins", bins, 2, MOST_BINS)
+    window = 2 * int(half_window(positive_epsilon(epsilon)) * k) + 1
+    return SquareWave(k, window, best_keep(k, window, epsilon))

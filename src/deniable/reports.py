@@ -1,0 +1,98 @@
+"""The reports of a plan, and the tallies that they add up to; both know the plan they were made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from deniable.errors import InvalidParameter, InvalidReport, counted
+from deniable.mechanism import Tally
+from deniable.share import Records
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Reports of n records, and the id of the plan they were made for."""
+
+    plan_id: str
+    records: Records
+
+    @property
+    def n(self) -> int:
+        """How many records were reported."""
+        return self.records.n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        return f"<Reports of {counted(self.n, 'record')} for plan {self.plan_id[:12]}>"
+
+
+@final
+@dataclass(frozen=True)
+class Tallies:
+    """A tally for each attribute of a plan: all that its estimates ever need, so that reports can be deleted."""
+
+    plan_id: str
+    n: int
+    """How many records were reported; the tally of an attribute counts those that report it."""
+    tallies: Mapping[str, Tally]
+
+    def __getitem__(self, name: str) -> Tally:
+        return self.tallies[name]
+
+    def __add__(self, other: Tallies) -> Tallies:
+        if not isinstance(other, Tallies):
+            return NotImplemented
+        refuse_other_plan(other.plan_id, self.plan_id)
+        return replace(
+            self, n=self.n + other.n, tallies={name: tally + other.tallies[name] for name, tally in self.tallies.items()}
+        )
+
+    def __radd__(self, other: int) -> Tallies:
+        """So that `sum` works."""
+        return self if other == 0 else NotImplemented
+
+    def __sub__(self, other: Tallies) -> Tallies:
+        if not isinstance(other, Tallies):
+            return NotImplemented
+        refuse_other_plan(other.plan_id, self.plan_id)
+        return replace(
+            self, n=self.n - other.n, tallies={name: tally - other.tallies[name] for name, tally in self.tallies.items()}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for JSON."""
+        return {"plan": self.plan_id, "n": self.n, "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()}}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Tallies:
+        """Back from `to_dict`."""
+        if set(data) != {"plan", "n", "tallies"}:
+            raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
+        tallies = {name: Tally.from_dict(tally) for name, tally in data["tallies"].items()}
+        return Tallies(data["plan"], data["n"], tallies)
+
+
+def records_of(reports: Reports | Iterable[Reports], plan_id: str) -> Iterator[Records]:
+    """What is in reports, or in blocks of them, which must all have been made for this plan."""
+    if not isinstance(reports, Reports | Iterable):
+        raise InvalidReport(_not_reports(reports))
+    for block in [reports] if isinstance(reports, Reports) else reports:
+        if not isinstance(block, Reports):
+            raise InvalidReport(_not_reports(block))
+        refuse_other_plan(block.plan_id, plan_id)
+        yield block.records
+
+
+def refuse_other_plan(given: str, expected: str) -> None:
+    """Refuse what was made for another plan."""
+    if given != expected:
+        raise InvalidReport(f"reports were made for plan {given[:8]}…, this plan is {expected[:8]}…")
+
+
+def _not_reports(given: object) -> str:
+    return f"reports are what plan.privatize and plan.read_reports give, got {type(given).__name__}"

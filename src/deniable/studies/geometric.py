@@ -1,0 +1,189 @@
+"""The conjecture that the truncated geometric reconstructs best among all channels with the same promise to neighbors.
+
+Kacem and Palamidessi (2018) saw it win in simulations. Every channel here is scaled until neighbors are told apart by just
+epsilon. Its risk for many reports is exact, by Fisher information, beside the best there can be (for up to 8 steps); the
+error of a number of people is measured, with the most likely shares up to their certificate. The conjecture is false for
+small epsilon, and true from an epsilon of 1 to 3 on, which depends on the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import final
+
+import numpy as np
+
+from deniable.channels import candidates, lower_bound, optimum, risk
+from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED
+from deniable.distances import line_wasserstein, smoothed_kl
+from deniable.errors import InvalidParameter
+from deniable.exact import positive_epsilon, whole_number
+from deniable.law import Floats
+from deniable.likelihood import GeometricChannel, mle
+from deniable.mechanism import Tally
+from deniable.metrics import mean_squared_error
+from deniable.population import checked_people, numbers_from, uniform, zipf
+from deniable.studies.sweep import Progress, checked_methods
+
+__all__ = ["CHANNELS", "EPSILONS", "NS", "PEOPLE", "PRIORS", "QUICK_NS", "QUICK_RUNS", "RUNS", "Row", "reproduce"]
+
+NS = (2, 4, 8, 20, 100)
+EPSILONS = (0.1, 0.5, 1.0, 2.0)
+PEOPLE = 10_000
+RUNS = 40
+QUICK_NS, QUICK_RUNS = (2, 4), 3
+
+
+def _bimodal(k: int) -> Floats:
+    x = (np.arange(k) + 0.5) / k
+    shares = np.exp(-(((x - 0.3) / 0.1) ** 2) / 2) + 0.6 * np.exp(-(((x - 0.7) / 0.12) ** 2) / 2) + 1e-3
+    return np.asarray(shares / shares.sum())
+
+
+PRIORS: dict[str, Callable[[int], Floats]] = {
+    "uniform": lambda k: uniform(k).shares,
+    "zipf": lambda k: zipf(k).shares,
+    "bimodal": _bimodal,
+}
+"""Who is asked: the true shares of k values."""
+
+CHANNELS: dict[str, Callable[[int, float, Floats], Floats]] = {
+    "geometric": lambda n, epsilon, _: candidates.geometric(n, epsilon),
+    "grr": lambda n, epsilon, _: candidates.direct(n, epsilon),
+    "exponential": lambda n, epsilon, _: candidates.exponential(n, epsilon),
+    "exponential calibrated": lambda n, epsilon, _: candidates.calibrated_exponential(n, epsilon),
+    "blahut-arimoto": lambda n, epsilon, prior: candidates.blahut_arimoto(_up_to(20, n), epsilon, prior),
+    "optimum": lambda n, epsilon, prior: optimum(n, epsilon, prior, "l2").channel,
+}
+"""The channels that are compared; the last is the best of all for the squared error."""
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One channel for one prior; or why there is none."""
+
+    channel: str
+    prior: str
+    n: int
+    epsilon: float
+    people: int
+    runs: int
+    seed: int
+    refused: str | None = None
+    l2: float | None = None
+    """People times the squared error of all shares together, for many people."""
+    cdf: float | None = None
+    """The same of the cumulative shares."""
+    kl: float | None = None
+    best_l2: float | None = None
+    """No channel with the same promise is below this (up to 8 steps, or where the geometric is proven best, up to 12)."""
+    mse: float | None = None
+    """Measured: the mean squared error of a share, with the most likely shares from so many people."""
+    mse_stderr: float | None = None
+    w1: float | None = None
+    """The distance on the line, in steps."""
+    w1_stderr: float | None = None
+    kl_one_more: float | None = None
+    """The surprise in nats, after one more report that is spread over all values."""
+    kl_one_more_stderr: float | None = None
+    worst_gap: float | None = None
+    """The largest certificate of all runs: how far a mean log-likelihood can be from the best."""
+
+
+def reproduce(
+    channels: Iterable[str] | None = None,
+    priors: Iterable[str] | None = None,
+    ns: Iterable[int] = NS,
+    epsilons: Iterable[float] = EPSILONS,
+    people: int = PEOPLE,
+    runs: int = RUNS,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[Row]:
+    """A row per prior, n, epsilon and channel, as they are done. A row depends on the seed and its own parameters only."""
+    names = checked_methods(channels, CHANNELS, runs, seed)
+    whom = checked_methods(priors, PRIORS, runs, seed)
+    sizes = [whole_number("n, the largest value,", n, 1, 1000) for n in ns]
+    budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
+    checked_people(people)
+    cells = [
+        Row(name, prior, n, epsilon, people, runs, seed)
+        for prior in whom
+        for n in sizes
+        for epsilon in budgets
+        for name in names
+    ]
+    return _measured(cells, progress)
+
+
+def _measured(cells: list[Row], progress: Progress | None) -> Iterator[Row]:
+    least = cache(_least)
+    for done, asked in enumerate(cells, 1):
+        try:
+            yield _row(asked, least(asked.n, asked.epsilon, asked.prior))
+        except InvalidParameter as problem:
+            yield replace(asked, refused=str(problem))
+        if progress is not None:
+            progress(done, len(cells))
+
+
+def _row(asked: Row, best: float | None) -> Row:
+    prior = PRIORS[asked.prior](asked.n + 1)
+    channel = CHANNELS[asked.channel](asked.n, asked.epsilon, prior)
+    l2, cdf, kl = (risk(channel, prior, loss) for loss in ("l2", "cdf", "kl"))
+    if not np.isfinite(l2):
+        return replace(asked, best_l2=best, refused="its reports do not determine the shares")
+    draws = numbers_from(asked.seed, "geometric", asked.channel, asked.prior, asked.n, asked.epsilon)
+    chances = prior @ channel
+    source = GeometricChannel(asked.n, asked.epsilon) if asked.channel == "geometric" else channel
+    found = np.empty((asked.runs, 4))
+    for run in range(asked.runs):
+        result = mle(source, Tally(asked.people, draws.multinomial(asked.people, chances / chances.sum())))
+        shares = result.frequencies
+        found[run] = (
+            mean_squared_error(shares, prior),
+            line_wasserstein(shares, prior),
+            smoothed_kl(shares, prior, asked.people),
+            result.gap,
+        )
+    means = found.mean(axis=0)
+    errors = found.std(axis=0, ddof=1) / np.sqrt(asked.runs) if asked.runs > 1 else [None] * 4
+    return replace(
+        asked,
+        l2=l2,
+        cdf=cdf,
+        kl=kl,
+        best_l2=best,
+        mse=float(means[0]),
+        mse_stderr=_float(errors[0]),
+        w1=float(means[1]),
+        w1_stderr=_float(errors[1]),
+        kl_one_more=float(means[2]),
+        kl_one_more_stderr=_float(errors[2]),
+        worst_gap=float(found[:, 3].max()),
+    )
+
+
+def _least(n: int, epsilon: float, prior: str) -> float | None:
+    """The smallest squared error of any channel, where it is known."""
+    shares = PRIORS[prior](n + 1)
+    if n <= MOST_SEARCHED:
+        return optimum(n, epsilon, shares, "l2").bound
+    if n > MOST_TESTED:
+        return None
+    made = candidates.geometric(n, epsilon)
+    bound = lower_bound(made, epsilon, shares, "l2")
+    return bound if risk(made, shares, "l2") <= bound * (1 + 1e-6) else None
+
+
+def _up_to(most: int, n: int) -> int:
+    if n > most:
+        raise InvalidParameter(f"this channel is found for up to n = {most}, got {n}")
+    return n
+
+
+def _float(number: float | None) -> float | None:
+    return None if number is None else float(number)

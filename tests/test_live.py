@@ -1,0 +1,50 @@
+"""The demo: everything at once, over a real socket, with both clients; and what it does where something is missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deniable import live
+from deniable.errors import DeniableError
+from tests.running import Run
+from tests.services import missing
+
+
+def test_the_demo_counts_everybody_once_and_estimates_them(run: Run) -> None:
+    """400 people at epsilon 3: a share is off by more than 0.3, ten standard errors, less than once in 10^20 runs."""
+    if shutil.which("node") is None:
+        missing("Node is not installed")
+    outcome = run("demo", "--people", "400", "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    assert (found["n"], found["python"], found["typescript"]) == (400, 360, 40)
+    assert len(found["rows"]) == 11
+    assert all(abs(row["estimate"] - row["truth"]) < 0.3 for row in found["rows"])
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in found["rows"])
+    assert "dashboard  http://127.0.0.1:" in outcome.err
+
+
+def test_the_demo_does_without_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    outcome = run("demo", "--people", "200")
+    assert outcome.code == 0, outcome.err
+    assert "200 reports were counted, each once" in outcome.out
+    assert "Node is not installed" in outcome.out
+
+
+def test_a_collector_that_does_not_start_is_told(tmp_path: Path) -> None:
+    plan = live.make_plan(1000)
+    with live.collecting(plan, tmp_path, 0) as first:
+        port = int(first.url.rpartition(":")[2])
+        other = tmp_path / "other"
+        other.mkdir()
+        with pytest.raises(DeniableError, match="the collector did not start"), live.collecting(plan, other, port):
+            pass
+
+
+def test_people_are_the_same_for_the_same_seed() -> None:
+    assert live.make_people(50, 3) == live.make_people(50, 3) != live.make_people(50, 4)

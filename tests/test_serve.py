@@ -1,0 +1,572 @@
+"""The collector as a process: killed, flooded, starved and stopped, it loses nothing that it acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+import signal
+import socket
+import stat
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import final
+
+import httpx
+import psutil
+import pytest
+
+import deniable as dn
+from deniable.collect import serving
+from deniable.collect.app import Collector, Settings
+from deniable.collect.intake import Served
+from deniable.collect.limits import Held, Limits, Pace, Room
+from deniable.collect.messages import Refusal
+from deniable.collect.store import Arrival, Outcome, Store, open_store
+from deniable.collect.writer import Writer
+from deniable.notation import canonical
+from deniable.plan import Tallies
+from deniable.wire import Report, Wire, to_batch
+from tests import services
+from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, Running, collecting, small_plan, some_reports
+from tests.running import Run
+
+PLAN = small_plan()
+WIRE = Wire(PLAN)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/reports.db" if request.param == "sqlite" else services.cluster().url()
+
+
+def tallied(reports: list[Report]) -> Tallies:
+    return PLAN.tally(WIRE.reports([report.body for report in reports]))
+
+
+def opened(url: str) -> Store:
+    store = open_store(url)
+    assert store.check() == [], "the tallies are those of a recount"
+    return store
+
+
+# Killed.
+
+
+async def deliver(url: str, reports: list[Report], acknowledged: set[bytes], stop: Callable[[], bool], clients: int) -> None:
+    """Send reports from several clients at once, each one until it is acknowledged or nobody listens any more."""
+    waiting = list(reversed(reports))
+
+    async def one(client: httpx.AsyncClient, single: bool) -> None:
+        while waiting and not stop():
+            some = [waiting.pop() for _ in range(min(len(waiting), 1 if single else 20))]
+            try:
+                if single:
+                    answer = await client.post(f"{url}/reports", content=some[0].to_bytes(), headers=BINARY)
+                    assert answer.status_code in (200, 201), answer.text
+                else:
+                    answer = await client.post(f"{url}/reports/batch", content=to_batch(some), headers=BINARY)
+                    assert set(answer.json()["outcomes"]) <= {"counted", "counted before"}, answer.text
+            except httpx.TransportError:
+                waiting.extend(some)
+                await asyncio.sleep(0.002)
+            else:
+                acknowledged.update(report.id for report in some)
+
+    async with httpx.AsyncClient(timeout=10, verify=False) as client:
+        await asyncio.gather(*(one(client, place % 4 > 0) for place in range(clients)))
+
+
+async def crash(running: Running, reports: list[Report], acknowledged: set[bytes], after: float) -> None:
+    """Kill the collector while reports arrive."""
+    dead = False
+    sending = asyncio.create_task(deliver(running.url, reports, acknowledged, lambda: dead, 8))
+    await asyncio.sleep(after)
+    await asyncio.to_thread(running.kill)
+    dead = True
+    await sending
+
+
+def test_twenty_crashes_lose_nothing_and_count_nothing_twice(store_url: str, tmp_path: Path) -> None:
+    chance = random.Random(7)
+    sent: list[Report] = []
+    acknowledged: set[bytes] = set()
+    with collecting(tmp_path, [PLAN], "--store", store_url) as running:
+        for attempt in range(20):
+            new = some_reports(PLAN, 400, seed=attempt)
+            again = [report for report in sent if report.id not in acknowledged]
+            sent += new
+            asyncio.run(crash(running, again + new, acknowledged, chance.uniform(0.05, 0.35)))
+            running.start()
+        at_crash = len(acknowledged)
+        assert 20 < at_crash < len(sent), "the crashes were under load"
+        left = [report for report in sent if report.id not in acknowledged]
+        answer = HTTP.post(f"{running.url}/reports/batch", content=to_batch(left), headers=BINARY)
+        assert set(answer.json()["outcomes"]) <= {"counted", "counted before"}
+        assert running.stop() == 0
+    store = opened(store_url)
+    assert store.tallies(PLAN.id, 1) == tallied(sent)
+    store.close()
+
+
+def test_the_crash_test_would_see_a_loss(tmp_path: Path) -> None:
+    """Planted: one acknowledged report is taken out behind the collector's back; both comparisons must see it."""
+    reports = some_reports(PLAN, 50)
+    url = f"sqlite:///{tmp_path}/reports.db"
+    store = open_store(url)
+    store.register(PLAN)
+    store.set_round(PLAN.id, 1)
+    store.add([Arrival(PLAN.id, 1, report.id, report.body) for report in reports[1:]], 0.0)
+    assert store.tallies(PLAN.id, 1) != tallied(reports)
+    with store._database.transaction(write=True):
+        store._database.run("DELETE FROM reports WHERE id = ?", reports[1].id)
+    assert store.check() != []
+    store.close()
+
+
+# Duplicates, order, shutdown.
+
+
+def test_the_same_reports_from_eight_clients_in_any_order(store_url: str, tmp_path: Path) -> None:
+    reports = some_reports(PLAN, 600)
+
+    async def client(url: str, seed: int) -> list[str]:
+        mine = reports.copy()
+        random.Random(seed).shuffle(mine)
+        outcomes = []
+        async with httpx.AsyncClient(timeout=30, verify=False) as http:
+            for start in range(0, len(mine), 100):
+                some = mine[start : start + 100]
+                answer = await http.post(f"{url}/reports/batch", content=to_batch([*some, *some[:5]]), headers=BINARY)
+                outcomes += answer.json()["outcomes"]
+                answer = await http.post(f"{url}/reports", content=some[0].to_bytes(), headers=BINARY)
+                outcomes.append(answer.json()["outcome"])
+        return outcomes
+
+    async def all_clients(url: str) -> list[str]:
+        return [outcome for each in await asyncio.gather(*(client(url, seed) for seed in range(8))) for outcome in each]
+
+    with collecting(tmp_path, [PLAN], "--store", store_url) as running:
+        outcomes = asyncio.run(all_clients(running.url))
+        assert running.stop() == 0
+    assert outcomes.count("counted") == len(reports)
+    assert outcomes.count("counted before") == len(outcomes) - len(reports)
+    store = opened(store_url)
+    assert store.tallies(PLAN.id, 1) == tallied(reports)
+    store.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_shutdown_under_load_loses_nothing(tmp_path: Path, number: int) -> None:
+    reports = some_reports(PLAN, 3000)
+    acknowledged: set[bytes] = set()
+
+    async def load(running: Running) -> int:
+        done = False
+        sending = asyncio.create_task(deliver(running.url, reports, acknowledged, lambda: done, 8))
+        await asyncio.sleep(0.3)
+        code = await asyncio.to_thread(running.stop, number)
+        done = True
+        await sending
+        return code
+
+    with collecting(tmp_path, [PLAN]) as running:
+        assert asyncio.run(load(running)) == 0
+        assert "Traceback" not in running.errors()
+    store = opened(f"sqlite:///{tmp_path}/reports.db")
+    counted = store.counted(PLAN.id)
+    store.close()
+    assert 0 < len(acknowledged) <= counted < len(reports)
+    assert counted - len(acknowledged) <= 8 * 20, "what was begun is all that may be counted without an answer"
+
+
+# Slow, endless and too many.
+
+
+def connect(running: Running) -> socket.socket:
+    host, port = running.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def flood(raw: socket.socket, part: bytes, most: int) -> int:
+    """Send the same part again and again until nobody listens; how many bytes it took."""
+    sent = 0
+    try:
+        while sent < most:
+            raw.sendall(part)
+            sent += len(part)
+    except OSError:
+        pass
+    return sent
+
+
+HEAD = b"POST /reports/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "part"),
+    [
+        (b"GET /" + b"a" * 1000, b"a" * 65536),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"a" * 65536),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n", b"X-Header: value\r\n" * 4000),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + bytes(65536) + b"\r\n"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Trailer: value\r\n" * 4000),
+        (HEAD + b"Content-Length: 4000000000\r\n\r\n", bytes(65536)),
+        (HEAD.replace(b"/batch", b"") + b"Content-Length: 99999999999999999999\r\n\r\n", bytes(65536)),
+    ],
+    ids=["address", "header", "headers", "chunks", "trailers", "declared", "overflow"],
+)
+def test_endless_requests_are_cut_off(tmp_path: Path, begin: bytes, part: bytes) -> None:
+    with collecting(tmp_path, [PLAN]) as running:
+        process = psutil.Process(running.process.pid)
+        before = process.memory_info().rss
+        with connect(running) as raw:
+            raw.sendall(begin)
+            assert flood(raw, part, 200 << 20) < 60 << 20, "nobody reads all of that"
+        assert process.memory_info().rss - before < 60 << 20
+        assert HTTP.get(f"{running.url}/health").status_code == 200
+
+
+def test_slow_requests_are_given_up(tmp_path: Path) -> None:
+    hook = tmp_path / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text("import deniable.collect.serving as serving\nserving.SECONDS = 0.7\n")
+    with collecting(tmp_path, [PLAN], PYTHONPATH=str(hook)) as running:
+        raws = [connect(running) for _ in range(5)]
+        _, half, body, again, slow = raws
+        half.sendall(b"GET /plans HT")
+        body.sendall(HEAD + b"Content-Length: 100\r\n\r\n12345")
+        again.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = b""
+        while b'"ok"' not in answer:
+            answer += again.recv(65536)
+        again.sendall(b"GET /hea")
+        started = time.monotonic()
+        with suppress(OSError):  # one byte at a time does not help
+            for byte in b"GET /health HTTP/1.1\r\n" + b"X: y\r\n" * 60:
+                slow.sendall(bytes([byte]))
+                time.sleep(0.02)
+        assert time.monotonic() - started < 5
+        for raw in raws[:4]:
+            answer = b""
+            while part := raw.recv(65536):
+                answer += part
+            assert b"408" in answer
+        for raw in raws:
+            raw.close()
+        assert running.metrics()['deniable_refused_total{reason="slow"}'] == 5
+
+
+def test_many_idle_connections_do_not_keep_others_out(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN]) as running:
+        held = [connect(running) for _ in range(300)]
+        try:
+            assert HTTP.get(f"{running.url}/ready").status_code == 200
+        finally:
+            for raw in held:
+                raw.close()
+
+
+def test_one_sender_may_not_ask_without_end(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN], "--rate", "2") as running:
+        answers = [HTTP.get(f"{running.url}/plans") for _ in range(40)]
+        statuses = [answer.status_code for answer in answers]
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert statuses[0] == 200
+        assert 10 <= len(refused) <= 22
+        assert refused[0].json()["reason"] == "rate"
+        assert 1 <= int(refused[0].headers["retry-after"]) <= 2
+
+
+def test_a_proxy_says_who_the_sender_is_if_it_is_trusted(tmp_path: Path) -> None:
+    for options, told_apart in ((("--proxy", "127.0.0.1"), True), ((), False)):
+        folder = tmp_path / str(told_apart)
+        folder.mkdir()
+        with collecting(folder, [PLAN], "--rate", "1", *options) as running:
+            senders = [{"X-Forwarded-For": f"203.0.113.{n}"} for n in range(25)]
+            statuses = {HTTP.get(f"{running.url}/plans", headers=sender).status_code for sender in senders}
+            assert statuses == ({200} if told_apart else {200, 429})
+
+
+def test_pace_of_senders() -> None:
+    now = 100.0
+    pace = Pace(rate=2.0, burst=4.0, senders=100, clock=lambda: now)
+    assert [pace.wait("10.0.0.1") for _ in range(6)] == [0, 0, 0, 0, 1, 1]
+    assert pace.wait("10.0.0.2") == 0
+    now += 0.5
+    assert [pace.wait("10.0.0.1") for _ in range(2)] == [0, 1]
+    now += 1000
+    assert [pace.wait("10.0.0.1") for _ in range(5)] == [0, 0, 0, 0, 1]
+    assert Pace(0.0, 0.0).wait("10.0.0.1") == 0
+
+
+def test_a_sender_is_a_network_and_is_not_remembered_by_name() -> None:
+    pace = Pace(rate=1.0, burst=2.0, senders=50, clock=lambda: 5.0)
+    assert [pace.wait(f"2001:db8::{n}") for n in range(1, 4)] == [0, 0, 1], "all of these are one sender's"
+    assert pace.wait("2001:db8:0:1::1") == 0
+    assert [pace.wait(address) for address in ("10.0.0.1", "::ffff:10.0.0.1", "10.0.0.1")] == [0, 0, 1]
+    for n in range(1000):
+        pace.wait(f"10.1.{n // 250}.{n % 250}")
+    held = [*pace._young, *pace._old]
+    assert len(held) <= 100, "memory is bounded"
+    assert all(len(key) == 8 for key in held)
+    assert set(Pace(1.0, 1.0)._young) == set()
+    other = Pace(rate=1.0, burst=2.0)
+    other.wait("10.0.0.1")
+    assert not set(other._young) & set(held), "the key is each process's own"
+
+
+def test_messages_share_a_room() -> None:
+    room = Room(100)
+
+    async def part(size: int, more: bool) -> dict[str, object]:
+        return {"type": "http.request", "body": bytes(size), "more_body": more}
+
+    async def both() -> None:
+        with Held(room) as first, Held(room) as second:
+            assert len(await first.body(lambda: part(60, False), 1000)) == 60
+            with pytest.raises(Refusal, match="more to do"):
+                await second.body(lambda: part(30, True), 1000)
+        assert room.held == 0
+
+    asyncio.run(both())
+    assert Limits().held_bytes < 300 << 20
+
+
+# The store is slow, or goes away.
+
+
+@final
+class Slow:
+    """A store that takes its time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, arrivals: Sequence[Arrival], now: float) -> list[Outcome]:
+        time.sleep(0.05)
+        return self._store.add(arrivals, now)
+
+
+def test_more_than_can_be_written_is_told_to_wait(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/reports.db"
+    store = open_store(url)
+    store.register(PLAN)
+    store.set_round(PLAN.id, 1)
+    app = Collector(store, open_store(url), [Served(PLAN)], Settings(TOKEN, limits=Limits(rate=0.0)))
+    app._writer = Writer(Slow(store), most_waiting=5)
+    reports = some_reports(PLAN, 60)
+
+    async def all_at_once() -> list[httpx.Response]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client:
+            return await asyncio.gather(
+                *(client.post("/reports", content=report.to_bytes(), headers=BINARY) for report in reports)
+            )
+
+    async def until_done() -> int:
+        rounds = 0
+        while True:
+            answers = await all_at_once()
+            rounds += 1
+            busy = [answer for answer in answers if answer.status_code == 503]
+            assert all(answer.json()["reason"] == "busy" and answer.headers["retry-after"] == "1" for answer in busy)
+            reports[:] = [report for report, answer in zip(reports, answers, strict=True) if answer.status_code == 503]
+            if not reports:
+                await app.stop()
+                return rounds
+
+    assert asyncio.run(until_done()) > 5
+    again = opened(url)
+    assert again.counted(PLAN.id) == 60
+    again.close()
+
+
+def test_a_store_that_is_gone_is_told_and_comes_back(tmp_path: Path) -> None:
+    cluster = services.cluster()
+    reports = some_reports(PLAN, 2)
+    with collecting(tmp_path, [PLAN], "--store", cluster.url()) as running:
+        assert HTTP.post(f"{running.url}/reports", content=reports[0].to_bytes(), headers=BINARY).status_code == 201
+        cluster.stop()
+        try:
+            answer = HTTP.post(f"{running.url}/reports", content=reports[1].to_bytes(), headers=BINARY)
+            assert (answer.status_code, answer.json()["reason"]) == (503, "store")
+            assert int(answer.headers["retry-after"]) >= 1
+            ready = HTTP.get(f"{running.url}/ready")
+            assert (ready.status_code, ready.json()["reason"]) == (503, "store")
+            assert HTTP.get(f"{running.url}/health").status_code == 200
+            assert HTTP.get(f"{running.url}/plans/{PLAN.id}").status_code == 200
+        finally:
+            cluster.start()
+        client = dn.Client(PLAN)
+        assert client.send(running.url, reports[1]) == "counted"
+        assert HTTP.get(f"{running.url}/ready").status_code == 200
+        assert "Traceback" not in running.errors()
+
+
+# The command line.
+
+
+def serve_fails(run: Run, plan: Path, *options: str) -> tuple[int, str]:
+    outcome = run("serve", str(plan), "--port", "0", *options)
+    return outcome.code, outcome.err
+
+
+@pytest.fixture
+def plan_file(tmp_path: Path) -> Path:
+    return PLAN.write(tmp_path / "plan.json")
+
+
+def test_a_plan_that_leaks_more_than_it_says_is_not_served(run: Run, tmp_path: Path) -> None:
+    data = json.loads(PLAN.to_json())
+    del data["id"]
+    data["losses"]["record"] //= 2
+    data["id"] = hashlib.sha256(canonical(data)).hexdigest()
+    file = tmp_path / "plan.json"
+    file.write_bytes(canonical(data))
+    code, error = serve_fails(run, file)
+    assert code == 1
+    assert "refused" in error
+    assert not (tmp_path / "reports.db").exists()
+    assert not (tmp_path / "operator.token").exists()
+
+
+def test_serve_refuses_what_it_cannot_do(run: Run, plan_file: Path) -> None:
+    assert serve_fails(run, plan_file, "--workers", "4")[1].startswith("error: a collector is one process")
+    assert "like https://example.org" in serve_fails(run, plan_file, "--allow-origin", "*")[1]
+    assert "--rate" in serve_fails(run, plan_file, "--rate", "-1")[1]
+    assert "a store is" in serve_fails(run, plan_file, "--store", "mysql://x")[1]
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        outcome = run("serve", str(plan_file), "--port", port)
+        assert outcome.code == 1
+        assert f"cannot listen on 127.0.0.1 port {port}" in outcome.err
+    assert "cannot listen" in run("serve", str(plan_file), "--host", "no.such.host.invalid").err
+
+
+def test_serve_says_what_to_install(run: Run, plan_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("deniable.collect.serving", "uvicorn"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "deniable.collect.serving")
+    monkeypatch.delattr("deniable.collect.serving", raising=False)
+    outcome = run("serve", str(plan_file))
+    assert "pip install 'deniable[serve]'" in outcome.err
+
+
+def test_the_token_is_made_once_and_shown_once(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN], DENIABLE_TOKEN="") as running:
+        file = tmp_path / "operator.token"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        token = file.read_text().strip()
+        assert f"/dashboard#token={token}" in running.said
+        headers = {"Authorization": f"Bearer {token}"}
+        assert HTTP.get(f"{running.url}/metrics", headers=headers).status_code == 200
+        assert HTTP.get(f"{running.url}/metrics", headers=OPERATOR).status_code == 401
+        running.stop()
+        running.start()
+        assert token not in running.said
+        assert HTTP.get(f"{running.url}/metrics", headers=headers).status_code == 200
+
+
+def test_a_weak_token_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for weak in ("short", "with a space in it, though", "umlaut-ä-umlaut-ä-umlaut"):
+        monkeypatch.setenv("DENIABLE_TOKEN", weak)
+        with pytest.raises(dn.InvalidParameter, match="at least 16"):
+            serving.operator_token(tmp_path / "none")
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    assert serving.operator_token(tmp_path / "none") == (TOKEN, "DENIABLE_TOKEN")
+
+
+def test_nothing_is_kept_of_who_sent(tmp_path: Path) -> None:
+    agent = "a-very-special-agent/1.0"
+    with collecting(tmp_path, [PLAN]) as running:
+        report = some_reports(PLAN, 1)[0]
+        headers = BINARY | {"User-Agent": agent, "X-Forwarded-For": "203.0.113.77", "Cookie": "c=cookie-monster"}
+        HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=headers)
+        HTTP.post(f"{running.url}/reports", content=b"wrong", headers=headers)
+        HTTP.get(f"{running.url}/nowhere", headers=headers)
+        with connect(running) as raw:
+            raw.sendall(b"nonsense\r\n\r\n")
+            raw.recv(1000)
+        written = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+        running.stop()
+        written += b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+    assert report.body in written
+    for trace in (agent.encode(), b"203.0.113.77", b"cookie-monster", b'127.0.0.1"', b"127.0.0.1 -"):
+        assert trace not in written
+
+
+def test_invitations(tmp_path: Path, run: Run) -> None:
+    plan = PLAN.write(tmp_path / "plan.json")
+    made = run("tokens", str(plan), "--count", "3", "--url", "https://survey.example/")
+    rows = [line.split(",") for line in made.out.splitlines()]
+    assert rows[0] == ["invitation", "link"]
+    tokens = [token for token, _ in rows[1:]]
+    assert [link for _, link in rows[1:]] == [f"https://survey.example/#invitation={token}" for token in tokens]
+    assert len(set(tokens)) == 3
+    assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in tokens)
+    outcome = run("tokens", str(plan), "--count", "1e2", "-o", "list.csv")
+    assert "103 invitations are unused" in outcome.err
+    assert stat.S_IMODE((tmp_path / "list.csv").stat().st_mode) == 0o600
+    stored = b"".join(file.read_bytes() for file in tmp_path.glob("reports.db*"))
+    assert not any(token.encode() in stored for token in tokens)
+    reports = some_reports(PLAN, 3)
+    with collecting(tmp_path, [PLAN]) as running:  # once there are invitations they are needed, with or without --invited
+        assert "by invitation" in running.said
+        assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
+
+        def send(report: Report, token: str | None) -> tuple[int, str]:
+            headers = BINARY if token is None else BINARY | {"Authorization": f"Invitation {token}"}
+            answer = HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=headers)
+            return answer.status_code, answer.json().get("outcome") or answer.json()["reason"]
+
+        assert send(reports[0], None) == (403, "invitation")
+        assert send(reports[0], "unknown") == (403, "invitation")
+        assert send(reports[0], "x" * 300) == (403, "invitation")
+        assert send(reports[0], tokens[0]) == (201, "counted")
+        assert send(reports[0], tokens[0]) == (200, "counted before")
+        assert send(reports[1], tokens[0]) == (403, "invitation"), "it was used"
+        batch = BINARY | {"Authorization": f"Invitation {tokens[1]}"}
+        answer = HTTP.post(f"{running.url}/reports/batch", content=to_batch(reports), headers=batch)
+        assert answer.json()["outcomes"] == ["counted before", "counted", "invitation"]
+        client = dn.Client(PLAN)
+        assert client.send(running.url, reports[2], invitation=tokens[2]) == "counted"
+
+
+def test_rounds_from_the_command_line(tmp_path: Path, run: Run) -> None:
+    again = small_plan("Again", rounds=True)
+    plan = again.write(tmp_path / "again.json")
+    with collecting(tmp_path, [again]) as running:
+
+        def send(number: int, seed: int) -> int:
+            report = some_reports(again, 1, seed, number)[0]
+            return HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY).status_code
+
+        assert (send(1, 1), send(2, 1)) == (201, 409)
+        outcome = run("rounds", str(plan), "--close", "1", "--open", "2", "--json")
+        shown = [(one["number"], one["open"], one["reports"]) for one in json.loads(outcome.out)]
+        assert shown == [(1, False, 1), (2, True, 0)]
+        assert (send(1, 2), send(2, 2)) == (409, 201), "a collector that runs follows at once"
+        assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["round"] == 2
+        running.stop()
+        running.start()
+        assert (send(1, 3), send(2, 3)) == (409, 201), "a new start opens nothing that was closed"
+    table = run("rounds", str(plan)).out
+    assert "round" in table
+    assert run("rounds", str(plan), "--close", "3").code == 2
+    assert run("rounds", str(plan), "--open", "4").code == 2
+    assert run("rounds", str(plan), "--open", "2", "--close", "2").code == 2
+
+
+def test_where_a_browser_finds_it() -> None:
+    for host, start in (("127.0.0.1", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:"), ("::1", "http://[::1]:")):
+        try:
+            taken = serving.listen(host, 0)
+        except dn.DeniableError:
+            assert ":" in host, "every machine has an IPv4 loopback"
+            continue
+        with taken:
+            assert serving.address_of(taken).startswith(start)

@@ -1,0 +1,369 @@
+"""The store: every report is counted once, the tallies are those of the reports, and what is refused is refused alone."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deniable.collect import counting, recount, schema
+from deniable.collect.store import Arrival, Outcome, Store, open_store
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.plan import Plan, Tallies
+from deniable.wire import Wire
+from tests import services
+from tests.running import Run
+from tests.store_worker import FLIPPED, PLANS, SAMPLED, SPLIT, arrivals, bodies
+
+Make = Callable[[], str]
+STORES = ["sqlite", "postgres"]
+
+
+@pytest.fixture(params=STORES)
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
+    """Addresses of stores that do not exist yet."""
+    numbers = count()
+    if request.param == "postgres":
+        return services.cluster().url
+    return lambda: f"sqlite:///{tmp_path}/{next(numbers)}.db"
+
+
+@pytest.fixture
+def store(make: Make) -> Iterator[Store]:
+    with_plans = prepared(make())
+    yield with_plans
+    with_plans.close()
+
+
+def prepared(url: str, invited: bool = False) -> Store:
+    """A store with all plans, and round 1 open."""
+    store = open_store(url)
+    for plan in PLANS:
+        store.register(plan, invited)
+        store.set_round(plan.id, 1)
+    return store
+
+
+def counted(plan: Plan, some: Sequence[bytes]) -> Tallies:
+    """What the tallies must be."""
+    return plan.tally(Wire(plan).reports(some))
+
+
+def hashed(number: int) -> bytes:
+    return hashlib.sha256(number.to_bytes(4)).digest()
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=["split", "sampled", "rounds"])
+def test_reports_are_counted_once(store: Store, plan: Plan) -> None:
+    some = arrivals(plan, 300, 1)
+    assert store.add(some, 0.0) == ["counted"] * 300
+    assert store.add(some[:20], 0.0) == ["counted before"] * 20
+    twice = arrivals(plan, 2, 2)
+    changed = twice[0]._replace(body=bodies(plan, 1, 3)[0])
+    assert store.add([*twice, changed, some[5], *twice], 0.0) == ["counted"] * 2 + ["counted before"] * 4
+    assert store.tallies(plan.id, 1) == store.tallies(plan.id) == counted(plan, [one.body for one in some + twice])
+    assert store.counted(plan.id) == store.counted(plan.id, 1) == 302
+    blocks = list(store.bodies(plan.id, 1, block=100))
+    assert [len(block) for block in blocks] == [100, 100, 100, 2]
+    assert sorted(chain.from_iterable(blocks)) == sorted(one.body for one in some + twice)
+    assert store.check() == []
+
+
+def test_what_is_refused_is_refused_alone(store: Store) -> None:
+    good = arrivals(SPLIT, 3, 1)
+    bad = [good[0]._replace(body=bytes([9]) + good[0].body[1:]), good[1]._replace(body=b""), good[2]._replace(body=bytes(2000))]
+    unknown = good[0]._replace(plan_id="0" * 64)
+    assert store.add([*bad, unknown, *good], 0.0) == ["form"] * 3 + ["plan"] + ["counted"] * 3
+    assert store.add([bad[0]], 0.0) == ["form"]
+    assert store.add([], 0.0) == []
+    assert store.check() == []
+
+
+def test_rounds_open_and_close(store: Store) -> None:
+    first, second = arrivals(FLIPPED, 10, 1), arrivals(FLIPPED, 10, 2, number=2)
+    assert store.add(second, 0.0) == ["closed"] * 10
+    store.set_round(FLIPPED.id, 2, 100.0, 200.0)
+    assert [store.add([one], when)[0] for one, when in zip(second, (99.9, 100, 199.9, 200), strict=False)] == [
+        *("closed", "counted", "counted", "closed")
+    ]
+    assert store.add(second[:3], 300.0) == ["closed", "counted before", "counted before"], "a resend arrives late, too"
+    store.add(first, 0.0)
+    assert [(each.number, each.opens, each.closes, each.counted) for each in store.rounds(FLIPPED.id)] == [
+        *((1, None, None, 10), (2, 100.0, 200.0, 2))
+    ]
+    assert [each.is_open(150.0) for each in store.rounds(FLIPPED.id)] == [True, True]
+    with pytest.raises(InvalidParameter, match="rounds 1, 2; ask for one"):
+        store.tallies(FLIPPED.id)
+    assert store.tallies(FLIPPED.id, 2).n == 2
+    assert store.counted(FLIPPED.id) == 12
+    for wrong in (0, 4):
+        with pytest.raises(InvalidParameter, match="rounds 1 to 3"):
+            store.set_round(FLIPPED.id, wrong)
+    with pytest.raises(InvalidParameter, match="before it closes"):
+        store.set_round(FLIPPED.id, 3, 5, 5)
+    with pytest.raises(InvalidParameter, match="no round 3"):
+        store.tallies(FLIPPED.id, 3)
+    with pytest.raises(InvalidParameter, match="not registered"):
+        store.tallies("0" * 64)
+    assert store.check() == []
+
+
+def test_an_invitation_lets_in_one_report(make: Make) -> None:
+    store = prepared(make(), invited=True)
+    store.invite(SPLIT.id, [hashed(n) for n in range(4)])
+    store.invite(SPLIT.id, [hashed(0)])
+    one, two, three, four = (each._replace(invitation=hashed(n)) for n, each in enumerate(arrivals(SPLIT, 4, 1)))
+    assert store.add([one._replace(invitation=None), one._replace(invitation=hashed(99)), one], 0.0) == [
+        *("invitation", "invitation", "counted")
+    ]
+    assert store.add([one, two._replace(invitation=hashed(0)), two], 0.0) == ["counted before", "invitation", "counted"]
+    assert store.add([three, four._replace(invitation=three.invitation), four], 0.0) == ["counted", "invitation", "counted"]
+    assert store.invitations_left(SPLIT.id) == 0
+    assert store.add([arrivals(SAMPLED, 1, 1)[0]._replace(invitation=hashed(3))], 0.0) == ["invitation"], "of another plan"
+    assert store.check() == []
+    with pytest.raises(InvalidParameter, match="32 bytes"):
+        store.invite(SPLIT.id, [b"token"])
+    with pytest.raises(InvalidParameter, match="takes invitations and has counted"):
+        store.register(SPLIT, invited=False)
+    store.register(SAMPLED, invited=False)
+    assert {each.plan.id: each.invited for each in store.plans()} == {SPLIT.id: True, SAMPLED.id: False, FLIPPED.id: True}
+    store.close()
+
+
+def test_snapshots_are_few_and_far_apart(store: Store) -> None:
+    some, draw = arrivals(SPLIT, 3000, 1), random.Random(1)
+    at = 0
+    while at < len(some):
+        step = draw.choice([1, 5, 40])
+        store.add(some[at : at + step], 0.0)
+        at += step
+    past = store.history(SPLIT.id, 1)
+    n = [each.n for each in past]
+    assert n[0] >= counting.FIRST_SNAPSHOT
+    assert n[-1] == 3000
+    assert all(b * b >= 2 * a * a for a, b in pairwise(n[:-1]))
+    assert 8 <= len(n) <= 14
+    assert past[3] == counted(SPLIT, [one.body for one in some[: past[3].n]])
+    assert store.history(SAMPLED.id, 1) == []
+
+
+def test_scrubbed_reports_are_still_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recount, "BLOCK", 64)
+    some = arrivals(SPLIT, 200, 1)
+    store.add(some, 0.0)
+    store.add(arrivals(SAMPLED, 50, 1), 0.0)
+    before = store.tallies(SPLIT.id)
+    assert store.scrub(SPLIT.id, 1) == 200
+    assert list(store.bodies(SPLIT.id, 1)) == []
+    assert store.add(some, 0.0) == ["counted before"] * 200
+    assert store.tallies(SPLIT.id) == before
+    assert store.check() == []
+    more = arrivals(SPLIT, 70, 2)
+    assert store.add(more, 0.0) == ["counted"] * 70
+    assert store.check() == [], "what is left is recounted exactly"
+    assert [(each.counted, each.scrubbed) for each in store.rounds(SPLIT.id)] == [(270, 200)]
+    assert store.scrub(SPLIT.id) == 70
+    assert store.counted(SAMPLED.id) == len(next(store.bodies(SAMPLED.id, 1))) == 50
+
+
+@dataclass
+class Model:
+    """What a store does, without a database."""
+
+    invited: bool
+    rounds: dict[tuple[str, int], tuple[float | None, float | None]] = field(default_factory=dict)
+    reports: dict[tuple[str, int], dict[bytes, bytes]] = field(default_factory=dict)
+    invitations: dict[str, set[bytes]] = field(default_factory=dict)
+
+    def add(self, some: Sequence[Arrival], now: float) -> list[Outcome]:
+        groups = dict.fromkeys((one.plan_id, one.round) for one in some)
+        decided = {place: self._one(one, now) for key in groups for place, one in enumerate(some) if one[:2] == key}
+        return [decided[place] for place in range(len(some))]
+
+    def _one(self, one: Arrival, now: float) -> Outcome:
+        if one.plan_id not in {plan.id for plan in PLANS}:
+            return "plan"
+        if one.body == BAD:
+            return "form"
+        stored = self.reports.setdefault(one[:2], {})
+        if one.id in stored:
+            return "counted before"
+        opens, closes = self.rounds.get(one[:2], (np.inf, None))
+        if (opens is not None and now < opens) or (closes is not None and now >= closes):
+            return "closed"
+        left = self.invitations.setdefault(one.plan_id, set())
+        if self.invited and one.invitation not in left:
+            return "invitation"
+        if self.invited and one.invitation is not None:
+            left.remove(one.invitation)
+        stored[one.id] = one.body
+        return "counted"
+
+
+BAD = b"\xff"
+POOL = {plan.id: [*bodies(plan, 5, 7), BAD] for plan in PLANS} | {"0" * 64: [BAD]}
+_arrival = st.builds(
+    lambda plan, number, name, body, token: Arrival(
+        plan, number, bytes([name]) * 16, POOL[plan][body % len(POOL[plan])], None if token is None else hashed(token)
+    ),
+    st.sampled_from([*POOL, FLIPPED.id, FLIPPED.id]),
+    st.integers(1, 3),
+    st.integers(0, 8),
+    st.integers(0, 60),
+    st.none() | st.integers(0, 5),
+)
+_step = st.one_of(
+    st.tuples(st.just("add"), st.lists(_arrival, max_size=12), st.integers(0, 30)),
+    st.tuples(st.just("round"), st.integers(1, 3), st.sampled_from([(None, None), (10, None), (None, 20), (10, 20)])),
+    st.tuples(st.just("invite"), st.lists(st.integers(0, 5), max_size=4), st.none()),
+    st.tuples(st.just("scrub"), st.none(), st.none()),
+    st.tuples(st.just("reopen"), st.none(), st.none()),
+)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(_step, max_size=14), invited=st.booleans())
+def test_any_history_is_that_of_the_model(make: Make, steps: list[tuple[str, object, object]], invited: bool) -> None:
+    url, model = make(), Model(invited)
+    stores = [prepared(url, invited), open_store(url)]
+    model.rounds = {(plan.id, 1): (None, None) for plan in PLANS}
+    for turn, (verb, what, more) in enumerate(steps):
+        store = stores[turn % 2]
+        if verb == "add":
+            assert isinstance(what, list)
+            assert isinstance(more, int)
+            assert store.add(what, more) == model.add(what, more)
+        elif verb == "round":
+            assert isinstance(what, int)
+            assert isinstance(more, tuple)
+            store.set_round(FLIPPED.id, what, *more)
+            model.rounds[FLIPPED.id, what] = more
+        elif verb == "invite":
+            assert isinstance(what, list)
+            for plan in PLANS:
+                store.invite(plan.id, map(hashed, what))
+                model.invitations.setdefault(plan.id, set()).update(map(hashed, what))
+        elif verb == "scrub":
+            store.scrub(SAMPLED.id)
+        else:
+            store.close()
+            stores[turn % 2] = open_store(url)
+    for (plan_id, number), held in model.reports.items():
+        plan = next(plan for plan in PLANS if plan.id == plan_id)
+        if (plan_id, number) in model.rounds:
+            assert stores[0].tallies(plan_id, number) == counted(plan, list(held.values()))
+            if plan is not SAMPLED:
+                assert sorted(chain.from_iterable(stores[0].bodies(plan_id, number))) == sorted(held.values())
+    for plan in PLANS:
+        assert stores[0].invitations_left(plan.id) == len(model.invitations.get(plan.id, ()))
+    assert stores[1].check() == []
+    for store in stores:
+        store.close()
+
+
+def test_a_check_finds_what_was_changed_by_hand(store: Store) -> None:
+    store.add(arrivals(SPLIT, 100, 1) + arrivals(SAMPLED, 100, 1), 0.0)
+    database = store._database
+    key = store._known(SPLIT.id).key if SPLIT.id in store._plans else 0
+    with database.transaction(write=True):
+        database.run("DELETE FROM reports WHERE plan = ? AND id < ?", key, b"\x20")
+    assert len(store.check()) == 1
+    assert "the tallies say 100 reports, but there are" in store.check()[0]
+    with database.transaction(write=True):
+        database.run("UPDATE reports SET body = ? WHERE plan <> ?", BAD, key)
+    assert any("100 reports are not in their canonical form" in problem for problem in store.check())
+    with database.transaction(write=True):
+        database.run("UPDATE reports SET body = NULL WHERE plan = ?", key)
+        database.run("UPDATE reports SET plan = 77 WHERE plan <> ?", key)
+    assert any("which nobody made" in problem for problem in store.check())
+    assert any("have no body, but 0 were scrubbed" in problem for problem in store.check())
+
+
+def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = make()
+    old = prepared(url)
+    old.add(arrivals(SPLIT, 10, 1), 0.0)
+    old.close()
+    later = (
+        *schema.MIGRATIONS,
+        ("ALTER TABLE rounds ADD COLUMN note {bytes}", "UPDATE rounds SET scrubbed = sums WHERE 1 = 0"),
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "MIGRATIONS", later)
+        new = open_store(url)
+        with new._database.transaction():
+            assert new._database.run("SELECT note FROM rounds") == [(None,)] * 3
+            assert new._database.run("SELECT version FROM deniable") == [(2,)]
+        assert new.add(arrivals(SPLIT, 10, 1), 0.0) == ["counted before"] * 10
+        new.close()
+        patched.setattr(schema, "MIGRATIONS", (*later, ("ALTER TABLE nothing ADD COLUMN broken {bytes}",)))
+        with pytest.raises(DeniableError, match="nothing"):
+            open_store(url)
+        patched.setattr(schema, "MIGRATIONS", later)
+        open_store(url).close()
+    with pytest.raises(schema.NewerStore, match="newer Deniable \\(store version 2; this one knows 1\\)"):
+        open_store(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("reports.db", "a store is sqlite:///reports.db"),
+        ("sqlite://reports.db", "a store is"),
+        ("sqlite:///", "a store is"),
+        ("sqlite:///:memory:", "a store is"),
+        ("mysql://localhost/x", "a store is"),
+        ("sqlite:////nowhere/at/all.db", "does its folder exist"),
+        ("sqlite:////tmp", "is a folder"),
+        ("postgresql://localhost/x?color=red", "no address of a PostgreSQL"),
+    ],
+)
+def test_addresses_that_are_none(url: str, words: str) -> None:
+    with pytest.raises(InvalidParameter, match=words):
+        open_store(url)
+
+
+def test_files_of_something_else(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE people (name)")
+    connection.close()
+    with pytest.raises(InvalidParameter, match="database of something else"):
+        open_store(f"sqlite:///{other}")
+    text = tmp_path / "notes.txt"
+    text.write_text("this is a longer text, but not a database of any kind" * 20)
+    with pytest.raises(DeniableError, match="no SQLite database"):
+        open_store(f"sqlite:///{text}")
+    with pytest.raises(InvalidParameter, match="there is no store"):
+        open_store(f"sqlite:///{tmp_path}/new.db", create=False)
+    open_store(f"sqlite:///{tmp_path}/new.db").close()
+    assert (tmp_path / "new.db").stat().st_mode & 0o077 == 0
+
+
+def test_store_commands(run: Run, tmp_path: Path) -> None:
+    store = prepared(f"sqlite:///{tmp_path}/reports.db")
+    store.add(arrivals(SPLIT, 500, 1), 0.0)
+    assert run("store", "check").out.endswith("OK: the tallies are those of the reports\n")
+    assert run("store", "export", "-o", "a.parquet").err.startswith("error: name one plan with --plan")
+    assert "wrote 500 reports" in run("store", "export", "--plan", SPLIT.id[:10], "-o", "a.parquet").err
+    assert sum(map(len, SPLIT.read_reports("a.parquet"))) == 500
+    refused = run("store", "scrub", "--plan", SPLIT.id[:10])
+    assert (refused.code, "what 500 reports say" in refused.err) == (2, True)
+    assert run("store", "scrub", "--plan", SPLIT.id[:10], "--round", "1", "--yes").out.startswith("scrubbed 500 reports")
+    assert "500 of them scrubbed" in run("store", "check").out
+    with store._database.transaction(write=True):
+        store._database.run("DELETE FROM reports WHERE id < ?", b"\x80")
+    broken = run("store", "check", "--json")
+    assert broken.code == 1
+    assert '"counted": 500' in broken.out
+    assert run("store", "check", "--store", "sqlite:///none.db").code == 2
+    store.close()
