@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +29,7 @@ _FIELDS = ("id", "plan", "report", "round", "version")
 
 
 @final
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """A report as it travels. Its id is random: who sends a report twice is counted once."""
 
     plan: bytes

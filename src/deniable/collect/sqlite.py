@@ -61,10 +61,20 @@ class Sqlite(Database):
         self._open.executemany(sql, rows)
 
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
-        # One by one tells which were new; a savepoint to try all at once and step back would cost twice as much.
         sql = f"INSERT INTO reports (plan, round, id, body) VALUES ({plan:d}, {number:d}, ?, ?) ON CONFLICT DO NOTHING"
-        execute = self._open.cursor().execute
-        return {row[0] for row in sorted(zip(ids, bodies, strict=True)) if execute(sql, row).rowcount}
+        rows, database = sorted(zip(ids, bodies, strict=True)), self._open
+        if len(rows) > 1:  # all at once, and back if some were there: which ones, only one by one tells
+            before = database.total_changes
+            database.execute("SAVEPOINT arriving")
+            database.executemany(sql, rows)
+            all_new = database.total_changes - before == len(rows)
+            if not all_new:
+                database.execute("ROLLBACK TO arriving")
+            database.execute("RELEASE arriving")
+            if all_new:
+                return set(ids)
+        execute = database.cursor().execute
+        return {row[0] for row in rows if execute(sql, row).rowcount}
 
     def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
         where = " AND ".join(f"{name} = ?" for name in (*head, column))
