@@ -409,3 +409,17 @@ def test_a_prior_with_an_empty_cell_can_be_mixed() -> None:
     prior = share.fakes[1]
     assert isinstance(prior, Imitated)
     np.testing.assert_allclose(prior.prior.shares, [0.495 + 0.01 / 3, 0.01 / 3, 0.495 + 0.01 / 3], atol=1e-15)
+
+
+@pytest.mark.parametrize("ks", [(2, 3), (3, 5, 4), (2, 30), (4, 4, 19, 3)])
+@pytest.mark.parametrize("epsilon", [0.5, 1.375, 2.5])
+@pytest.mark.parametrize("calibration", ["record", "attribute"])
+def test_the_adaptive_choice_errs_no_more_than_either_of_its_own(ks: tuple[int, ...], epsilon: float, calibration: Any) -> None:
+    """Where the choice flips, the loss jumps: what is left of the budget must not make it worse than a fixed choice."""
+
+    def error(protocol: str) -> float:
+        share = dn.rsfd(ks, epsilon, protocol, calibration)
+        assert share.loss(per=calibration) <= epsilon
+        return sum(float(share.marginal(j).error(1, 0.0)) for j in range(len(ks)))
+
+    assert error("adaptive") <= min(error("grr"), error("oue-z")) * (1 + 1e-9)

@@ -14,6 +14,10 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.law import Floats
 
+_JOINERS = "\u200c\u200d"
+_AS_EMOJI = "\ufe0f"
+_VIRAMA = 9  # its combining class, in all scripts
+
 
 def checked_text(text: object, what: str) -> str:
     """Text that can be shown and sent: not empty, without control characters."""
@@ -22,6 +26,40 @@ def checked_text(text: object, what: str) -> str:
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise InvalidParameter(f"{what} must be one line of text without control characters, got {text!r}")
     return text
+
+
+def checked_label(text: object) -> str:
+    """The name of a value, composed (NFC), without white space at its ends and without characters that nobody sees."""
+    label = composed(checked_text(text, "a label"))
+    if label != label.strip():
+        raise InvalidParameter(f"a label has no white space at its ends, got {label!r}; strip it, and the answers alike")
+    hidden = _hidden(label)
+    if hidden is not None:
+        raise InvalidParameter(f"a label has no characters that nobody sees, got {label!r}; remove U+{ord(hidden):04X}")
+    return label
+
+
+def composed(text: str) -> str:
+    """The same text in NFC: a letter and its accent are one character, whichever way they were typed."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _hidden(text: str) -> str | None:
+    """The first character without a look; a joiner between two that look otherwise for it is none."""
+    for i, character in enumerate(text):
+        if unicodedata.category(character) == "Cf" and not (
+            character in _JOINERS and 0 < i < len(text) - 1 and _joined(text[i - 1], text[i + 1])
+        ):
+            return character
+    return None
+
+
+def _joined(before: str, after: str) -> bool:
+    """Whether a joiner shows: between Arabic letters, after a virama, and between emoji."""
+    arabic = unicodedata.bidirectional(before) in ("AL", "NSM") and unicodedata.bidirectional(after) == "AL"
+    symbol = unicodedata.category(before) in ("So", "Sk") or before == _AS_EMOJI
+    emoji = symbol and unicodedata.category(after) in ("So", "Sm")
+    return arabic or unicodedata.combining(before) == _VIRAMA or emoji
 
 
 def listed(values: object, name: str) -> Sequence[Any]:
@@ -40,6 +78,8 @@ def is_missing(item: Any) -> bool:
     """Whether this is how a library says that there is no answer."""
     if item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, str) and not item):
         return True
+    if isinstance(item, Decimal):
+        return item.is_nan()
     return isinstance(item, Real) and item != item
 
 
@@ -49,13 +89,16 @@ def label_of(item: Any) -> str:
         return item
     if isinstance(item, bool | np.bool_):
         return str(bool(item))
-    if isinstance(item, Integral):
-        return str(int(item))
-    if isinstance(item, Decimal):
-        return str(item)
-    if isinstance(item, Real):
-        number = float(item)
-        return str(int(number)) if number.is_integer() else repr(number)
+    try:
+        if isinstance(item, Integral):
+            return str(int(item))
+        if isinstance(item, Decimal):
+            return str(item)
+        if isinstance(item, Real):
+            number = float(item)
+            return str(int(number)) if number.is_integer() else repr(number)
+    except (OverflowError, ValueError):  # beyond every float, or more digits than Python writes
+        raise InvalidValue("a value that is a number has at most 300 digits") from None
     raise InvalidValue(f"a value is text, a number or a boolean, got {item!r}")
 
 
@@ -102,7 +145,10 @@ def _number(item: Any, name: str) -> float:
         except (InvalidOperation, OverflowError):
             number = np.nan
     elif not isinstance(item, bool) and isinstance(item, Real | Decimal):
-        number = float(item)
+        try:
+            number = float(item)
+        except (OverflowError, ValueError):
+            raise InvalidValue(f"a number of more than 300 digits is too large for {name!r}, a range of numbers") from None
     if not np.isfinite(number):
         raise _not_a_number(item, name)
     return number

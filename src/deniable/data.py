@@ -79,8 +79,8 @@ def load(name: str) -> Dataset:
     >>> people.n, people.d, people.ks
     (50000, 5, (10, 10, 10, 10, 10))
     """
-    if name not in _LOADERS:
-        raise InvalidParameter(not_among(name, "a dataset", NAMES))
+    if not isinstance(name, str) or name not in _LOADERS:
+        raise InvalidParameter(not_among(str(name), "a dataset", NAMES))
     return _LOADERS[name]()
 
 

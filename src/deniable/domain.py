@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
@@ -19,7 +20,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.answer import checked_text, is_missing, label_of, listed, numbers_of
+from deniable.answer import checked_label, composed, is_missing, label_of, listed, numbers_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
@@ -31,6 +32,7 @@ NO_ANSWER = -1
 _UNKNOWN = -2
 _MOST_BINS = 1 << 16
 _LARGEST = 10**15  # integers up to here, and their quotients by powers of ten, are told apart by every float
+_MOST_DIGITS = 15
 _SHOWN = 8
 _SELF = "this attribute"
 
@@ -81,7 +83,7 @@ class Categories(Domain):
     def __init__(self, labels: Iterable[object]) -> None:
         if isinstance(labels, str | bytes):
             raise InvalidParameter(f"labels are a list of values, got the text {labels!r}; put it in a list")
-        known = tuple(checked_text(label if isinstance(label, str) else label_of(label), "a label") for label in labels)
+        known = tuple(map(_label, labels))
         twice = next((label for i, label in enumerate(known) if label in set(known[:i])), None) if _repeats(known) else None
         if twice is not None:
             raise InvalidParameter(f"the label {twice!r} is there twice; every value needs a name of its own")
@@ -112,7 +114,7 @@ class Categories(Domain):
     def _code(self, item: object, name: str) -> int:
         if is_missing(item):
             return NO_ANSWER
-        code = self._lookup.get(label_of(item))
+        code = self._lookup.get(composed(label_of(item)))
         if code is None:
             near = difflib.get_close_matches(str(item), self.labels[:10_000], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -148,19 +150,20 @@ class Range(Domain):
                 raise InvalidParameter(f"{end} is true or false, got {getattr(self, end)!r}")
         if self.step <= 0 or self.high <= self.low:
             raise InvalidParameter(f"a range goes up from low by a positive step, got {self.low} to {self.high} by {self.step}")
-        low, high, step = (Decimal(str(number)) for number in (self.low, self.high, self.step))
-        if (high - low) % step:
+        if self.digits > _MOST_DIGITS or max(abs(self.scaled_low), abs(self._scaled_high)) > _LARGEST:
+            numbers = f"{self.low} to {self.high} by {self.step}"
+            raise InvalidParameter(f"a range's numbers have at most {_MOST_DIGITS} digits, got {numbers}; round them")
+        bins, rest = divmod(self._scaled_high - self.scaled_low, self.scaled_step)
+        if rest:
             raise InvalidParameter(f"step {self.step} does not divide the range from {self.low} to {self.high} into whole bins")
-        if not 2 <= (high - low) / step <= _MOST_BINS:
-            raise InvalidParameter(f"a range has from 2 to {_MOST_BINS:,} bins, got {(high - low) / step:,}; change the step")
-        if max(abs(self.scaled_low), abs(self.scaled_low + self.bins * self.scaled_step)) > _LARGEST:
-            raise InvalidParameter("a range's numbers have at most 15 digits")
+        if not 2 <= bins <= _MOST_BINS:
+            raise InvalidParameter(f"a range has from 2 to {_MOST_BINS:,} bins, got {bins:,}; change the step")
 
     @staticmethod
     def from_integers(low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool) -> Range:
         """Back from the integers: numbers are integers over 10^digits."""
         whole_number("bins", bins, 2, _MOST_BINS)
-        whole_number("digits", digits, 0, 15)
+        whole_number("digits", digits, 0, _MOST_DIGITS)
         whole_number("step", step, 1, _LARGEST)
         whole_number("low", low, -_LARGEST, _LARGEST)
         high = low + bins * step
@@ -171,20 +174,24 @@ class Range(Domain):
         """How many decimals the numbers have."""
         return max(0, *(-_exponent(number) for number in (self.low, self.high, self.step)))
 
-    @property
+    @cached_property
     def scaled_low(self) -> int:
         """The lower end, times 10^digits."""
-        return int(Decimal(str(self.low)).scaleb(self.digits))
+        return _whole(self.low, self.digits)
 
-    @property
+    @cached_property
     def scaled_step(self) -> int:
         """The step, times 10^digits."""
-        return int(Decimal(str(self.step)).scaleb(self.digits))
+        return _whole(self.step, self.digits)
 
-    @property
+    @cached_property
+    def _scaled_high(self) -> int:
+        return _whole(self.high, self.digits)
+
+    @cached_property
     def bins(self) -> int:
         """The number of bins."""
-        return int((Decimal(str(self.high)) - Decimal(str(self.low))) / Decimal(str(self.step)))
+        return (self._scaled_high - self.scaled_low) // self.scaled_step
 
     @property
     def k(self) -> int:
@@ -260,7 +267,8 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise InvalidParameter(f"{where}.{key}: an attribute has values, or low, high and step{hint}")
+            shown = key if str(key).isprintable() else repr(key)
+            raise InvalidParameter(f"{where}.{shown}: an attribute has values, or low, high and step{hint}")
     if "values" in table:
         if not isinstance(table["values"], list):
             raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")
@@ -289,13 +297,26 @@ def refuse_missing(codes: Integers, name: str) -> None:
         )
 
 
+def _label(value: object) -> str:
+    if is_missing(value) and not isinstance(value, str):
+        raise InvalidParameter(f"{value!r} is a missing answer, not a value; missing='value' makes it one")
+    try:
+        return checked_label(label_of(value))
+    except InvalidValue as problem:
+        raise InvalidParameter(str(problem)) from None
+
+
 def _repeats(labels: tuple[str, ...]) -> bool:
     return len(set(labels)) < len(labels)
 
 
 def _plain(number: Any, end: str) -> float:
     """An int where it is whole, else a float."""
-    if isinstance(number, bool) or not isinstance(number, Real | Decimal) or not np.isfinite(float(number)):
+    try:
+        known = not isinstance(number, bool) and isinstance(number, Real | Decimal) and np.isfinite(float(number))
+    except (OverflowError, ValueError):
+        raise InvalidParameter(f"{end} must be a number of at most {_MOST_DIGITS} digits") from None
+    if not known:
         raise InvalidParameter(f"{end} must be a number, got {number!r}")
     return _plain_float(float(number)) if not isinstance(number, Integral) else int(number)
 
@@ -307,6 +328,10 @@ def _plain_float(number: float) -> float:
 def _exponent(number: float) -> int:
     exponent = Decimal(str(number)).normalize().as_tuple().exponent
     return exponent if isinstance(exponent, int) else 0
+
+
+def _whole(number: float, digits: int) -> int:
+    return int(Fraction(str(number)) * 10**digits)
 
 
 def _scaled(number: int, digits: int) -> float:

@@ -113,11 +113,10 @@ class Ledger:
             for entry in self._entries.values()
         ]
         text = json.dumps({"version": VERSION, "secret": self.secret.hex(), "entries": entries}, indent=1)
-        with replacing(self._path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        with replacing(self._path, private=True) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        self._path.chmod(0o600)
 
 
 def for_ever(stated: Stated) -> tuple[int | None, int | None]:

@@ -13,7 +13,7 @@ from typing import Literal
 from deniable import calibrate
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
-from deniable.exact import PRIME, exp_down, positive_epsilon, whole_number
+from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Unary
 from deniable.share import Sample, checked_sizes
@@ -21,6 +21,7 @@ from deniable.words import FULL
 
 _HALF = FULL >> 1
 _LARGEST = FULL - 1
+_MOST_BUCKETS = 1 << 24  # as many values as GRR has
 
 
 def l_grr(
@@ -102,7 +103,8 @@ def loloha(
 ) -> HashedMemoized:
     """Local hashing, then GRR twice on the bucket (LOLOHA): what is kept, and lost as values change, is per bucket.
 
-    g is round(e^epsilon_first + 1) unless given; g = 2 is BiLOLOHA. A larger g gives away more as values change.
+    g is round(e^epsilon_first + 1), but at most 2^24, unless given; g = 2 is BiLOLOHA. A larger g gives away more as values
+    change.
 
     >>> loloha(1000, epsilon_first=1.0, epsilon_forever=2.0).g
     4
@@ -110,8 +112,8 @@ def loloha(
     Reference: arcolezi2023loloha.
     """
     _checked_budgets(epsilon_first, epsilon_forever)
-    buckets = max(2, round(math.exp(min(epsilon_first, 21.0)) + 1)) if g is None else g
-    whole_number("g, the number of buckets,", buckets, 2, PRIME - 1)
+    buckets = min(_MOST_BUCKETS, max(2, round(math.exp(min(epsilon_first, 21.0)) + 1))) if g is None else g
+    whole_number("g, the number of buckets,", buckets, 2, _MOST_BUCKETS)
     return HashedMemoized(k, l_grr(buckets, epsilon_first, epsilon_forever, calibration))
 
 

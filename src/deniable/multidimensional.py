@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy.typing as npt
@@ -70,15 +71,31 @@ def rsfd(ks: Sequence[int], epsilon: float, protocol: str = "grr", calibration: 
         raise InvalidParameter(not_among(protocol, "a protocol of RS+FD", [*FAKES, "adaptive"]))
     sizes = checked_sizes(ks)
 
-    def make(budget: float) -> Faked:
-        names = ("grr", "oue-z") if protocol == "adaptive" else (protocol,)
-        choices = [_faked(FAKES[name], sizes, None, budget, epsilon) for name in names]
-        if len(choices) == 1:
-            return choices[0]
-        best = (min(choices, key=lambda share: share.marginal(j).error(1, 0.0)).fakes[j] for j in range(len(sizes)))
-        return Faked(tuple(best), epsilon)
+    def calibrated(names: Sequence[str]) -> Faked:
+        kinds = [FAKES[name] for name in names]
+        return _calibrated(lambda budget: _faked(kinds, sizes, None, budget, epsilon), len(sizes), epsilon, calibration)
 
-    return _calibrated(make, len(sizes), epsilon, calibration)
+    if protocol != "adaptive":
+        return calibrated([protocol] * len(sizes))
+    # between the budget of a record and the published one some attributes change sides; each choice is calibrated by itself
+    first, last = positive_epsilon(epsilon), amplified(epsilon, len(sizes))
+    budgets = {"record": [first], "published": [last]}.get(calibration, [first + (last - first) * i / 8 for i in range(9)])
+    choices = {tuple(_least_error(k, len(sizes), budget) for k in sizes) for budget in budgets}
+    if calibration == "attribute":
+        choices |= {("grr",) * len(sizes), ("oue-z",) * len(sizes)}
+    shares = [calibrated(names) for names in sorted(choices)]
+    return min(shares, key=lambda share: sum(float(share.marginal(j).error(1, 0.0)) for j in range(len(sizes))))
+
+
+@lru_cache(maxsize=4096)
+def _least_error(k: int, d: int, budget: float) -> str:
+    """GRR or OUE-z for an attribute of k values among d, whichever errs less at f = 0 with parts of this budget."""
+
+    def error(name: str) -> float:
+        share = _faked([FAKES[name]] * d, [k] * d, None, budget, budget)
+        return float(share.marginal(0).error(1, 0.0))
+
+    return min(("grr", "oue-z"), key=error)
 
 
 def rsrfd(
@@ -111,7 +128,8 @@ def rsrfd(
         raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
     known = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
     kind = FAKES[protocol] if fakes == "published" else REALISTIC_FAKES[protocol]
-    return _calibrated(lambda budget: _faked(kind, sizes, known, budget, epsilon), len(sizes), epsilon, calibration)
+    kinds = [kind] * len(sizes)
+    return _calibrated(lambda budget: _faked(kinds, sizes, known, budget, epsilon), len(sizes), epsilon, calibration)
 
 
 def amplified(epsilon: float, d: int) -> float:
@@ -170,11 +188,10 @@ REALISTIC_FAKES: dict[str, _Kind] = {"grr": (grr, Imitated), "oue-r": (oue, Imit
 """Those of RS+RFD, whose fakes are perturbed like real answers."""
 
 
-def _faked(kind: _Kind, ks: Sequence[int], priors: Sequence[Prior] | None, budget: float, claim: float) -> Faked:
-    make, around = kind
-    parts = [make(k, budget) for k in ks]
-    believed = [Prior.uniform(part.k) for part in parts] if priors is None else priors
-    return Faked(tuple(map(around, parts, believed)), claim)
+def _faked(kinds: Sequence[_Kind], ks: Sequence[int], priors: Sequence[Prior] | None, budget: float, claim: float) -> Faked:
+    believed = [Prior.uniform(k) for k in ks] if priors is None else priors
+    made = ((make(k, budget), around) for (make, around), k in zip(kinds, ks, strict=True))
+    return Faked(tuple(around(part, prior) for (part, around), prior in zip(made, believed, strict=True)), claim)
 
 
 def inexact(protocol: str) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from deniable.errors import InvalidParameter, InvalidReport, counted
+from deniable.exact import whole_number
 from deniable.mechanism import Tally
 from deniable.share import Records
 
@@ -71,10 +72,23 @@ class Tallies:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
         """Back from `to_dict`."""
-        if set(data) != {"plan", "n", "tallies"}:
+        if not isinstance(data, Mapping) or set(data) != {"plan", "n", "tallies"} or not isinstance(data["tallies"], Mapping):
             raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
-        tallies = {name: Tally.from_dict(tally) for name, tally in data["tallies"].items()}
-        return Tallies(data["plan"], data["n"], tallies)
+        if not isinstance(data["plan"], str):
+            raise InvalidParameter(f"tallies name their plan by its id, got {data['plan']!r}")
+        n = whole_number("n, the number of records,", data["n"], 0)
+        tallies = {name: _tally(name, given) for name, given in data["tallies"].items()}
+        for name, tally in tallies.items():
+            if tally.n > n:
+                raise InvalidParameter(f"the tally of {name!r} counts {tally.n} reports, and there are {n} records")
+        return Tallies(data["plan"], n, tallies)
+
+
+def _tally(name: str, given: Any) -> Tally:
+    try:
+        return Tally.from_dict(given)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise InvalidParameter(f"the tally of {name!r}: {problem}") from None
 
 
 def records_of(reports: Reports | Iterable[Reports], plan_id: str) -> Iterator[Records]:

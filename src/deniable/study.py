@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
+from numbers import Integral, Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, final
 
-from deniable.answer import checked_text
+from deniable.answer import checked_text, composed, is_missing, label_of, listed
 from deniable.choose import Considered, Objective, consider, consider_repeated, epsilon_needed, people_needed
 from deniable.document import MOST_ROUNDS, POLICIES, Missing, checked_people
-from deniable.domain import Categories, Domain, Range, as_domain
-from deniable.errors import DeniableWarning, InvalidParameter, not_among
+from deniable.domain import Domain, Range, as_domain
+from deniable.errors import DeniableWarning, InvalidParameter, InvalidValue, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.plan import Plan
 from deniable.share import Per
@@ -23,6 +26,7 @@ from deniable.table import column_names, columns_of, file_kind
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned when a study is inferred
 _BINS = 10
+_ROUNDS = 10
 _ANYTHING = Objective()
 
 
@@ -50,18 +54,19 @@ class Study:
     per: Per = "record"
     """Whether epsilon bounds what a report says about the whole record, or about one attribute of it."""
     share: str | None = None
-    protocol: str | Mapping[str, str] | None = None
+    protocol: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
+    """Its name, or several to choose among; or that by attribute."""
     objective: Objective = _ANYTHING
     epsilon_first: float | None = None
     epsilon_forever: float | None = None
-    rounds: int = 10
-    """For how many collections the losses of asking again are stated."""
+    rounds: int | None = None
+    """For how many collections the losses of asking again are stated: 10 unless given."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
             raise InvalidParameter("a study asks for at least one attribute, by name: {'color': ['red', 'green']}")
         named = {checked_text(name, "an attribute's name"): as_domain(one, name) for name, one in self.attributes.items()}
-        object.__setattr__(self, "attributes", named)
+        object.__setattr__(self, "attributes", MappingProxyType(named))
         if not isinstance(self.objective, Objective):
             raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {self.objective!r}")
         self._check()
@@ -71,20 +76,36 @@ class Study:
             raise InvalidParameter(not_among(str(self.missing), "a policy for missing answers", POLICIES))
         if self.per not in ("record", "attribute"):
             raise InvalidParameter(f"per is 'record' or 'attribute', got {self.per!r}")
-        if self.title:
+        if self.title != "":
             checked_text(self.title, "a title")
         if self.share is not None and str(self.share) not in _SHARES:
             raise InvalidParameter(not_among(str(self.share), "a share", _SHARES))
-        for name in self.protocol if isinstance(self.protocol, Mapping) else ():
-            if name not in self.attributes:
-                raise InvalidParameter(not_among(str(name), "an attribute with a protocol", self.attributes))
+        if isinstance(self.protocol, Mapping):
+            for name in self.protocol:
+                if name not in self.attributes:
+                    raise InvalidParameter(not_among(str(name), "an attribute with a protocol", self.attributes))
+            each = {name: _checked_protocol(one, f"the protocol of {name!r}") for name, one in self.protocol.items()}
+            object.__setattr__(self, "protocol", MappingProxyType(each))
+        elif self.protocol is not None:
+            object.__setattr__(self, "protocol", _checked_protocol(self.protocol, "protocol"))
         self._check_budget()
+
+    def __hash__(self) -> int:
+        values = (getattr(self, one.name) for one in fields(self))
+        return hash(tuple(frozenset(one.items()) if isinstance(one, Mapping) else one for one in values))
+
+    def __reduce__(self) -> tuple[type[Study], tuple[object, ...]]:
+        """So that a study can be copied and pickled, which the read-only view of a dictionary cannot."""
+        values = (getattr(self, one.name) for one in fields(self))
+        return Study, tuple(dict(one) if isinstance(one, Mapping) else one for one in values)
 
     def _check_budget(self) -> None:
         if not self.repeated:
             if self.epsilon is None:
                 raise InvalidParameter("a study needs an epsilon, or epsilon_first and epsilon_forever to ask again")
             positive_epsilon(self.epsilon)
+            if self.rounds is not None:
+                raise InvalidParameter("rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds")
             return
         if self.epsilon is not None:
             raise InvalidParameter("give epsilon, or epsilon_first and epsilon_forever to ask again, not both")
@@ -92,7 +113,8 @@ class Study:
             raise InvalidParameter("epsilon_first, for one report, and epsilon_forever, for all of them, go together")
         positive_epsilon(self.epsilon_first)
         positive_epsilon(self.epsilon_forever)
-        object.__setattr__(self, "rounds", whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS))
+        rounds = _ROUNDS if self.rounds is None else self.rounds
+        object.__setattr__(self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS))
         if self.share not in (None, "sample") or self.per != "record":
             raise InvalidParameter("a study that asks again samples one attribute per person, with its budget per record")
 
@@ -107,23 +129,27 @@ class Study:
         file = Path(path)
         try:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        except (ValueError, RecursionError) as problem:
             kind = file_kind(file)
             mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == "a plan" else "")
-            raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {problem}") from None
+            why = "its lists or sections are nested too deeply" if isinstance(problem, RecursionError) else problem
+            raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {why}") from None
         try:
             return Study.from_dict(data)
-        except InvalidParameter as problem:
+        except RecursionError:
+            raise InvalidParameter(f"{file.name}: its lists or sections are nested too deeply") from None
+        except ValueError as problem:  # ours, and Python's about integers with too many digits to write
             raise InvalidParameter(f"{file.name}: {problem}") from None
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Study:
         """A study from what a TOML file holds; an attribute may also be a `Range` or `Categories`."""
-        options = dict(data)
+        options = _section(data, "a study")
         given = _section(options.pop("attributes", None), "attributes")
         protocols = {}
         attributes = {}
         for name, table in given.items():
+            checked_text(name, "an attribute's name")
             attributes[name], protocol = _attribute(name, table)
             if protocol is not None:
                 protocols[name] = protocol
@@ -132,9 +158,8 @@ class Study:
         known = ("title", "epsilon", "missing", "per", "share", "protocol")
         _section(options, "the study", (*known, "attributes", "repeat", "objective"))
         if protocols:
-            if "protocol" in options:
-                protocols = dict.fromkeys(attributes, options["protocol"]) | protocols
-            options["protocol"] = protocols
+            usual = options.get("protocol", {})
+            options["protocol"] = dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
         return Study(attributes, **options, **again, objective=Objective(**caps))
 
     @staticmethod
@@ -158,7 +183,7 @@ class Study:
         if best.share is None or best.why_not is not None:
             raise InvalidParameter(f"nothing fits this study; the nearest, {best.name}: {best.why_not}")
         plan = Plan.of(
-            self.attributes, best.share, people, self.title, self.missing, self.rounds if self.repeated else None, rows
+            self.attributes, best.share, people, self.title, self.missing, self.rounds, rows
         )
         self._refuse_overspent(plan)
         return plan
@@ -189,10 +214,10 @@ class Study:
         assert self.epsilon is not None
         return consider(ks, self.epsilon, people, self.objective, shares, protocols, self.per)
 
-    def _asked(self) -> tuple[dict[str, int], str | dict[int, str] | None, str | None]:
+    def _asked(self) -> tuple[dict[str, int], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
         """Sizes, protocols and share, as the choice takes them."""
         ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}
-        protocols: str | dict[int, str] | None
+        protocols: str | Sequence[str] | dict[int, str | Sequence[str]] | None
         if isinstance(self.protocol, Mapping):
             protocols = {j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol}
         else:
@@ -220,8 +245,17 @@ def _section(table: object, what: str, known: Iterable[str] | None = None) -> di
         raise InvalidParameter(f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]")
     for name in table if known is not None else ():
         if name not in list(known or ()):
-            raise InvalidParameter(not_among(name, f"a key of {what}", known or ()))
+            raise InvalidParameter(not_among(str(name), f"a key of {what}", known or ()))
     return dict(table)
+
+
+def _checked_protocol(given: object, what: str) -> str | tuple[str, ...]:
+    """A protocol's name, or several."""
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, list | tuple) or not given or not all(isinstance(name, str) for name in given):
+        raise InvalidParameter(f"{what} must be a protocol's name, or a list of names to choose among, got {given!r}")
+    return tuple(given)
 
 
 def _attribute(name: str, given: object) -> tuple[Domain, str | None]:
@@ -235,14 +269,49 @@ def _attribute(name: str, given: object) -> tuple[Domain, str | None]:
     return as_domain(table, name), protocol
 
 
-def _inferred(name: str, column: Iterable[Any]) -> Domain:
+def _inferred(name: str, column: object) -> Domain:
     """Few distinct values are categories; many numbers are a range of about ten bins."""
-    items = column.tolist() if hasattr(column, "tolist") else list(column)
-    known = {item for item in items if item is not None and item == item and item != ""}
-    numbers = all(isinstance(item, int | float) and not isinstance(item, bool) for item in known)
-    if not numbers or len(known) <= _MOST_CATEGORIES:
-        return as_domain(Categories(sorted(known) if numbers else sorted(known, key=str)) if len(known) > 1 else known, name)
-    low, high = min(known), max(known)
+    known = _distinct(name, column)
+    if len(known) < 2:
+        raise InvalidParameter(f"{name!r} has {len(known)} different values; a study needs at least two, so name them yourself")
+    if None in known.values():
+        return as_domain(sorted(known), name)
+    numbers = {label: number for label, number in known.items() if number is not None}
+    if len(numbers) <= _MOST_CATEGORIES:
+        return as_domain(sorted(numbers, key=lambda label: numbers[label]), name)
+    low, high = min(numbers.values()), max(numbers.values())
+    try:
+        return _binned(low, high)
+    except (ArithmeticError, ValueError):  # no step, or not one that a range can have
+        raise InvalidParameter(
+            f"{name!r} has {len(numbers)} numbers that need more than 15 digits; round them, or name the range yourself"
+        ) from None
+
+
+def _distinct(name: str, column: object) -> dict[str, float | None]:
+    """The values of a column by their labels, with the number where it is one."""
+    known: dict[str, float | None] = {}
+    for item in listed(column, name):
+        if is_missing(item):
+            continue
+        try:
+            label = composed(label_of(item))
+        except InvalidValue as problem:
+            raise InvalidParameter(f"{name!r}: {problem}") from None
+        if label not in known:
+            known[label] = _as_number(item)
+            if known[label] in (math.inf, -math.inf):
+                raise InvalidParameter(f"{name!r} has a value {item!r}; leave it out, or make it None for a missing answer")
+    return known
+
+
+def _as_number(item: Any) -> float | None:
+    if isinstance(item, bool) or not isinstance(item, Real | Decimal):
+        return None
+    return int(item) if isinstance(item, Integral) else float(item)
+
+
+def _binned(low: float, high: float) -> Range:
     step = 10.0 ** math.floor(math.log10((high - low) / _BINS))
     step = next(step * times for times in (1, 2, 5, 10, 20) if (high - low) / (step * times) <= _BINS)
     step = int(step) if step >= 1 else float(f"{step:.1g}")

@@ -267,19 +267,24 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside the path, which takes its place once all went well; nothing half-written is ever left."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def replacing(path: Path, private: bool = False) -> Iterator[Path]:
+    """A temporary name beside the path, which takes its place once all went well; nothing half-written is ever left.
+
+    Its folder is made if it is not there. A private file is readable by its owner only, at any moment.
+    """
+    place = path.resolve()  # a link stays one, and what it points to is written
+    place.parent.mkdir(parents=True, exist_ok=True)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=place.suffix)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(path)) from None
     os.close(handle)
     try:
         yield Path(name)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(path)
+        if not private:
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(name).chmod(0o666 & ~mask)
+        Path(name).replace(place)
     finally:
         Path(name).unlink(missing_ok=True)

@@ -11,13 +11,14 @@ from deniable.choose.objective import Objective, not_asked
 from deniable.choose.ranking import best_of
 from deniable.choose.task import Names, Protocols, Sizes, Task, checked_task
 from deniable.errors import InvalidParameter
-from deniable.exact import whole_number
+from deniable.exact import number, whole_number
 from deniable.fakes import Guessed, Imitated, Prior
 from deniable.repeat import Repeated
 from deniable.share import Faked, Per, Sample
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0
+_MOST_PEOPLE = 1 << 53  # above, one person more is no other float
 _REASONABLE = 5.0  # a warning recommends no larger epsilon
 _HALF_WIDTH = 1.959964  # standard errors on either side, for 95 %
 
@@ -40,8 +41,10 @@ def people_needed(
     """
     targets = _targets(target, len(ks))
     best = best_of(checked_task(ks, epsilon, 1, objective, shares, protocols, per))
-    n = math.ceil(max(error / limit**2 for error, limit in zip(best.errors, targets, strict=True)))
-    n = max(1, n - 2)  # the formula's rounding, either way
+    enough = max(error / limit / limit for error, limit in zip(best.errors, targets, strict=True))
+    if enough > _MOST_PEOPLE:
+        raise InvalidParameter(f"an error of {target!r} takes more than 2^53 people; allow a larger one")
+    n = max(1, math.ceil(enough) - 4)  # the formula's rounding, either way
     while not _reached(best, n, targets):
         n += 1
     return n
@@ -90,8 +93,8 @@ def warning(considered: Considered, n: int) -> str | None:
     >>> from deniable.choose import consider
     >>> best = consider({"town": 50, "smokes": 3}, epsilon=0.5, n=2000)[0]
     >>> print(warning(best, 2000))
-    With 2000 people the answer would be noise. 'town' has 50 values, so a share is 2.0 % on average, but it would be known
-    only to within 24.0 points either way. It takes 288894 people at this epsilon, or epsilon 3.596 with these people.
+    With 2000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 % on average, but it would
+    be known only to within 24.0 points either way. It takes 288894 people at this epsilon, or epsilon 3.596 with these people.
     """
     whole_number("n, the number of people,", n, 1)
     if considered.share is None:
@@ -104,8 +107,9 @@ def warning(considered: Considered, n: int) -> str | None:
     worst = max(noisy, key=lambda j: widths[j] * ks[j])
     others = f" The same goes for {len(noisy) - 1} more of {len(ks)} attributes." if len(noisy) > 1 else ""
     name = label(considered.names, worst)
+    about = "the answer" if len(noisy) == len(ks) else f"what they say of {name}"
     text = (
-        f"With {n} people the answer would be noise. {name[0].upper()}{name[1:]} has {ks[worst]} values, so a share is "
+        f"With {n} people {about} would be noise. {name[0].upper()}{name[1:]} has {ks[worst]} values, so a share is "
         f"{100 / ks[worst]:.1f} % on average, but it would be known only to within {100 * widths[worst]:.1f} points either way."
         f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2)} people at this epsilon"
     )
@@ -140,9 +144,10 @@ def _priors(share: Faked) -> tuple[Prior, ...]:
 
 def _targets(target: float | Sequence[float], d: int) -> tuple[float, ...]:
     targets = tuple(target) if isinstance(target, Sequence) else (target,) * d
-    if len(targets) != d or not all(math.isfinite(limit) and limit > 0 for limit in targets):
-        raise InvalidParameter(f"target is a positive standard error, or one for each of {d} attributes, got {target!r}")
-    return targets
+    allowed = f"a positive standard error, or one for each of {d} attributes"
+    if len(targets) != d:
+        raise InvalidParameter(f"target must be {allowed}, got {target!r}")
+    return tuple(number("target", limit, 0.0, math.inf, allowed) for limit in targets)
 
 
 def _reached(considered: Considered, n: int, targets: Sequence[float]) -> bool:

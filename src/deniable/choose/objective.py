@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, final
 
 from deniable.errors import InvalidParameter
@@ -36,11 +37,13 @@ class Objective:
     at small epsilon, and nearly all of the error at large epsilon."""
 
     def __post_init__(self) -> None:
-        if self.success_cap is not None and not 0 < self.success_cap <= 1:
+        if self.success_cap is not None and not (_is_number(self.success_cap) and 0 < self.success_cap <= 1):
             raise InvalidParameter(f"success_cap is a probability above 0, got {self.success_cap!r}")
         if self.bytes_cap is not None:
             whole_number("bytes_cap", self.bytes_cap, 1)
-        if self.f is not None and not 0 <= self.f <= 1:
+        if not isinstance(self.worst, bool):
+            raise InvalidParameter(f"worst is true or false, got {self.worst!r}")
+        if self.f is not None and not (_is_number(self.f) and 0 <= self.f <= 1):
             raise InvalidParameter(f"f is a frequency from 0 to 1, got {self.f!r}")
         if self.people not in ("answered", "everyone"):
             raise InvalidParameter(f"people is 'answered' or 'everyone', got {self.people!r}")
@@ -57,6 +60,10 @@ class Objective:
     def unit(self, law: Law | Marginal, one_in: float) -> float:
         """The error of an attribute for one person, where one in so many answers for each value; n people err unit / n."""
         return law.error(1, self.f) * one_in + (not_asked(law.k, one_in) if self.about_everyone else 0.0)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def not_asked(k: int, one_in: float) -> float:

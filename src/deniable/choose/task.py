@@ -95,6 +95,8 @@ def checked_task(
     if per not in ("record", "attribute"):
         raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
     wanted = Objective() if objective is None else objective
+    if not isinstance(wanted, Objective):
+        raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {wanted!r}")
     believed = None if priors is None else _checked_priors(priors, sizes)
     kinds = _checked_shares(shares, len(sizes), believed is not None)
     known = (*TWO_ROUNDS, KEPT_BITS) if forever is not None else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive")))
@@ -146,10 +148,14 @@ def _checked_priors(priors: Sequence[npt.ArrayLike], ks: Sequence[int]) -> tuple
 
 
 def _checked_names(names: Names, what: str, known: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, Mapping) or not isinstance(names, Iterable):
+        raise InvalidParameter(f"{names!r} is not {what}'s name, nor a list of names ({', '.join(known)})")
     given = (names,) if isinstance(names, str) else tuple(names)
     if not given:
         raise InvalidParameter(f"name at least one to choose among ({', '.join(known)})")
     for name in given:
+        if not isinstance(name, str):
+            raise InvalidParameter(not_among(str(name), what, known))
         if name not in known:
             raise InvalidParameter(inexact(name) or not_among(name, what, known))
     return given
