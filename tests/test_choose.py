@@ -265,6 +265,13 @@ def test_what_cannot_be_built_is_listed_with_the_reason() -> None:
         {"shares": []},
         {"protocols": "she"},
         {"protocols": {5: "grr"}},
+        {"protocols": 3},
+        {"protocols": True},
+        {"protocols": [3]},
+        {"protocols": {0: 3}},
+        {"protocols": {0: {"grr": 1}}},
+        {"shares": 3},
+        {"objective": "least"},
         {"per": "person"},
     ],
 )
@@ -274,7 +281,22 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
         consider(**asked)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", [{"success_cap": 0.0}, {"bytes_cap": 0}, {"f": 2.0}, {"people": "all"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"success_cap": 0.0},
+        {"success_cap": "0.5"},
+        {"success_cap": True},
+        {"bytes_cap": 0},
+        {"worst": "yes"},
+        {"worst": 1},
+        {"f": 2.0},
+        {"f": "x"},
+        {"f": True},
+        {"f": math.nan},
+        {"people": "all"},
+    ],
+)
 def test_an_objective_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(dn.InvalidParameter):
         Objective(**wrong)  # type: ignore[arg-type]
@@ -312,10 +334,18 @@ def test_a_target_that_no_epsilon_reaches() -> None:
         epsilon_needed([3, 3], 0.001, 1000, Objective(people="everyone"), shares="SMP")
 
 
-@pytest.mark.parametrize("target", [0.0, math.nan, [0.1], [0.1, -1.0]])
+@pytest.mark.parametrize("target", [0.0, math.nan, [0.1], [0.1, -1.0], True, "ab", pytest.param(10**400, id="large")])
 def test_a_target_that_makes_no_sense_is_refused(target: float | list[float]) -> None:
-    with pytest.raises(dn.InvalidParameter):
+    with pytest.raises(dn.InvalidParameter, match="target must be a positive standard error"):
         people_needed([3, 3], target, 1.0)
+
+
+@pytest.mark.parametrize("target", [1e-170, 1e-300, 1e-12])
+def test_a_target_that_no_number_of_people_reaches_is_refused(target: float) -> None:
+    with pytest.raises(dn.InvalidParameter, match=rf"an error of {target} takes more than 2\^53 people"):
+        people_needed([3, 3], target, 1.0)
+    assert people_needed([3, 3], 1e200, 1.0) == 1
+    assert people_needed([3, 3], 1e-7, 1.0) == pytest.approx(people_needed([3, 3], 1e-3, 1.0) * 1e8, rel=1e-5)
 
 
 def test_a_warning_before_noise() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import pytest
 import deniable as dn
 from deniable import client as client_room
 from deniable.client import Client, NotSent
-from deniable.ledger import Ledger
+from deniable.ledger import AboveCap, Ledger
 from deniable.plan import Plan
 from deniable.share import Sample
 from deniable.wire import Report, Wire
@@ -43,7 +44,8 @@ def test_nothing_but_the_operating_system_can_be_reached() -> None:
 def test_a_report_is_canonical_and_fresh() -> None:
     plan = once()
     client, wire = Client(plan), Wire(plan)
-    one, two = client.report(ANSWER), client.report(ANSWER)
+    one, two = client.report(ANSWER), Client(plan).report(ANSWER)
+    assert client.report({**ANSWER, "color": "blue"}) == one, "a client without a ledger answered twice"
     for report in (one, two):
         assert wire.check(Report.from_bytes(report.to_bytes())) == report
         assert wire.reports([report.body]).records.n == 1
@@ -124,6 +126,26 @@ def test_a_ledger_keeps_reports_and_adds_up_losses(tmp_path: Path) -> None:
     assert Ledger(tmp_path / "ledger.json").entries == ()
 
 
+def test_programs_that_share_a_ledger_draw_once_and_keep_the_cap(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    one, two = Ledger(path), Ledger(path)
+    report = Client(once(), ledger=one).report(ANSWER)
+    assert Client(once(), ledger=two).report(ANSWER) == report, "a second program drew another report"
+    first = Client(again(), ledger=one, cap=2.1)
+    other = vectors.of(dn.rsfd(vectors.KS, 1.0, "grr"))
+    second = Client(other, ledger=two, cap=2.1)  # nothing is answered yet
+    first.report(ANSWER)
+    with pytest.raises(AboveCap, match=r"with all answers before 3, and this device's cap is 2\.1"):
+        second.report(ANSWER)
+    assert {entry.plan for entry in Ledger(path).entries} == {once().id, again().id}, "one program erased the other's entries"
+
+
+def test_a_secret_of_nothing_is_refused() -> None:
+    for secret in (b"", b"short"):
+        with pytest.raises(dn.InvalidParameter, match="at least 16 bytes"):
+            Client(once(), secret=secret)
+
+
 def test_a_damaged_ledger_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     for text in ("", "[]", '{"version": 2}', '{"version": 1, "secret": "xyz", "entries": []}'):
@@ -149,7 +171,8 @@ def collector(answers: list[tuple[int, dict[str, str]]]) -> Iterator[tuple[str, 
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(b"why")
+            said = {201: b'{"outcome":"counted"}', 200: b'{"outcome":"counted before"}'}.get(status, b"why")
+            self.wfile.write(b"<html>" if "Portal" in headers else said)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
             pass
@@ -174,6 +197,35 @@ def test_a_report_is_sent_until_it_has_arrived() -> None:
     assert all(headers["Authorization"] == "Invitation abc" for _, headers in arrived)
     with collector([(200, {})]) as (url, _):
         assert client.send(url, report) == "counted before"
+
+
+def test_a_page_of_somebody_else_is_no_receipt() -> None:
+    """A portal or a proxy answers 200, or sends elsewhere: the report has not arrived, and the invitation is not handed on."""
+    client = Client(once())
+    report = client.report(ANSWER)
+    with collector([(201, {})]) as (elsewhere, handed_on):
+        answers = [(200, {"Portal": "yes"}), (302, {"Location": elsewhere})]
+        with collector(answers) as (url, _), pytest.raises(NotSent, match="did not arrive in 2 attempts"):
+            client.send(url, report, invitation="secret", attempts=2)
+        assert handed_on == []
+
+
+def test_what_is_not_http_is_tried_again_and_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            for _ in range(2):
+                connection, _address = server.accept()
+                with connection:
+                    connection.recv(1000)
+                    connection.sendall(b"nonsense\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        client = Client(once())
+        with pytest.raises(NotSent, match="cannot be read"):
+            client.send(f"http://127.0.0.1:{server.getsockname()[1]}", client.report(ANSWER), attempts=2)
+        thread.join()
 
 
 def test_a_refusal_is_not_tried_again_and_silence_is_told() -> None:

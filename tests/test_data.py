@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,6 +142,10 @@ def test_synthetic_sets_are_uniform_and_never_change() -> None:
 def test_misspelled_names_are_refused_with_the_nearest() -> None:
     with pytest.raises(dn.InvalidParameter, match=r"'adlut' is not a dataset .*; did you mean 'adult'"):
         data.load("adlut")
+    wrong: list[Any] = [None, 3, ["adult"]]
+    for name in wrong:
+        with pytest.raises(dn.InvalidParameter, match="is not a dataset"):
+            data.load(name)
     assert set(data.NAMES) == {*SIZES, "census-income", *(f"synthetic-{number}" for number in range(1, 7))}
 
 

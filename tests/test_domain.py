@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
 from decimal import Decimal
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniable.domain import NO_ANSWER, Categories, Domain, Range, as_domain
 from deniable.errors import InvalidParameter, InvalidValue
+from deniable.plan import Plan
+from deniable.protocols import grr
 
 COLORS = Categories(["red", "green", "blue"])
 AGE = Range(0, 100, step=10)
@@ -79,6 +83,20 @@ def test_what_is_no_list_of_values_is_refused(values: object) -> None:
         (["red", "a\nb"], "control characters"),
         (["red", "\ud800"], "control characters"),
         ("red", "put it in a list"),
+        (["red", " blue"], r"no white space at its ends, got ' blue'; strip it"),
+        (["red", "blue\u00a0"], "no white space at its ends"),
+        (["red", "bl\u200bue"], r"nobody sees, got 'bl\\u200bue'; remove U\+200B"),
+        (["red", "bl\u200due"], r"remove U\+200D"),
+        (["red", "می\u200c"], r"remove U\+200C"),
+        (["red", "\ufeffblue"], r"remove U\+FEFF"),
+        (["red", "\u202eeulb"], r"remove U\+202E"),
+        (["\u00e9", "e\u0301"], "'\u00e9' is there twice"),
+        ([1, float("nan")], "nan is a missing answer, not a value; missing='value'"),
+        ([1, Decimal("NaN")], "is a missing answer"),
+        ([1, None], "None is a missing answer"),
+        ([1, pd.NA], "is a missing answer"),
+        ([1, [2]], r"text, a number or a boolean, got \[2\]"),
+        ([1, 1 << 20_000], "a number has at most 300 digits"),
     ],
 )
 def test_labels_that_cannot_be_told_apart_or_shown_are_refused(labels: list[object], reason: str) -> None:
@@ -87,7 +105,19 @@ def test_labels_that_cannot_be_told_apart_or_shown_are_refused(labels: list[obje
 
 
 def test_labels_of_any_script_are_welcome() -> None:
-    assert Categories(["می‌خواهم", "👨‍👩‍👧", "où", " Private"]).encode([" Private", "👨‍👩‍👧"]).tolist() == [3, 1]
+    """A joiner that changes what is seen is part of a word; elsewhere nobody sees it."""
+    many = ["می‌خواهم", "👨‍👩‍👧", "où", "❤️‍🔥", "क्‍ष", "not in universe"]
+    assert Categories(many).encode(many[::-1]).tolist() == [5, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_an_accent_is_the_same_however_it_is_typed(form: Literal["NFC", "NFD"]) -> None:
+    labels = [unicodedata.normalize(form, label) for label in ("où", "café", "한국", "tea")]
+    domain = Categories(labels)
+    assert domain == Categories(["où", "café", "한국", "tea"])
+    for other in ("NFC", "NFD"):
+        answers = [unicodedata.normalize(other, label) for label in labels]
+        assert domain.encode(answers).tolist() == domain.encode(np.array(answers)).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("domain", [COLORS, AGE])
@@ -149,6 +179,13 @@ def test_what_is_no_number_is_refused(wrong: object) -> None:
         ((0, True, 1), "must be a number"),
         (("0", 10, 1), "must be a number"),
         ((0, 10**17, 10**16), "15 digits"),
+        ((0, 1e300, 1), r"15 digits, got 0 to 1e\+300 by 1; round them"),
+        ((-1e308, 1e308, 1e307), "15 digits"),
+        ((0, 10**400, 1), "high must be a number of at most 15 digits"),
+        ((0, 1e-20, 1e-21), "15 digits"),
+        ((0, 1e-15, 5e-16), "15 digits"),
+        ((0, 5e-324, 5e-324), "15 digits"),
+        ((0, Decimal("sNaN"), 1), "must be a number"),
     ],
 )
 def test_ranges_that_make_no_bins_are_refused(arguments: tuple[float, float, float], reason: str) -> None:
@@ -185,6 +222,34 @@ def test_a_range_is_its_integers(low: int, step: int, bins: int, digits: int, at
         assert made.encode([np.nextafter(edge, -np.inf)]).tolist() == [i - 1]
 
 
+@given(
+    low=st.integers(-(10**16), 10**16) | st.integers(-100, 100),
+    step=st.integers(1, 10**15) | st.integers(1, 100),
+    bins=st.integers(2, 9),
+    digits=st.integers(0, 25),
+    open_high=st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_every_range_that_is_accepted_survives_a_plan(low: int, step: int, bins: int, digits: int, open_high: bool) -> None:
+    first, last, width = (float(Fraction(number, 10**digits)) for number in (low, low + bins * step, step))
+    try:
+        made = Range(first, last, width, open_high=open_high)
+    except InvalidParameter:
+        assert digits or max(abs(low), abs(low + bins * step)) > 10**15
+        return
+    plan = Plan.of({"a": made}, grr(made.k, 1.0), 10)
+    read = Plan.from_json(plan.to_json())
+    assert read == plan
+    assert read.content.attributes[0].domain == made
+
+
+@pytest.mark.parametrize("wrong", [10**400, 10**5000, Fraction(10**400, 3)], ids=["large", "larger", "a fraction"])
+def test_numbers_beyond_every_float_are_refused(wrong: object) -> None:
+    for domain in (COLORS, AGE):
+        with pytest.raises(InvalidValue):
+            domain.encode([wrong], "it")
+
+
 @given(st.lists(st.sampled_from(["red", "green", "blue"]), max_size=50))
 def test_decode_undoes_encode(values: list[str]) -> None:
     assert COLORS.decode(COLORS.encode(values)) == values
@@ -214,6 +279,7 @@ def test_a_mapping_says_what_a_toml_file_says() -> None:
         ({"red": 1, "green": 2}, "attributes.age.red: an attribute has values, or low, high and step"),
         ({"values": "red"}, "attributes.age.values must be a list"),
         ({1: 2}, "attributes.age.1: an attribute has values"),
+        ({"a\nb": 2}, r"attributes.age.'a\\nb': an attribute has values"),
     ):
         with pytest.raises(InvalidParameter, match=reason):
             as_domain(table, "age")

@@ -276,6 +276,19 @@ def test_a_wrong_number_of_buckets_is_refused(g: Any) -> None:
         loloha(10, 0.5, 1.0, g)
 
 
+def test_the_buckets_that_fit_are_capped_and_too_many_are_named() -> None:
+    most = 1 << 24
+    assert loloha(10, 16.0, 20.0).g == round(math.exp(16.0) + 1) < most
+    made = loloha(10, 20.0, 25.0)
+    assert made.g == most
+    assert 20 - 1e-9 < made.loss() <= 20
+    assert made.law.variance(1) < loloha(10, 20.0, 25.0, g=most >> 1).law.variance(1)
+    with pytest.raises(
+        dn.InvalidParameter, match=f"g, the number of buckets, must be an integer from 2 to {most}, got {most + 1}"
+    ):
+        loloha(10, 20.0, 25.0, g=most + 1)
+
+
 def test_one_attribute_is_no_share() -> None:
     with pytest.raises(dn.InvalidParameter, match="at least two attributes"):
         allomfree([3], 0.5, 1.0)

@@ -567,6 +567,30 @@ def test_tallies_add_up_and_survive_json() -> None:
         plan.estimate(Tallies(plan.id, 800, {"color": total["color"]}))
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"n": -5}, "n, the number of records, must be an integer of at least 0, got -5"),
+        ({"n": True}, "got True"),
+        ({"n": 1}, "the tally of 'color' counts 30 reports, and there are 1 records"),
+        ({"plan": 7}, "name their plan by its id, got 7"),
+        ({"tallies": 7}, "the tallies of a plan are"),
+        ({"tallies": {"color": 7}}, "the tally of 'color'"),
+        ({"tallies": {"color": {"n": 30, "counts": [[1], [2, 3]]}}}, "the tally of 'color'"),
+        ({"tallies": {"color": {"n": "x", "counts": [1, 2], "asked": [3, 3]}}}, "the tally of 'color'"),
+        ({"more": 1}, "the tallies of a plan are"),
+    ],
+)
+def test_tallies_that_cannot_be_are_refused(change: dict[str, Any], reason: str) -> None:
+    plan = made("direct")
+    known = plan.tally(plan.privatize(answers(30), seeded(1))).to_dict()
+    assert Tallies.from_dict(known).n == 30
+    with pytest.raises(InvalidParameter, match=reason):
+        Tallies.from_dict(known | change)
+    with pytest.raises(InvalidParameter, match="the tallies of a plan are"):
+        Tallies.from_dict(7)  # type: ignore[arg-type]
+
+
 def test_reports_and_tallies_of_another_plan_are_refused(tmp_path: Path) -> None:
     plan, other = made("split"), made("direct")
     reports = privatized(plan, answers(100))

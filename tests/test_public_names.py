@@ -19,6 +19,7 @@ from deniable import protocols, robust
 PUBLIC = [
     "PROTOCOLS",
     "BestChannel",
+    "AboveCap",
     "BitFlip",
     "Blank",
     "Categories",

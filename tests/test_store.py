@@ -353,12 +353,13 @@ def test_store_commands(run: Run, tmp_path: Path) -> None:
     store = prepared(f"sqlite:///{tmp_path}/reports.db")
     store.add(arrivals(SPLIT, 500, 1), 0.0)
     assert run("store", "check").out.endswith("OK: the tallies are those of the reports\n")
-    assert run("store", "export", "-o", "a.parquet").err.startswith("error: name one plan with --plan")
-    assert "wrote 500 reports" in run("store", "export", "--plan", SPLIT.id[:10], "-o", "a.parquet").err
+    SPLIT.write("split.json")
+    assert run("store", "export", "-o", "a.parquet").err.startswith("error: name the plan's file")
+    assert "wrote 500 reports" in run("store", "export", "split.json", "-o", "a.parquet").err
     assert sum(map(len, SPLIT.read_reports("a.parquet"))) == 500
-    refused = run("store", "scrub", "--plan", SPLIT.id[:10])
+    refused = run("store", "scrub", "split.json")
     assert (refused.code, "what 500 reports say" in refused.err) == (2, True)
-    assert run("store", "scrub", "--plan", SPLIT.id[:10], "--round", "1", "--yes").out.startswith("scrubbed 500 reports")
+    assert run("store", "scrub", "split.json", "--round", "1", "--yes").out.startswith("scrubbed 500 reports")
     assert "500 of them scrubbed" in run("store", "check").out
     with store._database.transaction(write=True):
         store._database.run("DELETE FROM reports WHERE id < ?", b"\x80")

@@ -7,8 +7,9 @@
 import { AboveCap, InvalidParameter, NotSent } from "./errors.js";
 import { checkedCap, Ledger } from "./ledger.js";
 import { type Answers, fromHexadecimal, Plan } from "./plan.js";
+import { isObject } from "./shape.js";
 import { fromBytes, Report } from "./wire.js";
-import { below, type Memory, Row, randomBytes, remembered, system } from "./words.js";
+import { below, Row, randomBytes, remembered, system } from "./words.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
 const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer
@@ -37,7 +38,7 @@ export type Receipt = "counted" | "counted before";
 export class Client {
   readonly ledger: Ledger;
   private readonly cap: number | null;
-  private readonly memory: Promise<Memory>;
+  private readonly secret: Uint8Array | undefined;
   private last: Promise<unknown> = Promise.resolve();
 
   /** Refuses a plan that gives away more than the person has allowed. */
@@ -47,12 +48,14 @@ export class Client {
   ) {
     if (!(plan instanceof Plan)) throw new InvalidParameter("a client needs a Plan; see Client.open");
     plan.verify();
-    this.ledger = options.ledger ?? new Ledger();
+    const { ledger, secret } = options;
+    if (plan.rounds && secret === undefined && !ledger) {
+      throw new InvalidParameter("this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger");
+    }
+    this.ledger = ledger ?? new Ledger();
     this.cap = options.cap === undefined ? this.ledger.cap : checkedCap(options.cap);
     this.refuseAboveCap();
-    const { secret = this.ledger.secret } = options;
-    this.memory = remembered(typeof secret === "string" ? fromHexadecimal(secret) : secret, plan.id);
-    this.memory.catch(() => undefined); // reported when it is used
+    this.secret = typeof secret === "string" ? fromHexadecimal(secret) : secret;
   }
 
   /** Read and verify a plan, and be its client. */
@@ -76,15 +79,17 @@ export class Client {
     const before = ledger.find(plan, round);
     if (before) return fromBytes(plan, before);
     this.refuseAboveCap();
-    const row = new Row(system(plan.words), await this.memory);
+    const own = ledger.secret;
+    const row = new Row(system(plan.words), await remembered(this.secret === undefined ? own : this.secret, plan.id));
     const report = await drawn(plan, answers, round, row, randomBytes(16));
+    if (`${own}` !== `${ledger.secret}`) return this.made(answers, round); // forgotten meanwhile, by a page without locks
     ledger.add(plan, round, report.bytes);
     return report;
   }
 
   private refuseAboveCap(): void {
     const { cap, ledger, plan } = this;
-    if (cap === null || ledger.entries.some((entry) => entry.plan === plan.id)) return; // what was answered is lost already
+    if (ledger.entries.some((entry) => entry.plan === plan.id) || cap === null) return; // what was answered is lost already
     const { unchanged } = ledger.lifetime(plan);
     if (unchanged === null || unchanged > cap * 1e9) {
       const all = unchanged === null ? "without a bound" : `up to ${(unchanged / 1e9).toPrecision(6)}`;
@@ -98,30 +103,51 @@ export class Client {
     const headers: Record<string, string> = { "content-type": "application/octet-stream" };
     if (invitation !== undefined) headers.authorization = `Invitation ${invitation}`;
     const [address, body] = [`${url.replace(/\/+$/, "")}/reports`, report.bytes];
-    let [problem, status] = ["it was not tried", 0];
+    let [problem, status, said] = ["it was not tried", 0, heard("")];
     for (let attempt = 0; attempt < attempts; attempt++) {
       let pause = Math.min(PATIENCE, 100 * 2 ** attempt);
       try {
         const limit = signal ? AbortSignal.any([signal, AbortSignal.timeout(timeout)]) : AbortSignal.timeout(timeout);
         const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
-        if (answer.ok) return answer.status === 201 ? "counted" : "counted before";
+        const text = await answer.text();
+        said = heard(text);
+        const { outcome } = said;
         status = answer.status;
-        problem = `${status} ${(await answer.text()).slice(0, 1000)}`;
+        if ((status === 200 || status === 201) && (outcome === "counted" || outcome === "counted before")) return outcome;
+        problem = `${status} ${text.slice(0, 1000)}`;
+        if (answer.ok) status = 0; // not the collector's: a network that wants a password answers so
         pause = pauseAsked(answer.headers.get("retry-after"), pause);
       } catch (failure) {
         signal?.throwIfAborted();
-        [problem, status] = [(failure as Error).message, 0];
+        [problem, status, said] = [(failure as Error).message, 0, heard("")];
       }
-      if (status && !RETRIED.includes(status)) throw new NotSent(`the collector refused the report: ${problem}`, status);
+      if (status && !RETRIED.includes(status)) {
+        throw new NotSent(`the collector refused the report: ${problem}`, status, said.reason, said.detail);
+      }
       const wait = pause * (1 + below(system(1), 0, 1000) / 1000); // so that devices do not come back all at once
       if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
       signal?.throwIfAborted();
     }
-    throw new NotSent(`the report did not arrive (${problem}); send the same one again later`, status);
+    throw new NotSent(
+      `the report did not arrive (${problem}); send the same one again later`,
+      status,
+      said.reason,
+      said.detail,
+    );
   }
 }
 
 const DISCREET = { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" } as const;
+
+/** What a collector's JSON says; nothing where it is none. */
+const heard = (text: string): Readonly<Record<"outcome" | "reason" | "detail", string>> => {
+  let said: unknown;
+  try {
+    said = JSON.parse(text);
+  } catch {}
+  const word = (name: string): string => (isObject(said) && typeof said[name] === "string" ? said[name] : "");
+  return { outcome: word("outcome"), reason: word("reason"), detail: word("detail") };
+};
 
 /** @internal A report from these words. */
 export async function drawn(plan: Plan, answers: Answers, round: number, row: Row, id: Uint8Array): Promise<Report> {

@@ -36,7 +36,8 @@ export class Categories implements Values {
   constructor(readonly labels: readonly string[]) {
     const codes = new Map<string, number>();
     for (const [code, label] of labels.entries()) {
-      must(!codes.has(checkedText(label, "a label")), () => `the label ${shown(label)} is there twice`);
+      must(checkedText(label, "a label") === label.normalize(), () => `the label ${shown(label)} is not composed (NFC)`);
+      must(!codes.has(label), () => `the label ${shown(label)} is there twice`);
       codes.set(label, code);
     }
     must(labels.length > 1, () => `an attribute needs at least two values, got ${labels.length}`);
@@ -124,11 +125,16 @@ export class Range implements Values {
   }
 }
 
-/** Text that can be shown and sent: not empty, without control characters. */
+/** Text that can be shown and sent: one line, composed, no space around it, nothing in it that nobody sees. */
 export const checkedText = (text: string, what: string): string => {
-  must(text && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text), () => `${what} must be one line of text, got ${shown(text)}`);
+  const seen = text.replace(JOINER, "");
+  const isShown = text && text === text.trim() && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(seen);
+  must(isShown, () => `${what} must be one line of text, all of it visible, got ${shown(text)}`);
   return text;
 };
+
+// it shows between Arabic letters, after a mark and between emoji
+const JOINER = /(?<=[\p{M}\p{So}\p{Sk}\p{scx=Arab}\p{scx=Syrc}])[\u200c\u200d](?=.)/gu;
 
 const isMissing = (answer: unknown): boolean => [undefined, null, "", Number.NaN].includes(answer as string);
 
@@ -136,7 +142,7 @@ const isMissing = (answer: unknown): boolean => [undefined, null, "", Number.NaN
 function labelOf(answer: unknown): string {
   switch (typeof answer) {
     case "string":
-      return answer;
+      return answer.normalize();
     case "bigint":
       return String(answer);
     case "boolean":

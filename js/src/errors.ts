@@ -48,6 +48,9 @@ export class NotSent extends DeniableError {
     message: string,
     /** The collector's answer; 0 where there was none. */
     readonly status: number,
+    /** Its word for the reason, and its sentence; empty where it gave none. */
+    readonly reason = "",
+    readonly detail = "",
   ) {
     super(message);
   }

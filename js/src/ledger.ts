@@ -100,9 +100,11 @@ export class Ledger {
   }
 
   /** Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away more. */
-  forget(): void {
-    this.store.remove(KEY);
-    this.store.remove(CAP);
+  forget(): Promise<void> {
+    return this.alone(async () => {
+      this.store.remove(KEY);
+      this.store.remove(CAP);
+    });
   }
 
   /** @internal Do work while no other page does. */

@@ -25,7 +25,7 @@ from deniable.errors import (
 from deniable.estimate import Estimate, Interval
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.law import Law, Marginal, Moments
-from deniable.ledger import Ledger
+from deniable.ledger import AboveCap, Ledger
 from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.matrix import Matrix
 from deniable.mechanism import Mechanism, Tally
@@ -85,6 +85,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PROTOCOLS",
+    "AboveCap",
     "BestChannel",
     "BitFlip",
     "Blank",

@@ -20,11 +20,14 @@ _VIRAMA = 9  # its combining class, in all scripts
 
 
 def checked_text(text: object, what: str) -> str:
-    """Text that can be shown and sent: not empty, without control characters."""
+    """Text that can be shown and sent: not empty, without control characters and without those that nobody sees."""
     if not isinstance(text, str) or not text:
         raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise InvalidParameter(f"{what} must be one line of text without control characters, got {text!r}")
+    hidden = _hidden(text)
+    if hidden is not None:
+        raise InvalidParameter(f"{what} has no characters that nobody sees, got {text!r}; remove U+{ord(hidden):04X}")
     return text
 
 
@@ -33,9 +36,6 @@ def checked_label(text: object) -> str:
     label = composed(checked_text(text, "a label"))
     if label != label.strip():
         raise InvalidParameter(f"a label has no white space at its ends, got {label!r}; strip it, and the answers alike")
-    hidden = _hidden(label)
-    if hidden is not None:
-        raise InvalidParameter(f"a label has no characters that nobody sees, got {label!r}; remove U+{ord(hidden):04X}")
     return label
 
 

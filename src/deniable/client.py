@@ -5,16 +5,15 @@ The only randomness here is the operating system's; there is no way to pass anot
 
 from __future__ import annotations
 
+import json
 import math
 import secrets
 import time
 from collections.abc import Mapping
 from typing import Literal, final
 
-from deniable.document import NANO
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.ledger import Ledger, for_ever
-from deniable.notation import InvalidPlan
+from deniable.ledger import Ledger
 from deniable.plan import Plan
 from deniable.wire import Report, Wire
 from deniable.words import device
@@ -24,6 +23,7 @@ __all__ = ["Client", "NotSent"]
 Receipt = Literal["counted", "counted before"]
 
 _RETRIED = {408, 425, 429, 500, 502, 503, 504}
+_LONGEST = 10_000  # bytes of an answer
 _PATIENCE = 60.0  # seconds: no pause between two attempts is longer
 
 
@@ -47,29 +47,31 @@ class Client:
     ) -> None:
         self.plan = plan if isinstance(plan, Plan) else Plan.from_json(plan)
         self.plan.verify()
-        self._refuse_above(cap, ledger)
         if secret is not None and ledger is not None:
             raise InvalidParameter("a ledger has a secret of its own; give one of both")
         if secret is None and ledger is None and self.plan.content.rounds is not None:
             raise InvalidParameter("this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger")
-        self._ledger = ledger
-        self._words = device(secret or (ledger.secret if ledger else secrets.token_bytes(32)), self.plan.id)
+        if cap is not None and not 0 < cap < math.inf:
+            raise InvalidParameter(f"cap, the most that a person is willing to give away, is a positive number, got {cap}")
+        if secret is not None:
+            device(secret)  # refuses one that is too short
+        self._ledger = Ledger(secret=secret) if ledger is None else ledger
+        self._ledger.refuse_above(cap, self.plan)
+        self._cap = cap
         self._wire = Wire(self.plan)
 
     def report(self, answers: Mapping[str, object], round: int = 1) -> Report:  # noqa: A002 - the word for it everywhere
-        """One report of one person's answers. With a ledger, a round that was answered gives the same report again."""
+        """One report of one person's answers. A round that was answered gives the same report again, whatever is answered."""
         if not isinstance(answers, Mapping):
             raise InvalidParameter(f"answers are a dictionary, a value for each name, got {type(answers).__name__}")
         if not 1 <= round <= self._wire.rounds:
             raise InvalidParameter(f"round must be from 1 to {self._wire.rounds}, got {round}; the plan's losses are for these")
-        before = self._ledger.find(self.plan, round) if self._ledger else None
-        if before is not None:
-            return Report.from_bytes(before.report)
-        made = self.plan.privatize([dict(answers)], self._words)
-        report = Report(self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0])
-        if self._ledger is not None:
-            self._ledger.add(self.plan, round, report.to_bytes())
-        return report
+
+        def draw(secret: bytes) -> bytes:
+            made = self.plan.privatize([dict(answers)], device(secret, self.plan.id))
+            return Report(self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0]).to_bytes()
+
+        return Report.from_bytes(self._ledger.once(self.plan, round, draw, self._cap))
 
     def readable(self, report: Report) -> str:
         """The report as JSON, for a person who wants to see what leaves."""
@@ -79,46 +81,56 @@ class Client:
         self, url: str, report: Report, invitation: str | None = None, attempts: int = 8, timeout: float = 10.0
     ) -> Receipt:
         """Send a report until it has arrived; however often that is, it is counted once."""
-        import urllib.error
-        import urllib.request
-
+        if not url.startswith(("http://", "https://")):
+            raise InvalidParameter(f"a collector's address begins with http:// or https://, got {url!r}")
         headers = {"Content-Type": "application/octet-stream"}
         if invitation is not None:
             headers["Authorization"] = f"Invitation {invitation}"
-        if not url.startswith(("http://", "https://")):
-            raise InvalidParameter(f"a collector's address begins with http:// or https://, got {url!r}")
-        request = urllib.request.Request(f"{url.rstrip('/')}/reports", report.to_bytes(), headers, method="POST")
         problem = "it was not tried"
         for attempt in range(attempts):
             pause = min(_PATIENCE, 0.1 * 2**attempt)
             try:
-                with urllib.request.urlopen(request, timeout=timeout) as answer:
-                    return "counted" if answer.status == 201 else "counted before"
-            except urllib.error.HTTPError as refusal:
-                with refusal:
-                    problem = f"{refusal.code} {refusal.read(1000).decode(errors='replace')}"
-                if refusal.code not in _RETRIED:
-                    raise NotSent(f"the collector refused the report: {problem}") from None
-                pause = _pause(refusal.headers.get("Retry-After"), pause)
-            except (OSError, urllib.error.URLError) as failure:
-                problem = str(failure)
+                status, answer, wished = _post(f"{url.rstrip('/')}/reports", report.to_bytes(), headers, timeout)
+            except (OSError, ValueError) as failure:
+                problem = str(failure) or type(failure).__name__
+            else:
+                outcome = _outcome(answer)
+                if status in (200, 201) and outcome is not None:
+                    return outcome
+                problem = f"{status} {answer[:1000].decode(errors='replace')}"
+                if 400 <= status < 500 and status not in _RETRIED:
+                    raise NotSent(f"the collector refused the report: {problem}")
+                pause = _pause(wished, pause)
             if attempt + 1 < attempts:
                 time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
         raise NotSent(f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later")
 
-    def _refuse_above(self, cap: float | None, ledger: Ledger | None) -> None:
-        """Refuse what would be more, with all that this device has answered, than the person is willing to give away."""
-        if cap is None:
-            return
-        if not 0 < cap < math.inf:
-            raise InvalidParameter(f"cap, the most that a person is willing to give away, is a positive number, got {cap}")
-        alone, _ = for_ever(self.plan.stated)
-        total = alone if ledger is None else ledger.lifetime(also=self.plan).unchanged
-        if total is None or alone is None:
-            raise InvalidPlan(f"there is no bound on what the plan's reports give away, and this device's cap is {cap:g}")
-        if total > cap * NANO:
-            before = f", with all answers before {total / NANO:.6g}" if total > alone else ""
-            raise InvalidPlan(f"the plan gives away up to {alone / NANO:.6g}{before}, and this device's cap is {cap:g}")
+
+def _post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> tuple[int, bytes, str | None]:
+    """Status, answer and wished pause. A redirect is not followed: an invitation is for the collector alone."""
+    import http.client
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
+    try:
+        connection.request("POST", parts.path, body, dict(headers))
+        answer = connection.getresponse()
+        return answer.status, answer.read(_LONGEST), answer.headers.get("Retry-After")
+    except http.client.HTTPException as problem:
+        raise OSError(f"the answer cannot be read ({type(problem).__name__})") from None
+    finally:
+        connection.close()
+
+
+def _outcome(answer: bytes) -> Receipt | None:
+    """What a collector says of a report it has; anything else, a portal's page or a proxy's, is no receipt."""
+    try:
+        said = json.loads(answer)["outcome"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return said if said in ("counted", "counted before") else None
 
 
 def _pause(wished: str | None, usual: float) -> float:

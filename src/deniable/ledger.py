@@ -8,15 +8,22 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from deniable.document import Stated
+from deniable.document import NANO, Stated
 from deniable.errors import DeniableError
+from deniable.notation import InvalidPlan
 from deniable.plan import Plan
 from deniable.table import replacing
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows: there, one program at a time must use a ledger
+    fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
 
@@ -49,9 +56,15 @@ class Lifetime:
     """Whatever changed."""
 
 
+class AboveCap(InvalidPlan):
+    """A plan that would give away more, with all that the device has answered, than the person is willing to."""
+
+
 @final
 class Ledger:
-    """A file on the device. Each entry is on disk before its report can be sent.
+    """A device's memory: a file, or with no path just this object. An entry is on disk before its report can be sent.
+
+    Several programs may share the file: what was answered is read again, under a lock, before anything is drawn.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,30 +73,32 @@ class Ledger:
     (32, 0)
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
+    def __init__(self, path: str | Path | None = None, secret: bytes | None = None) -> None:
+        self._path = None if path is None else Path(path)
         self._entries: dict[tuple[str, int], Entry] = {}
-        if self._path.exists():
-            self.secret, self._entries = _read(self._path)
-        else:
-            self.secret = secrets.token_bytes(32)
-            self._write()
+        self.secret = secrets.token_bytes(32) if secret is None else secret
+        if self._path is not None:
+            with self._held():
+                if not self._path.exists():
+                    self._write()
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """What was sent, in order."""
         return tuple(self._entries.values())
 
-    def find(self, plan: Plan, number: int) -> Entry | None:
-        """The report that was made for this plan and round, if there is one."""
-        return self._entries.get((plan.id, number))
-
-    def add(self, plan: Plan, number: int, report: bytes) -> None:
-        """Write down a report before it is sent."""
-        unchanged, changing = for_ever(plan.stated)
-        entry = Entry(plan.id, plan.content.title, number, report, unchanged, changing)
-        self._entries[plan.id, number] = entry
-        self._write()
+    def once(self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None) -> bytes:
+        """The report for this plan and round: drawn, with this device's secret, only if there is none yet."""
+        with self._held():
+            before = self._entries.get((plan.id, number))
+            if before is not None:
+                return before.report
+            self.refuse_above(cap, plan)
+            unchanged, changing = for_ever(plan.stated)
+            entry = Entry(plan.id, plan.content.title, number, draw(self.secret), unchanged, changing)
+            self._entries[plan.id, number] = entry
+            self._write()
+            return entry.report
 
     def lifetime(self, also: Plan | None = None) -> Lifetime:
         """The losses of all studies, and of this one if it were answered; a plan with rounds counts once, for all of them."""
@@ -93,14 +108,41 @@ class Ledger:
         unchanged, changing = ([pair[side] for pair in plans.values()] for side in (0, 1))
         return Lifetime(len(plans), len(self._entries), _total(unchanged), _total(changing))
 
+    def refuse_above(self, cap: float | None, plan: Plan) -> None:
+        """Refuse a plan with which the lifetime loss would be above a cap; one that was answered adds nothing."""
+        if cap is None or any(entry.plan == plan.id for entry in self._entries.values()):
+            return
+        (alone, _), total = for_ever(plan.stated), self.lifetime(also=plan).unchanged
+        if total is None or alone is None:
+            raise AboveCap(f"there is no bound on what the plan's reports give away, and this device's cap is {cap:g}")
+        if total > cap * NANO:
+            before = f", with all answers before {total / NANO:.6g}" if total > alone else ""
+            raise AboveCap(f"the plan gives away up to {alone / NANO:.6g}{before}, and this device's cap is {cap:g}")
+
     def forget(self) -> None:
         """Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away more."""
-        self._path.unlink(missing_ok=True)
-        self._entries.clear()
-        self.secret = secrets.token_bytes(32)
-        self._write()
+        with self._held():
+            self._entries.clear()
+            self.secret = secrets.token_bytes(32)
+            self._write()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Alone with the file, and knowing what is in it."""
+        if self._path is None:
+            yield
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.with_name(f".{self._path.name}.lock").open("w") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if self._path.exists():
+                self.secret, self._entries = _read(self._path)
+            yield
 
     def _write(self) -> None:
+        if self._path is None:
+            return
         entries = [
             {
                 "plan": entry.plan,

@@ -182,9 +182,7 @@ class Study:
         best = rows[0]
         if best.share is None or best.why_not is not None:
             raise InvalidParameter(f"nothing fits this study; the nearest, {best.name}: {best.why_not}")
-        plan = Plan.of(
-            self.attributes, best.share, people, self.title, self.missing, self.rounds, rows
-        )
+        plan = Plan.of(self.attributes, best.share, people, self.title, self.missing, self.rounds, rows)
         self._refuse_overspent(plan)
         return plan
 

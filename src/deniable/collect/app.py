@@ -72,6 +72,7 @@ class Collector:
         self._intake = Intake(served, settings.limits)
         self._pace = Pace(settings.limits.rate, settings.limits.burst)
         self._room = Room(settings.limits.held_bytes)
+        self._reading = asyncio.Semaphore(1)
         self._origins = {origin.encode() for origin in settings.origins}
         self._writer: Writer | None = None
         self._handlers = Handlers(reader, served, settings.token, settings.minimum, self.metrics, lambda: self._queue)
@@ -194,7 +195,8 @@ class Collector:
             if kind == BINARY or len(raw) < _LONG:
                 arrival = self._intake.one(raw, kind, invitation)
             else:
-                arrival = await asyncio.to_thread(self._intake.one, raw, kind, invitation)
+                async with self._reading:
+                    arrival = await asyncio.to_thread(self._intake.one, raw, kind, invitation)
             assert self._writer is not None, "the collector has not been started"
             (outcome,) = await self._writer.add([arrival])  # on disk when this returns
         self._count(outcome)
@@ -207,7 +209,8 @@ class Collector:
         invitation = read_invitation(headers.get(b"authorization"))
         with Held(self._room) as held:
             raw = await held.body(receive, self._intake.most_batch[kind], headers.get(b"content-length"))
-            found = await asyncio.to_thread(self._intake.many, raw, kind, invitation)
+            async with self._reading:  # one at a time: what is read from JSON takes many times the room of its text
+                found = await asyncio.to_thread(self._intake.many, raw, kind, invitation)
             arrivals = [one for one in found if isinstance(one, Arrival)]
             assert self._writer is not None, "the collector has not been started"
             written = iter(await self._writer.add(arrivals) if arrivals else [])

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, final
+from typing import final
+
+import msgspec
 
 from deniable.collect.limits import Limits, longest_json, longest_report
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
-from deniable.errors import DeniableError, InvalidParameter
-from deniable.notation import canonical
+from deniable.errors import InvalidParameter
 from deniable.plan import Plan
 from deniable.wire import PREFIX, Report, Wire, from_batch
 from deniable.wire_json import Refused, parsed
@@ -73,31 +74,22 @@ class Intake:
     def many(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival | str]:
         """The reports of a batch, or the reason for which one is refused; what cannot be taken apart is refused as a whole."""
         if kind == BINARY:
-            reports = []
+            reports: list[bytes] | list[msgspec.Raw] = []
             for one in from_batch(raw):
                 reports.append(one)
                 self._refuse_more(reports)
-            return [self._binary(one, invitation) for one in reports]
-        try:
-            data = parsed(raw)
-            if not isinstance(data, list):
-                raise Refused("malformed", "a batch is a JSON array of reports")
-            self._refuse_more(data)
-            return [self._json(one, invitation) for one in data] if _is_canonical(data, raw) else []
-        except RecursionError:
-            raise Refused("malformed", "the batch is nested too deeply") from None
+        else:
+            reports = _elements(raw)
+            self._refuse_more(reports)
+            if b"[" + b",".join(reports) + b"]" != raw:
+                raise Refused("form", "the batch is not in its canonical form (no spaces)")
+        return [self._tried(one, kind, invitation) for one in reports]
 
-    def _binary(self, raw: bytes, invitation: bytes | None) -> Arrival | str:
+    def _tried(self, raw: bytes | msgspec.Raw, kind: bytes, invitation: bytes | None) -> Arrival | str:
+        if len(raw) > self.most[kind]:
+            return "size"
         try:
-            return self._arrival(Report.from_bytes(raw), invitation)
-        except Refused as problem:
-            return problem.reason
-
-    def _json(self, data: Any, invitation: bytes | None) -> Arrival | str:
-        try:
-            served = self._named(data)
-            # the array as a whole is canonical; here its element is compared with the one text that the report has
-            return _arrived(served, served.wire.from_dict(data, canonical(data)), invitation)
+            return self.one(bytes(raw), kind, invitation)
         except Refused as problem:
             return problem.reason
 
@@ -130,17 +122,15 @@ class Intake:
 
 
 def _arrived(served: Served, report: Report, invitation: bytes | None) -> Arrival:
-    return Arrival(served.plan.id, report.round, report.id, report.body, invitation if served.invited else None)
+    return Arrival(served.plan.id, report.round, report.id, report.body, invitation)
 
 
-def _is_canonical(data: Any, raw: bytes) -> bool:
+def _elements(raw: bytes) -> list[msgspec.Raw]:
+    """The texts of an array's elements; none of them is read yet, so that many short ones take little memory."""
     try:
-        same = canonical(data) == raw
-    except DeniableError:
-        same = False
-    if not same:
-        raise Refused("form", "the batch is not in its canonical form (sorted keys, no spaces)")
-    return True
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise Refused("malformed", "a batch is a JSON array of reports, in UTF-8") from None
 
 
 def read_kind(header: bytes | None) -> bytes:

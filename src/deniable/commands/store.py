@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands import console
+from deniable.commands import console, reading
 from deniable.commands.console import FILE, whole
 from deniable.commands.console import one as option
 from deniable.errors import DeniableError, InvalidParameter
@@ -26,7 +26,7 @@ _where = click.option(
     show_default=True,
     help="Where reports are kept: sqlite:///FILE or postgresql://…",
 )
-_which = click.option("--plan", "prefix", default="", help="The plan's id, or how it begins; not needed where there is one.")
+_which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
 _round = click.option("--round", "number", callback=option(partial(whole, least=1)), help="One round.")
 
 
@@ -45,12 +45,16 @@ def _opened(url: str) -> Iterator[Store]:
         store.close()
 
 
-def _chosen(store: Store, prefix: str) -> Plan:
-    plans = [each.plan for each in store.plans() if each.plan.id.startswith(prefix)]
-    if len(plans) != 1:
-        ids = ", ".join(each.plan.id[:12] for each in store.plans()) or "none"
-        raise InvalidParameter(f"name one plan with --plan; {store.name} has {ids}")
-    return plans[0]
+def _chosen(store: Store, plan_file: Path | None) -> Plan:
+    """The plan of a file, or the only one there is."""
+    plans = {each.plan.id: each.plan for each in store.plans()}
+    wanted = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
+    if len(wanted) != 1:
+        raise InvalidParameter(f"name the plan's file: {store.name} has {len(plans)} plans")
+    if wanted[0] not in plans:
+        known = ", ".join(each[:12] for each in plans)
+        raise InvalidParameter(f"{store.name} has no plan {wanted[0][:12]}; it has {known}")
+    return plans[wanted[0]]
 
 
 @click.group("store")
@@ -91,13 +95,13 @@ def check_store(url: str, as_json: bool) -> None:
 @_which
 @_round
 @click.option("--yes", is_flag=True, help="Do it.")
-def scrub_store(url: str, prefix: str, number: int | None, yes: bool) -> None:
-    """Delete what reports say; their tallies, and so all estimates, stay, and none can be counted twice.
+def scrub_store(url: str, plan_file: Path | None, number: int | None, yes: bool) -> None:
+    """Delete what the reports of PLAN say; their tallies, and so all estimates, stay, and none can be counted twice.
 
     Estimates that need the reports themselves can then not be made any more.
     """
     with _opened(url) as store:
-        plan = _chosen(store, prefix)
+        plan = _chosen(store, plan_file)
         rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
         if not rounds:
             raise InvalidParameter(f"plan {plan.id[:12]} has no round {number}" if number else "there is no round yet")
@@ -114,12 +118,12 @@ def scrub_store(url: str, prefix: str, number: int | None, yes: bool) -> None:
 @_round
 @click.option("-o", "--out", type=FILE, required=True, help="The reports, a Parquet file.")
 @console.force
-def export_store(url: str, prefix: str, number: int | None, out: Path, force: bool) -> None:
-    """Write the reports of a round (1 unless given) to a file, in the order of their random ids."""
+def export_store(url: str, plan_file: Path | None, number: int | None, out: Path, force: bool) -> None:
+    """Write the reports of PLAN in a round (1 unless given) to a file, in the order of their random ids."""
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
     with _opened(url) as store:
-        plan = _chosen(store, prefix)
+        plan = _chosen(store, plan_file)
         found = {each.number: each for each in store.rounds(plan.id)}
         if (number or 1) not in found:
             raise InvalidParameter(f"plan {plan.id[:12]} has no round {number or 1}")

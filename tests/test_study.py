@@ -1,0 +1,154 @@
+"""Studies from anywhere: hostile files give one line, odd columns are refused by name, and nothing changes afterwards."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deniable.choose import Objective
+from deniable.domain import Categories, Domain, Range
+from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.study import Study
+
+ASKED = '[attributes]\na = ["x", "y"]\n'
+HOSTILE = {
+    "protocol = 3\n" + ASKED: "protocol must be a protocol's name, or a list of names to choose among, got 3",
+    "protocol = true\n" + ASKED: "protocol must be a protocol's name, .*, got True",
+    "protocol = {a = 3}\n" + ASKED: "the protocol of 'a' must be a protocol's name, .*, got 3",
+    "protocol = {a = {b = 3}}\n" + ASKED: "the protocol of 'a' must be",
+    "protocol = []\n" + ASKED: "protocol must be",
+    "title = 0\n" + ASKED: "a title must be text",
+    "share = 3\n" + ASKED: "'3' is not a share",
+    ASKED + '[objective]\nsuccess_cap = "0.5"': "success_cap is a probability above 0, got '0.5'",
+    ASKED + "[objective]\nsuccess_cap = true": "success_cap is a probability above 0, got True",
+    ASKED + '[objective]\nf = "x"': "f is a frequency from 0 to 1, got 'x'",
+    ASKED + '[objective]\nworst = "yes"': "worst is true or false, got 'yes'",
+    ASKED + "[objective]\nbytes_cap = 1.5": "bytes_cap must be an integer",
+    ASKED + "[repeat]\nrounds = 5": "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds",
+    "[attributes.a]\nlow = 0\nhigh = 1e300\nstep = 1": "attributes.a: a range's numbers have at most 15 digits",
+    "[attributes.a]\nlow = 0\nhigh = nan\nstep = 1": "attributes.a: high must be a number",
+    "[attributes]\na = [1, nan]": "'a': nan is a missing answer",
+    "[attributes]\na = [1, 1979-05-27]": "'a': a value is text, a number or a boolean",
+    "[attributes]\na = [1, 0x" + "f" * 5000 + "]": "'a': a value that is a number has at most 300 digits",
+    "[attributes]\na = [1, " + "9" * 5000 + "]": "5000 digits",
+    ASKED + "[objective]\nf = 0x" + "f" * 5000: "digits",
+    "[attributes]\na = " + "[" * 5000 + "]" * 5000: "nested too deeply",
+    "[attributes]\na = [" + "[" * 200 + "]" * 200 + "]": "'a': a value is text",
+    "[attributes.a" + ".b" * 900 + "]\nlow = 3": "attributes.a.b: an attribute has values",
+    '[attributes."a\\nb"]\nlow = 3': "an attribute's name must be one line of text",
+    '[attributes.a]\n"x\\ny" = 3': r"attributes.a.'x\\ny': an attribute has values",
+}
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_a_hostile_file_gives_one_line_with_its_name(number: int, tmp_path: Path) -> None:
+    text, reason = list(HOSTILE.items())[number]
+    path = tmp_path / "study.toml"
+    path.write_text("epsilon = 1.0\n" + text, encoding="utf-8")
+    with pytest.raises(InvalidParameter, match=reason) as problem:
+        Study.read(path)
+    assert str(problem.value).startswith("study.toml")
+    assert "\n" not in str(problem.value)
+
+
+def test_what_is_no_table_is_no_study() -> None:
+    with pytest.raises(InvalidParameter, match="a study must be a section"):
+        Study.from_dict(7)  # type: ignore[arg-type]
+
+
+def test_protocols_can_be_named_in_both_places() -> None:
+    data = {"epsilon": 1.0, "attributes": {"a": {"values": ["x", "y"], "protocol": "grr"}, "b": ["x", "y"], "c": ["x", "y"]}}
+    assert Study.from_dict(data).protocol == {"a": "grr"}
+    assert Study.from_dict(data | {"protocol": "oue"}).protocol == {"a": "grr", "b": "oue", "c": "oue"}
+    assert Study.from_dict(data | {"protocol": {"b": "ss"}}).protocol == {"a": "grr", "b": "ss"}
+    assert Study.from_dict(data | {"protocol": ["oue", "hr"]}).plan(100).loss.record <= 1.0
+
+
+def test_rounds_are_ten_unless_given_and_only_for_asking_again() -> None:
+    asked = {"a": ["x", "y"]}
+    assert Study(asked, epsilon_first=1.0, epsilon_forever=2.0).plan(100).content.rounds == 10
+    assert Study(asked, epsilon_first=1.0, epsilon_forever=2.0, rounds=3).plan(100).content.rounds == 3
+    assert Study(asked, epsilon=1.0).plan(100).content.rounds is None
+    for rounds in (5, 10):
+        with pytest.raises(InvalidParameter, match="rounds are for asking again"):
+            Study(asked, epsilon=1.0, rounds=rounds)
+
+
+def test_a_study_cannot_be_changed_and_can_be_hashed_copied_and_pickled() -> None:
+    asked, protocol = {"a": ["x", "y"], "b": Range(0, 10, 1)}, {"a": "grr"}
+    study = Study(asked, epsilon=1.0, protocol=protocol, objective=Objective(worst=True))
+    asked["c"], protocol["b"] = ["x", "y"], "oue"
+    assert list(study.attributes) == ["a", "b"]
+    assert study.protocol == {"a": "grr"}
+    for mapping in (study.attributes, study.protocol):
+        with pytest.raises(TypeError):
+            mapping["b"] = "oue"  # type: ignore[index]
+    for same in (copy.deepcopy(study), pickle.loads(pickle.dumps(study)), replace(study)):
+        assert same == study
+        assert hash(same) == hash(study)
+    assert len({study, replace(study, epsilon=2.0), replace(study, protocol=["grr", "oue"])}) == 3
+
+
+def inferred(column: object) -> Domain:
+    with pytest.warns(DeniableWarning):
+        found = Study.infer({"it": column}, epsilon=1.0).attributes["it"]
+    assert isinstance(found, Domain)
+    return found
+
+
+MANY = range(60)
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        ([1.0, 2.0, math.inf], "'it' has a value inf; leave it out, or make it None"),
+        ([*map(float, MANY), -math.inf], "'it' has a value -inf"),
+        (np.array([1.0, np.inf]), "'it' has a value inf"),
+        ([10**400 + i for i in MANY], "'it' has 60 numbers that need more than 15 digits; .* name the range yourself"),
+        ([i * 10**16 for i in MANY], "more than 15 digits"),
+        ([i * 3e306 - 9e307 for i in MANY], "more than 15 digits"),
+        ([i * 5e-324 for i in MANY], "more than 15 digits"),
+        ([i * 1e-20 for i in MANY], "more than 15 digits"),
+        ([1 + i * 2**-52 for i in MANY], "more than 15 digits"),
+        ([[1], [2]], r"'it': a value is text, a number or a boolean, got \[1\]"),
+        ([{}, {"a": 1}], "'it': a value is text"),
+        ([np.array([1, 2])], "'it': a value is text"),
+        ([10**5000, 1], "'it': a value that is a number has at most 300 digits"),
+        ([1, 1.0, None], "'it' has 1 different values; a study needs at least two"),
+        ([" Private", "State"], "'it': a label has no white space at its ends"),
+    ],
+)
+def test_a_column_of_which_nothing_can_be_inferred_is_named(column: object, reason: str) -> None:
+    with pytest.warns(DeniableWarning), pytest.raises(InvalidParameter, match=reason):
+        Study.infer({"it": column}, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("column", "domain"),
+    [
+        ([1, "a", True], Categories(["1", "True", "a"])),
+        ([0, False, 1, True], Categories(["0", "1", "False", "True"])),
+        ([2, 10, 1, 1.0, np.int64(2)], Categories([1, 2, 10])),
+        ([10**400, 1], Categories([1, 10**400])),
+        ([pd.NA, "b", None, "", float("nan"), "a"], Categories(["a", "b"])),
+        (["caf\u00e9", "cafe\u0301", "tea"], Categories(["caf\u00e9", "tea"])),
+        ([Decimal(i) / 10 for i in MANY], Range(0, 6, 1)),
+        ([Fraction(i, 3) for i in MANY], Range(0, 20, 2)),
+        ([np.int64(i) for i in MANY], Range(0, 60, 10)),
+    ],
+)
+def test_no_value_of_a_column_is_lost(column: list[Any], domain: Domain) -> None:
+    found = inferred(column)
+    assert found == domain
+    found.codes(column)
