@@ -96,6 +96,14 @@ def test_answers_that_cannot_be_reported_are_refused() -> None:
         Client(once()).report({"color": "red", "age": 3})
     with pytest.raises(dn.InvalidParameter, match="dictionary"):
         Client(once()).report([ANSWER])  # type: ignore[arg-type]
+    client = Client(once())
+    report = client.report(ANSWER)
+    with pytest.raises(dn.InvalidParameter, match="did you mean 'color'"):
+        client.report({**ANSWER, "colour": "red"})
+    with pytest.raises(dn.InvalidValue, match="'purple' is not a value"):
+        client.report({**ANSWER, "color": "purple"})  # although there is a report already
+    with pytest.raises(dn.InvalidParameter, match="what is sent is a report"):
+        client.send("http://localhost", report.to_bytes())  # type: ignore[arg-type]
 
 
 def test_a_ledger_keeps_reports_and_adds_up_losses(tmp_path: Path) -> None:

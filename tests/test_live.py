@@ -15,15 +15,15 @@ from tests.services import missing
 
 
 def test_the_demo_counts_everybody_once_and_estimates_them(run: Run) -> None:
-    """400 people at epsilon 3: a share is off by more than 0.3, ten standard errors, less than once in 10^20 runs."""
+    """900 people at epsilon 1.5: a share is off by more than 0.35, seven standard errors, less than once in 10^10 runs."""
     if shutil.which("node") is None:
         missing("Node is not installed")
-    outcome = run("demo", "--people", "400", "--json")
+    outcome = run("demo", "--people", "900", "--json")
     assert outcome.code == 0, outcome.err
     found = json.loads(outcome.out)
-    assert (found["n"], found["python"], found["typescript"]) == (400, 360, 40)
+    assert (found["n"], found["python"], found["typescript"]) == (900, 810, 90)
     assert len(found["rows"]) == 11
-    assert all(abs(row["estimate"] - row["truth"]) < 0.3 for row in found["rows"])
+    assert all(abs(row["estimate"] - row["truth"]) < 0.35 for row in found["rows"])
     assert all(row["low"] <= row["estimate"] <= row["high"] for row in found["rows"])
     assert "dashboard  http://127.0.0.1:" in outcome.err
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Literal, final
 
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter, not_among
 from deniable.ledger import Ledger
 from deniable.plan import Plan
 from deniable.wire import Report, Wire
@@ -66,9 +66,13 @@ class Client:
             raise InvalidParameter(f"answers are a dictionary, a value for each name, got {type(answers).__name__}")
         if not 1 <= round <= self._wire.rounds:
             raise InvalidParameter(f"round must be from 1 to {self._wire.rounds}, got {round}; the plan's losses are for these")
+        for name in answers:
+            if name not in self.plan.names:
+                raise InvalidParameter(not_among(str(name), "asked in this plan", self.plan.names))
+        codes = self.plan.encode([dict(answers)])  # what cannot be reported is refused, whether or not there is a report
 
         def draw(secret: bytes) -> bytes:
-            made = self.plan.privatize([dict(answers)], device(secret, self.plan.id))
+            made = self.plan.privatize_codes(codes, device(secret, self.plan.id))
             return Report(self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0]).to_bytes()
 
         return Report.from_bytes(self._ledger.once(self.plan, round, draw, self._cap))
@@ -81,6 +85,8 @@ class Client:
         self, url: str, report: Report, invitation: str | None = None, attempts: int = 8, timeout: float = 10.0
     ) -> Receipt:
         """Send a report until it has arrived; however often that is, it is counted once."""
+        if not isinstance(report, Report):
+            raise InvalidParameter(f"what is sent is a report, client.report(answers), got {type(report).__name__}")
         if not url.startswith(("http://", "https://")):
             raise InvalidParameter(f"a collector's address begins with http:// or https://, got {url!r}")
         headers = {"Content-Type": "application/octet-stream"}

@@ -30,11 +30,11 @@ from deniable.result import Result
 from deniable.study import Study
 
 TITLE = "How people come to work"
-EPSILON = 3.0
+EPSILON = 1.5
 SHARES: Mapping[str, Mapping[str, float]] = {
-    "transport": {"car": 0.44, "train": 0.19, "bus": 0.13, "bicycle": 0.15, "on foot": 0.09},
-    "minutes": {"5": 0.21, "20": 0.33, "35": 0.24, "50": 0.14, "65": 0.08},
-    "late last week": {"yes": 0.27, "no": 0.73},
+    "How do you get to work?": {"car": 0.44, "train": 0.19, "bus": 0.13, "bicycle": 0.15, "on foot": 0.09},
+    "How many minutes does it take?": {"5": 0.21, "20": 0.33, "35": 0.24, "50": 0.14, "65": 0.08},
+    "Were you late last week?": {"yes": 0.27, "no": 0.73},
 }
 """Invented: how many of the people would give each answer. No survey found these numbers."""
 
@@ -60,8 +60,8 @@ class Row:
 
 def make_plan(people: int) -> Plan:
     """The study of the demo, compiled."""
-    minutes = Range(0, 60, step=15, open_high=True)
-    asked = {"transport": list(SHARES["transport"]), "minutes": minutes, "late last week": list(SHARES["late last week"])}
+    how, minutes, late = SHARES
+    asked = {how: list(SHARES[how]), minutes: Range(0, 60, step=15, open_high=True), late: list(SHARES[late])}
     return Study(asked, epsilon=EPSILON, title=TITLE).plan(people=people)
 
 
@@ -87,6 +87,10 @@ class Collector:
             self.process.wait()
 
 
+def _ended(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)  # so that the collector is ended, too, and its folder removed
+
+
 @contextmanager
 def collecting(plan: Plan, folder: Path, port: int) -> Iterator[Collector]:
     """Start a collector for a plan in a folder; end it as an operator would."""
@@ -96,6 +100,8 @@ def collecting(plan: Plan, folder: Path, port: int) -> Iterator[Collector]:
     command += ["--store", store, "--token-file", str(folder / "operator.token"), "--rate", "0"]
     with (folder / "collector.log").open("w+", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        here = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, _ended) if here else None
         try:
             said = _addresses(process)
             if not said:
@@ -108,6 +114,8 @@ def collecting(plan: Plan, folder: Path, port: int) -> Iterator[Collector]:
                 process.wait(60)
             if process.stdout is not None:
                 process.stdout.close()
+            if here:
+                signal.signal(signal.SIGTERM, before)
 
 
 def _addresses(process: subprocess.Popen[str]) -> dict[str, str]:

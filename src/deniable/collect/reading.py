@@ -34,6 +34,10 @@ def find_token(file: Path | None) -> str:
     token = os.environ.get("DENIABLE_TOKEN", "")
     if file is not None:
         token = file.read_text(encoding="utf-8").strip()
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidParameter(
+            f"{file or 'DENIABLE_TOKEN'} does not hold an operator's token; deniable serve makes operator.token"
+        )
     if not token:
         raise InvalidParameter("a collector shows results to its operator: set DENIABLE_TOKEN, or give --token-file")
     return token
