@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -15,6 +16,7 @@ from deniable.channels.optimum import zigzags
 from deniable.channels.risk import directions, information
 from deniable.likelihood import GeometricChannel, mle
 from deniable.studies import geometric as study
+from tests.running import Run
 
 UNIFORM = {n: np.full(n + 1, 1 / (n + 1)) for n in range(1, 101)}
 
@@ -174,3 +176,11 @@ def test_the_study_is_drawn() -> None:
     figure = plot_geometric.geometric_plot(rows)
     assert len(figure.axes) == 2
     assert {text.get_text() for text in figure.legends[0].get_texts()} == {"geometric", "grr"}
+
+
+def test_the_study_of_the_conjecture_from_the_command_line(run: Run) -> None:
+    outcome = run("reproduce", "geometric", "--quick", "--runs", "2", "--json")
+    assert outcome.code == 0, outcome.err
+    rows = json.loads(outcome.out)
+    found = {(row["n"], row["epsilon"], row["channel"]): row["l2"] for row in rows}
+    assert [round(found[2, 0.1, name]) for name in ("geometric", "grr", "optimum")] == [3013, 581, 373]
