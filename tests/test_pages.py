@@ -358,6 +358,90 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     expect(page.get_by_text("The same, whatever changes")).to_be_visible()
 
 
+def test_of_several_open_rounds_the_newest_that_was_not_answered_is_offered(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [AGAIN]) as running, visiting(browser, running) as visit:
+        set_round(running, AGAIN, 2, None)
+        page = visit.survey(AGAIN)
+        expect(page.get_by_text("round 2 of 3")).to_be_visible()
+        page.get_by_label("badly").check()
+        make(page)
+        page.reload()  # its report waits, and comes before an older round
+        expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+        send(page)
+        page.reload()
+        expect(page.get_by_text("round 1 of 3")).to_be_visible()
+        page.get_by_label("badly").check()
+        make(page)
+        send(page)
+        page.reload()
+        expect(page.get_by_text("round 2 of 3")).to_be_visible()
+        expect(page.get_by_role("heading", name="You have answered this round")).to_be_visible()
+        assert [counted(running, AGAIN, number) for number in (1, 2)] == [1, 1]
+
+
+def test_a_page_of_the_network_is_no_receipt(visit: Visit, collector: Running) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    before = counted(collector, ONCE)
+    portal = "<html>Accept the terms</html>"
+    visit.context.route("**/reports", lambda route: route.fulfill(status=200, content_type="text/html", body=portal))
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("The collector cannot be reached. Your report waits on this device")).to_be_visible(timeout=20_000)
+    assert page.evaluate("localStorage.getItem('deniable.received')") is None
+    visit.context.unroute("**/reports")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+    assert counted(collector, ONCE) == before + 1
+
+
+def test_a_report_that_was_made_can_be_sent_whatever_the_limit_is_now(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
+    limit.fill("0.1")
+    limit.press("Enter")
+    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+    send(page)
+
+
+def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
+    page = visit.survey(AGAIN, "&invitation=an-invitation")
+    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == "an-invitation"
+    before = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
+    other = visit.open()
+    other.goto(f"{visit.url}/#plan={AGAIN.id}&invitation=another-invitation")
+    other.get_by_role("button", name="Forget me").click()
+    other.get_by_role("button", name="Forget everything").click()
+    expect(other.get_by_role("dialog", name="Forget me?")).to_be_hidden()
+    for one in (page, other):
+        one.wait_for_function("sessionStorage.getItem('deniable.invitation') === null")
+    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    page.get_by_label("badly").check()
+    make(page)
+    assert len(entries(page)) == 1
+    assert page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret") != before
+
+
+def test_text_of_others_cannot_turn_the_page_around(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    for place in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
+        assert page.locator(place).count() > 0, place
+
+    def turn(data: dict[str, Any]) -> None:
+        data["attributes"][0]["domain"]["labels"][0] = "\u202esey"
+
+    plan_id, text = tampered(turn, honest_id=True)
+    listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
+    visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
+    visit.context.route(f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json"))
+    page.goto("about:blank")
+    page.goto(f"{visit.url}/")
+    expect(page.get_by_text("A label must be visible text on one line")).to_be_visible()
+
+
 def test_forgetting_is_confirmed(visit: Visit) -> None:
     page = visit.survey(ONCE)
     fill_in(page)
@@ -469,7 +553,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     chart = page.get_by_role("img", name="Estimates of How do you feel?")
     first = chart.locator("desc").text_content()
     page.get_by_role("button", name="Open round 2").click()
-    expect(page.get_by_text("Rounds 1 and 2 are open at once; the survey offers round 1.")).to_be_visible()
+    expect(page.get_by_text("Rounds 1 and 2 are open at once; the survey offers each device the newest")).to_be_visible()
     post(collector, MONTHS, 640)
     post(collector, MONTHS, 100, number=2)
     look(page)
@@ -484,6 +568,18 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     page.get_by_label("Round", exact=True).select_option("2")
     expect(reports).to_contain_text("100")
     assert page.evaluate("window.stays")
+
+
+@pytest.mark.parametrize("status", [403, 200])
+def test_the_dashboard_does_without_the_counters(visit: Visit, status: int) -> None:
+    page = visit.page
+    visit.context.route("**/metrics", lambda route: route.fulfill(status=status, body="<html>not for you</html>"))
+    visit.dashboard(FILLED)
+    expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+    expect(page.locator(".fact", has_text="Reports")).to_contain_text("400")
+    expect(page.get_by_role("table", name="Rounds")).to_contain_text("400")
+    expect(page.get_by_text("Its counters cannot be read from here.")).to_be_visible()
+    expect(page.locator("#trouble")).to_have_text("")
 
 
 def test_the_dashboard_shows_what_is_chosen(visit: Visit, collector: Running) -> None:

@@ -29,10 +29,10 @@ from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival, Outcome, Store, open_store
 from deniable.collect.writer import Writer
 from deniable.notation import canonical
-from deniable.plan import Tallies
+from deniable.plan import Plan, Tallies
 from deniable.wire import Report, Wire, to_batch
 from tests import services
-from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, Running, collecting, small_plan, some_reports
+from tests.collector import BINARY, HTTP, JSON, OPERATOR, TOKEN, Running, collecting, small_plan, some_reports
 from tests.running import Run
 
 PLAN = small_plan()
@@ -231,11 +231,16 @@ def test_endless_requests_are_cut_off(tmp_path: Path, begin: bytes, part: bytes)
         assert HTTP.get(f"{running.url}/health").status_code == 200
 
 
-def test_slow_requests_are_given_up(tmp_path: Path) -> None:
-    hook = tmp_path / "hook"
+def hooked(folder: Path, setting: str) -> str:
+    """A path from which Python starts with another setting of the server."""
+    hook = folder / "hook"
     hook.mkdir()
-    (hook / "sitecustomize.py").write_text("import deniable.collect.serving as serving\nserving.SECONDS = 0.7\n")
-    with collecting(tmp_path, [PLAN], PYTHONPATH=str(hook)) as running:
+    (hook / "sitecustomize.py").write_text(f"import deniable.collect.serving as serving\nserving.{setting}\n")
+    return str(hook)
+
+
+def test_slow_requests_are_given_up(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = 0.7")) as running:
         raws = [connect(running) for _ in range(5)]
         _, half, body, again, slow = raws
         half.sendall(b"GET /plans HT")
@@ -259,6 +264,54 @@ def test_slow_requests_are_given_up(tmp_path: Path) -> None:
         for raw in raws:
             raw.close()
         assert running.metrics()['deniable_refused_total{reason="slow"}'] == 5
+
+
+def test_who_reads_nothing_is_not_waited_for(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = 0.7")) as running, connect(running) as raw:
+        process = psutil.Process(running.process.pid)
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        idle = len(process.net_connections())
+        raw.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 400)
+        deadline = time.monotonic() + 15
+        while len(process.net_connections()) >= idle:
+            assert time.monotonic() < deadline, "the connection is still held"
+            time.sleep(0.1)
+
+
+def test_a_crowd_is_told_to_come_back(tmp_path: Path) -> None:
+    """As every other refusal: in words, with a time, and counted."""
+    with collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "CONNECTIONS = 20")) as running:
+        held = [connect(running) for _ in range(25)]
+        answer = HTTP.get(f"{running.url}/plans")
+        assert (answer.status_code, answer.json()["reason"]) == (503, "busy")
+        assert answer.headers["retry-after"] == "1"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        for raw in held:
+            raw.close()
+        running.wait()
+        assert running.metrics()['deniable_refused_total{reason="busy"}'] >= 1
+
+
+def dense(unit: bytes) -> bytes:
+    """Four million bytes of JSON that are as many values as can be."""
+    return b"[" + b",".join([unit] * ((4 << 20) // (len(unit) + 1) - 2)) + b"]"
+
+
+@pytest.mark.parametrize("unit", [b"{}", b"1", b'{"plan":{}}'])
+def test_dense_batches_take_little_memory(tmp_path: Path, unit: bytes) -> None:
+    body = dense(unit)
+
+    async def all_at_once(url: str) -> list[httpx.Response]:
+        async with httpx.AsyncClient(timeout=60, verify=False) as client:
+            send = [client.post(f"{url}/reports/batch", content=body, headers=JSON) for _ in range(14)]
+            return await asyncio.gather(*send)
+
+    with collecting(tmp_path, [PLAN]) as running:
+        answers = asyncio.run(all_at_once(running.url))
+        assert {answer.json()["reason"] for answer in answers} <= {"large", "busy"}
+        status = Path(f"/proc/{running.process.pid}/status").read_text()
+        peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+        assert peak < 400 << 10, f"{peak:,} KiB at the most"
 
 
 def test_many_idle_connections_do_not_keep_others_out(tmp_path: Path) -> None:
@@ -347,7 +400,7 @@ class Slow:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add(self, arrivals: Sequence[Arrival], now: float) -> list[Outcome]:
+    def add(self, arrivals: Sequence[Arrival], now: Callable[[], float]) -> list[Outcome]:
         time.sleep(0.05)
         return self._store.add(arrivals, now)
 
@@ -534,6 +587,37 @@ def test_invitations(tmp_path: Path, run: Run) -> None:
         assert answer.json()["outcomes"] == ["counted before", "counted", "invitation"]
         client = dn.Client(PLAN)
         assert client.send(running.url, reports[2], invitation=tokens[2]) == "counted"
+
+
+def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) -> None:
+    """They are needed from then on, and let people in."""
+    plan = PLAN.write(tmp_path / "plan.json")
+    report, other = some_reports(PLAN, 2)
+    with collecting(tmp_path, [PLAN]) as running:
+        assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is False
+        token = run("tokens", str(plan), "--count", "1").out.split()[1]
+        assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
+        assert HTTP.post(f"{running.url}/reports", content=other.to_bytes(), headers=BINARY).status_code == 403
+        assert dn.Client(PLAN).send(running.url, report, invitation=token) == "counted"
+
+
+def test_the_newest_open_round_is_offered(tmp_path: Path, run: Run) -> None:
+    again = small_plan("Again", rounds=True)
+    with collecting(tmp_path, [PLAN, again], "--round", "2") as running:
+        plans = HTTP.get(f"{running.url}/plans").json()["plans"]
+        assert [(one["round"], one["open"]) for one in plans] == [(1, [1]), (2, [2])], "one plan has no second round"
+        run("rounds", str(tmp_path / "plan-1.json"), "--open", "1")
+        last = HTTP.get(f"{running.url}/plans").json()["plans"][1]
+        assert (last["round"], last["open"]) == (2, [1, 2])
+    code, error = serve_fails(run, tmp_path / "plan-1.json", "--round", "4")
+    assert (code, "no plan here has a round 4" in error) == (2, True)
+
+
+def test_a_plan_with_reports_that_are_too_long_is_not_served(run: Run, tmp_path: Path) -> None:
+    plan = Plan.of({f"a{n}": range(60_000) for n in range(2)}, dn.Split((dn.oue(60_000, 1.0),) * 2), people=100)
+    code, error = serve_fails(run, plan.write(tmp_path / "plan.json"))
+    assert (code, "more than the 1,048,576 that a collector takes" in error) == (2, True)
+    assert open_store(f"sqlite:///{tmp_path}/reports.db").plans() == []
 
 
 def test_rounds_from_the_command_line(tmp_path: Path, run: Run) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import random
 import sqlite3
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, pairwise
@@ -16,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable.collect import counting, recount, schema
-from deniable.collect.store import Arrival, Outcome, Store, open_store
+from deniable.collect.store import Arrival, Offer, Outcome, Store, Times, open_store
+from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
 from deniable.wire import Wire
@@ -115,6 +118,81 @@ def test_rounds_open_and_close(store: Store) -> None:
     with pytest.raises(InvalidParameter, match="not registered"):
         store.tallies("0" * 64)
     assert store.check() == []
+
+
+def test_a_round_that_was_closed_stays_as_it_is(make: Make) -> None:
+    """Whoever waited while it was closed came too late, whatever time it was when they began to wait."""
+    url = make()
+    store, other, ends = prepared(url), open_store(url), threading.Event()
+    some = arrivals(SPLIT, 4000, 1)
+
+    def work(mine: list[Arrival], into: Store) -> None:
+        while mine and not ends.is_set():
+            into.add([mine.pop() for _ in range(2)], time.time)
+
+    threads = [threading.Thread(target=work, args=(some[at::4], each)) for at, each in enumerate([store, other] * 2)]
+    closer = open_store(url)
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        time.sleep(0.02)
+        closer.set_round(SPLIT.id, 1, None, time.time())
+        then = closer.tallies(SPLIT.id)
+        time.sleep(0.02)
+        assert closer.tallies(SPLIT.id) == then
+        closer.set_round(SPLIT.id, 1)
+    ends.set()
+    for thread in threads:
+        thread.join()
+    assert closer.counted(SPLIT.id) > 0
+    for each in (store, other, closer):
+        each.close()
+
+
+def test_the_clock_is_read_behind_the_lock(make: Make) -> None:
+    url = make()
+    store, other = prepared(url), open_store(url)
+    now, found, began = 50.0, list[str](), threading.Event()
+
+    def work() -> None:
+        began.set()
+        found.extend(store.add(arrivals(SPLIT, 1, 1), lambda: now))
+
+    thread = threading.Thread(target=work)
+    with other._database.transaction(write=True):
+        other._lock(other._known(SPLIT.id).key)
+        thread.start()
+        began.wait()
+        time.sleep(0.2)
+        other._database.run("UPDATE rounds SET closes = ?", 100.0)
+        now = 100.0
+    thread.join()
+    assert found == ["closed"], "it was on its way when the round was closed"
+    store.close()
+    other.close()
+
+
+def test_closing_waits_for_what_is_being_counted(make: Make) -> None:
+    url = make()
+    store, other = prepared(url), open_store(url)
+    thread = threading.Thread(target=store.set_round, args=(SPLIT.id, 1, None, 100.0))
+    with other._database.transaction(write=True):
+        other._lock(other._known(SPLIT.id).key)
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive(), "a batch is being counted"
+    thread.join()
+    store.close()
+    other.close()
+
+
+def test_what_is_offered_is_read_without_tallies(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.set_round(FLIPPED.id, 3, 5.0, 9.0)
+    monkeypatch.setattr(Sums, "read", lambda *_: pytest.fail("nobody needs the tallies"))
+    offers = store.offers()
+    assert list(offers) == [plan.id for plan in PLANS]
+    assert offers[SPLIT.id] == Offer(False, [Times(1, None, None)])
+    assert offers[FLIPPED.id].rounds == [Times(1, None, None), Times(3, 5.0, 9.0)]
 
 
 def test_an_invitation_lets_in_one_report(make: Make) -> None:

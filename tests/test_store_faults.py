@@ -22,6 +22,7 @@ from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, Store, StoreUnavailable
 from tests import services
+from tests.collector import collecting
 from tests.store_worker import FORKS, SPLIT, add_until_killed, arrivals, deliver
 from tests.test_store import Make, counted, hashed, make, prepared, store
 
@@ -337,13 +338,42 @@ def test_used_invitations_leave_no_trace_in_postgres(monkeypatch: pytest.MonkeyP
     store = prepared(url, invited=True)
     used = spend(store, 1500)
     store.close()
-    cluster.sql("CHECKPOINT")
-    schema = url.partition("search_path%3D")[2]
-    where = f"relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'i')"
-    tables = cluster.sql(f"SELECT pg_relation_filepath(oid) FROM pg_class WHERE {where}")
-    files = [cluster.folder / "data" / str(path) for (path,) in tables]
+    files = files_of(cluster, url)
     assert (traces(files, used) == 0) is swept
     assert traces(files, [hashed(2 * n + 1) for n in range(1500)]) == 1500
+
+
+def files_of(cluster: services.Cluster, url: str) -> list[Path]:
+    """The files of a store's tables, as they are on the disk."""
+    cluster.sql("CHECKPOINT")
+    where = f"relnamespace = '{url.partition('search_path%3D')[2]}'::regnamespace AND relkind IN ('r', 'i')"
+    tables = cluster.sql(f"SELECT pg_relation_filepath(oid) FROM pg_class WHERE {where}")
+    return [cluster.folder / "data" / str(path) for (path,) in tables]
+
+
+def test_a_start_clears_away_what_a_killed_collector_left(tmp_path: Path) -> None:
+    cluster = services.cluster()
+    url = cluster.url()
+    killed = prepared(url, invited=True)
+    used = spend(killed, 100)
+    killed._database.close()  # without anything that is done at an end
+    assert traces(files_of(cluster, url), used) == 100
+    with collecting(tmp_path, [SPLIT], "--store", url):
+        assert traces(files_of(cluster, url), used) == 0
+
+
+def test_traces_that_a_reader_keeps_are_cleared_away_later(tmp_path: Path) -> None:
+    store = prepared(f"sqlite:///{tmp_path}/a.db", invited=True)
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT COUNT(*) FROM invitations").fetchall()
+        used = spend(store, 100)
+        store.tidy()
+        assert traces(tmp_path.iterdir(), used) == 100, "it reads from the log"
+        assert store._used == 100
+    store.tidy()
+    assert (store._used, traces(tmp_path.iterdir(), used)) == (0, 0)
+    store.close()
 
 
 def test_no_column_relates_an_invitation_or_a_time_to_a_report(store: Store) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -28,7 +28,7 @@ class Slow:
         self.began = threading.Event()
         self.problem: Exception | None = None
 
-    def add(self, some: Sequence[Arrival], now: float) -> list[Outcome]:
+    def add(self, some: Sequence[Arrival], now: Callable[[], float]) -> list[Outcome]:
         self.began.set()
         self.go.acquire()
         if self.problem is not None:
@@ -227,7 +227,7 @@ def test_one_report_costs_little() -> None:
     """Without the store: what the writer itself adds to a request; bench/ measures all of it."""
 
     class Nothing:
-        def add(self, some: Sequence[Arrival], now: float) -> list[Outcome]:
+        def add(self, some: Sequence[Arrival], now: Callable[[], float]) -> list[Outcome]:
             return ["counted"] * len(some)
 
     async def work() -> None:

@@ -6,8 +6,9 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -26,6 +27,7 @@ from deniable.wire_json import Refused
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
+Result = TypeVar("Result")
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -68,11 +70,14 @@ class Collector:
     def __init__(self, store: Store, reader: Store, served: Sequence[Served], settings: Settings) -> None:
         """With two connections to one store: who reads does not keep reports waiting."""
         self.metrics = Metrics()
+        self.crowded: Callable[[], bool] = lambda: False
+        """Whether there are so many connections that none can be served; who runs the collector knows."""
         self._stores = store, reader
         self._intake = Intake(served, settings.limits)
         self._pace = Pace(settings.limits.rate, settings.limits.burst)
         self._room = Room(settings.limits.held_bytes)
-        self._reading = asyncio.Semaphore(1)
+        # one at a time: what is read from JSON takes many times the room of its text
+        self._beside = ThreadPoolExecutor(1, "deniable-intake")
         self._origins = {origin.encode() for origin in settings.origins}
         self._writer: Writer | None = None
         self._handlers = Handlers(reader, served, settings.token, settings.minimum, self.metrics, lambda: self._queue)
@@ -97,6 +102,8 @@ class Collector:
         """Write what has arrived, and end."""
         if self._writer is not None:
             await self._writer.close()
+        self._beside.shutdown(wait=False)
+        await asyncio.to_thread(self._stores[0].tidy)
         for store in self._stores:
             store.close()
 
@@ -123,6 +130,8 @@ class Collector:
         shared = self._shared(headers) if self._origins else []
         more = SECURE
         try:
+            if self.crowded():
+                raise Refusal("busy", headers={"connection": "close"})
             client = scope["client"]
             wait = self._pace.wait(client[0] if client else "")
             if wait:
@@ -195,8 +204,7 @@ class Collector:
             if kind == BINARY or len(raw) < _LONG:
                 arrival = self._intake.one(raw, kind, invitation)
             else:
-                async with self._reading:
-                    arrival = await asyncio.to_thread(self._intake.one, raw, kind, invitation)
+                arrival = await self._read(self._intake.one, raw, kind, invitation)
             assert self._writer is not None, "the collector has not been started"
             (outcome,) = await self._writer.add([arrival])  # on disk when this returns
         self._count(outcome)
@@ -209,8 +217,7 @@ class Collector:
         invitation = read_invitation(headers.get(b"authorization"))
         with Held(self._room) as held:
             raw = await held.body(receive, self._intake.most_batch[kind], headers.get(b"content-length"))
-            async with self._reading:  # one at a time: what is read from JSON takes many times the room of its text
-                found = await asyncio.to_thread(self._intake.many, raw, kind, invitation)
+            found = await self._read(self._intake.many, raw, kind, invitation)
             arrivals = [one for one in found if isinstance(one, Arrival)]
             assert self._writer is not None, "the collector has not been started"
             written = iter(await self._writer.add(arrivals) if arrivals else [])
@@ -220,6 +227,10 @@ class Collector:
             if outcome not in _RECEIPTS:
                 self.metrics.refused[outcome] += 1
         return 200, msgspec.json.encode(Receipts(outcomes.count("counted"), outcomes))
+
+    async def _read(self, how: Callable[..., Result], *message: object) -> Result:
+        """Read a long message beside the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._beside, how, *message)
 
     def _count(self, outcome: str) -> None:
         if outcome == "counted":

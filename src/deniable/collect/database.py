@@ -51,8 +51,8 @@ class Database(ABC):
         """Which values a column has, in the rows that begin with this head."""
 
     @abstractmethod
-    def sweep(self, reports: bool) -> None:
-        """Clear away what deleted invitations, and scrubbed reports, leave behind in the files."""
+    def sweep(self, reports: bool) -> bool:
+        """Clear away what deleted invitations, and scrubbed reports, leave behind in the files; whether it could be done."""
 
     @abstractmethod
     def damage(self) -> list[str]:

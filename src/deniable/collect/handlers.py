@@ -74,11 +74,11 @@ class Handlers:
         return guarded if operation.operator else handler
 
     async def list_plans(self, _: Request) -> Response:
-        found = []
-        for one in self._served.values():
-            rounds = await self._read(self._store.rounds, one.plan.id)
-            number = next((each.number for each in rounds if each.is_open(time.time())), None)
-            found.append(messages.Summary(one.plan.id, one.plan.content.title, one.invited, number))
+        offers, now, found = await self._read(self._store.offers), time.time(), []
+        for plan_id, one in self._served.items():
+            opened = [each.number for each in offers[plan_id].rounds if each.is_open(now)]
+            newest = max(opened, default=None)
+            found.append(messages.Summary(plan_id, one.plan.content.title, offers[plan_id].invited, newest, opened))
         return _json(messages.Plans(found))
 
     async def show_plan(self, request: Request) -> Response:
@@ -191,7 +191,7 @@ class Handlers:
         return one
 
     async def _rounds(self, one: Served) -> Response:
-        rounds = await self._read(self._store.rounds, one.plan.id)
+        rounds = (await self._read(self._store.offers))[one.plan.id].rounds
         now = time.time()
         found = [messages.Round(each.number, _moment(each.opens), _moment(each.closes), each.is_open(now)) for each in rounds]
         return _json(messages.Rounds(one.plan.id, found))

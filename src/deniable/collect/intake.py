@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import islice
 from typing import final
 
 import msgspec
@@ -55,6 +56,12 @@ class Intake:
                 raise InvalidParameter(
                     f"two plans have ids that begin with {one.wire.prefix.hex()}; serve one of them elsewhere"
                 )
+            longest = max(longest_report(one.wire), longest_json(one.wire))
+            if longest > limits.report_bytes:
+                raise InvalidParameter(
+                    f"a report of plan {one.plan.id[:8]}… can have {longest:,} bytes, more than the {limits.report_bytes:,} "
+                    "that a collector takes; ask for fewer values, or choose mechanisms with shorter reports"
+                )
         self._most_reports = limits.batch_reports
         wires = [one.wire for one in self._served.values()]
         self.most = {BINARY: max(map(longest_report, wires)), JSON: max(map(longest_json, wires))}
@@ -73,16 +80,13 @@ class Intake:
 
     def many(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival | str]:
         """The reports of a batch, or the reason for which one is refused; what cannot be taken apart is refused as a whole."""
-        if kind == BINARY:
-            reports: list[bytes] | list[msgspec.Raw] = []
-            for one in from_batch(raw):
-                reports.append(one)
-                self._refuse_more(reports)
-        else:
-            reports = _elements(raw)
-            self._refuse_more(reports)
-            if b"[" + b",".join(reports) + b"]" != raw:
-                raise Refused("form", "the batch is not in its canonical form (no spaces)")
+        reports: Sequence[bytes | msgspec.Raw]
+        most = self._most_reports + 1
+        reports = list(islice(from_batch(raw), most)) if kind == BINARY else _elements(raw, most)
+        if len(reports) == most:
+            raise Refusal("large", f"A batch has at most {self._most_reports:,} reports.")
+        if kind == JSON and b"[" + b",".join(reports) + b"]" != raw:
+            raise Refused("form", "the batch is not in its canonical form (no spaces)")
         return [self._tried(one, kind, invitation) for one in reports]
 
     def _tried(self, raw: bytes | msgspec.Raw, kind: bytes, invitation: bytes | None) -> Arrival | str:
@@ -116,19 +120,15 @@ class Intake:
         here = ", ".join(f"{prefix.hex()}…" for prefix in list(self._served)[:5])
         return Refused("plan", f"the report was made for plan {named!r}…, this collector serves {here}")
 
-    def _refuse_more(self, reports: Sequence[object]) -> None:
-        if len(reports) > self._most_reports:
-            raise Refusal("large", f"A batch has at most {self._most_reports:,} reports.")
-
 
 def _arrived(served: Served, report: Report, invitation: bytes | None) -> Arrival:
     return Arrival(served.plan.id, report.round, report.id, report.body, invitation)
 
 
-def _elements(raw: bytes) -> list[msgspec.Raw]:
-    """The texts of an array's elements; none of them is read yet, so that many short ones take little memory."""
+def _elements(raw: bytes, most: int) -> list[msgspec.Raw]:
+    """The texts of an array's first elements; none is read yet, and an exception would keep alive what it has seen."""
     try:
-        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])[:most]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise Refused("malformed", "a batch is a JSON array of reports, in UTF-8") from None
 

@@ -22,8 +22,10 @@ _HEADER = 29  # bytes of a report before its body
 @final
 @dataclass(frozen=True)
 class Limits:
-    """The most that is taken. The defaults hold the collector well below 300 MiB."""
+    """The most that is taken. The defaults hold the collector below 400 MiB, whatever is sent."""
 
+    report_bytes: int = 1 << 20
+    """Of one report, in either form; a plan whose reports can be longer is not served."""
     batch_bytes: int = 4 << 20
     batch_reports: int = 10_000
     held_bytes: int = 64 << 20

@@ -84,7 +84,9 @@ class Summary(Message, frozen=True):
     invited: bool
     """Whether a report needs an invitation."""
     round: int | None
-    """The round that is open."""
+    """The newest round that is open."""
+    open: list[int]
+    """All rounds that are open."""
 
 
 class Plans(Message, frozen=True):

@@ -84,13 +84,14 @@ class Postgres(Database):
         )
         return {value for (value,) in self.run(sql, list(values), *head.values())}
 
-    def sweep(self, reports: bool) -> None:
+    def sweep(self, reports: bool) -> bool:
         self.run("SET lock_timeout = '200ms'")  # who waits for this lock makes others wait
         # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left to a new file.
         self.run("VACUUM (FULL) invitations")
         if reports:
             self.run("VACUUM reports")
         self.run(_PATIENCE)
+        return True
 
     def damage(self) -> list[str]:
         return []

@@ -18,6 +18,8 @@ from deniable.errors import DeniableError, InvalidParameter
 
 SECONDS = 30.0
 """A request has arrived by then, or is given up."""
+LEAST = 1 << 10
+"""Bytes a second that are read of a long answer, or the rest is not sent."""
 HEAD = 64 << 10
 """Bytes of a request beside its body: its address, its headers, and how a body is cut into chunks."""
 CONNECTIONS = 900
@@ -31,10 +33,11 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0
 class Punctual(HttpToolsProtocol):
     """The server's protocol, for which slow and endless requests are no way to hold memory or connections.
 
-    The server itself waits for ever for the rest of a request, and takes headers of any length.
+    The server itself waits for ever for the rest of a request, or until an answer is read, and takes headers of any length.
     """
 
     _timer: asyncio.TimerHandle | None = None
+    _reader: asyncio.TimerHandle | None = None
     _arriving = True
     _beside = 0
 
@@ -47,7 +50,33 @@ class Punctual(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_waiting()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        self._stop_waiting()
+        super().resume_writing()
+
+    def _wait(self, before: int) -> None:
+        """For who reads an answer; not for who reads nothing of it."""
+        self._stop_waiting()
+        self._reader = self.loop.call_later(SECONDS, self._look, before)
+
+    def _look(self, before: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if before - left < LEAST * SECONDS:
+            self.transport.abort()
+        else:
+            self._wait(left)
+
+    def _stop_waiting(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            self._reader = None
 
     def data_received(self, data: bytes) -> None:
         self._beside += len(data)
@@ -116,13 +145,14 @@ def run(collector: Collector, taken: socket.socket, proxy: str | None = None) ->
         server_header=False,
         proxy_headers=proxy is not None,
         forwarded_allow_ips=proxy,
-        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=20,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)  # the server raises its signal again when it is done; that is the end, not a failure
-    uvicorn.Server(config).run(sockets=[taken])
+    server = uvicorn.Server(config)
+    collector.crowded = lambda: len(server.server_state.connections) > CONNECTIONS  # the server's own refusal says nothing
+    server.run(sockets=[taken])
 
 
 def _end(*_: object) -> None:

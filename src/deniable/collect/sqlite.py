@@ -81,12 +81,13 @@ class Sqlite(Database):
         sql, given = f"SELECT 1 FROM {table} WHERE {where}", tuple(head.values())
         return {value for value in values if self._open.execute(sql, (*given, value)).fetchone()}
 
-    def sweep(self, reports: bool) -> None:
+    def sweep(self, reports: bool) -> bool:
         if self._connection is None:
             self._connect()
         self.run("PRAGMA busy_timeout = 0")  # whoever reads now is not waited for
-        self.run("PRAGMA wal_checkpoint(TRUNCATE)")  # only the log still has what was overwritten
+        [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")  # only the log still has what was overwritten
         self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+        return not busy
 
     def damage(self) -> list[str]:
         return [text for (text,) in self.run("PRAGMA quick_check(10)") if text != "ok"]

@@ -4,7 +4,8 @@ One transaction takes a batch: the reports, the tallies that they add to and the
 or not at all. A report is known by its random id, so that it can be sent again until it is acknowledged.
 
 What is at rest does not tell which invitation let a report in: a used one is deleted in the report's transaction, and its
-traces are cleared away after every thousand, when reports are scrubbed, and when the store is closed. Until then the log
+traces are cleared away after every thousand, when reports are scrubbed, when the store is closed, and when a collector
+starts, after one that was killed. Until then the log
 of SQLite, and in PostgreSQL the deleted row with the number of the transaction that its report also carries, still tell
 someone who reads the files. Backups, replicas and archived logs from that time keep telling. PostgreSQL also keeps in
 which order reports came; scrubbing takes away what they say.
@@ -12,7 +13,7 @@ which order reports came; scrubbing takes away what they say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from deniable.collect.database import Database, StoreUnavailable
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
 
-__all__ = ["Arrival", "Outcome", "Registered", "Round", "Store", "StoreUnavailable", "open_store"]
+__all__ = ["Arrival", "Offer", "Outcome", "Registered", "Round", "Store", "StoreUnavailable", "Times", "open_store"]
 
 SWEEP = 1000
 """Used invitations whose traces may remain for a while."""
@@ -40,21 +41,36 @@ class Registered:
     """Whether every report takes an invitation."""
 
 
-@final
 @dataclass(frozen=True)
-class Round:
-    """A round, open from `opens` until before `closes` (seconds since 1970; None is without limit)."""
+class Times:
+    """When a round is open: from `opens` until before `closes` (seconds since 1970; None is without limit)."""
 
     number: int
     opens: float | None
     closes: float | None
-    counted: int
-    scrubbed: int
-    """How many of those counted have no body any more."""
 
     def is_open(self, now: float) -> bool:
         """Whether reports are taken."""
         return is_open(self.opens, self.closes, now)
+
+
+@final
+@dataclass(frozen=True)
+class Round(Times):
+    """A round, and how many reports it has."""
+
+    counted: int
+    scrubbed: int
+    """How many of those counted have no body any more."""
+
+
+@final
+@dataclass(frozen=True)
+class Offer:
+    """What everybody may know of a plan: whether it takes invitations, and its rounds in order."""
+
+    invited: bool
+    rounds: list[Times]
 
 
 def open_store(url: str, create: bool = True) -> Store:
@@ -119,6 +135,7 @@ class Store:
             known = self._known(plan_id)
             if not 1 <= number <= known.wire.rounds:
                 raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
+            self._lock(known.key)  # what is being counted is counted first, and after this nothing that came too late
             nothing = known.sums.write(known.sums.zero())
             when = [None if limit is None else float(limit) for limit in (opens, closes)]
             self._database.run(
@@ -126,6 +143,21 @@ class Store:
                 "ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = excluded.closes",
                 *(known.key, number, *when, nothing, nothing),
             )
+
+    def offers(self) -> dict[str, Offer]:
+        """What all plans offer now, by their ids; no tallies are read, so that anybody may ask often."""
+        sql = (
+            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes "
+            "FROM plans LEFT JOIN rounds ON rounds.plan = plans.key ORDER BY plans.key, rounds.number"
+        )
+        with self._database.transaction():
+            rows = self._database.run(sql)
+        found: dict[str, Offer] = {}
+        for plan_id, invited, number, opens, closes in rows:
+            offer = found.setdefault(plan_id, Offer(bool(invited), []))
+            if number is not None:
+                offer.rounds.append(Times(number, opens, closes))
+        return found
 
     def rounds(self, plan_id: str) -> list[Round]:
         """The rounds of a plan, in order."""
@@ -138,8 +170,10 @@ class Store:
             Round(number, opens, closes, int(read(sums)[0]), int(read(gone)[0])) for number, opens, closes, sums, gone in found
         ]
 
-    def add(self, arrivals: Sequence[Arrival], now: float) -> list[Outcome]:
+    def add(self, arrivals: Sequence[Arrival], now: float | Callable[[], float]) -> list[Outcome]:
         """Count a batch in one transaction, each report by itself: one that is refused is no reason to refuse another.
+
+        A clock is read once nobody else can open or close a round: a report that waited has not come earlier for it.
 
         A report whose id is stored was counted before, whatever it says now, and even if its round is closed since then.
         """
@@ -151,11 +185,11 @@ class Store:
         if not batches:
             return outcomes
         with database.transaction(write=True):
-            invited, used = {}, 0
-            for key in sorted({batch.known.key for batch in batches}):  # in this order, so that no two wait for each other
-                [(invited[key],)] = database.run(f"SELECT invited FROM plans WHERE key = ? {database.lock}", key)
+            keys = sorted({batch.known.key for batch in batches})  # in this order, so that no two wait for each other
+            invited, used = {key: self._lock(key) for key in keys}, 0
+            when = now() if callable(now) else now
             for batch in batches:
-                used += counting.count(database, batch, arrivals, bool(invited[batch.known.key]), now, outcomes)
+                used += counting.count(database, batch, arrivals, invited[batch.known.key], when, outcomes)
         self._used += used
         if self._used >= self._sweep_at:
             self._sweep_at += SWEEP
@@ -229,7 +263,7 @@ class Store:
             after: bytes | None = b""
             while after is not None:  # a block at a time: others can write in between
                 with database.transaction(write=True):
-                    database.run(f"SELECT key FROM plans WHERE key = ? {database.lock}", known.key)
+                    self._lock(known.key)
                     after = recount.scrub(database, known, each, after)
         self._sweep(reports=True)
         return sum(each.scrubbed for each in self.rounds(plan_id)) - before
@@ -252,6 +286,15 @@ class Store:
         with self._database.transaction():
             self._database.run("SELECT version FROM deniable")
 
+    def tidy(self) -> None:
+        """Clear away the traces of used invitations, also of those that a collector used before it was killed.
+
+        What cannot be done now is tried again later.
+        """
+        with suppress(StoreUnavailable):
+            if any(offer.invited for offer in self.offers().values()):
+                self._sweep()
+
     def close(self) -> None:
         """Let go of the database."""
         if self._used:
@@ -262,9 +305,15 @@ class Store:
     def _sweep(self, reports: bool = False) -> None:
         """Clear away the traces of what was deleted; the more invitations are left to write anew, the less often."""
         with self._database.outside():
-            self._database.sweep(reports=reports)
+            swept = self._database.sweep(reports=reports)
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations")
-        self._used, self._sweep_at = 0, max(SWEEP, left)
+        if swept:
+            self._used, self._sweep_at = 0, max(SWEEP, left)
+
+    def _lock(self, key: int) -> bool:
+        """Keep others from writing to a plan until the transaction ends; whether it takes invitations."""
+        [(invited,)] = self._database.run(f"SELECT invited FROM plans WHERE key = ? {self._database.lock}", key)
+        return bool(invited)
 
     def _of(self, plan_id: str) -> Known:
         with self._database.transaction():

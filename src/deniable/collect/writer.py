@@ -28,7 +28,7 @@ class Busy(DeniableError):
 class Adds(Protocol):
     """What is written to: a store."""
 
-    def add(self, arrivals: Sequence[Arrival], now: float) -> list[Outcome]:
+    def add(self, arrivals: Sequence[Arrival], now: Callable[[], float]) -> list[Outcome]:
         """Count a batch in one transaction."""
 
 
@@ -115,7 +115,7 @@ class Writer:
         arrivals = [arrival for entry in group for arrival in entry.arrivals]
         started = time.perf_counter()
         try:
-            outcomes = self._store.add(arrivals, self._clock())
+            outcomes = self._store.add(arrivals, self._clock)
         except StoreUnavailable as problem:
             # Whatever came meanwhile would wait in vain for as long again, so it is told at once; it can be sent again.
             self._settle([(entry, StoreUnavailable(str(problem))) for entry in group + self._take(inf)])

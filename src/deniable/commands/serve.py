@@ -102,22 +102,27 @@ def run_collector(
     with serving.listen(host, port) as taken:
         before = {one.plan.id: one.invited for one in opened.plans()}
         served = [Served(plan, invited or before.get(plan.id, False)) for plan in read.values()]
-        for one in served:
-            opened.register(one.plan, one.invited)
-            _open_first(opened, one.plan, number)
+        if number is not None and number > max(one.wire.rounds for one in served):
+            raise InvalidParameter(f"--round: no plan here has a round {number}")
         token, origin = serving.operator_token(token_file)
         settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=10 * rate))
         collector = Collector(opened, open_store(store), served, settings)
+        for one in served:
+            opened.register(one.plan, one.invited)
+            _open_first(opened, one, number)
+        opened.tidy()
         _say_where(serving.address_of(taken), served, token, origin)
         serving.run(collector, taken, proxy)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
 
 
-def _open_first(store: Store, plan: Plan, number: int | None) -> None:
+def _open_first(store: Store, one: Served, number: int | None) -> None:
     """A plan without rounds is open from now on; a round that is defined stays as it is."""
-    defined = {each.number for each in store.rounds(plan.id)}
-    if (number is None and not defined) or (number is not None and number not in defined):
-        store.set_round(plan.id, number or 1, None, None)
+    defined = {each.number for each in store.offers()[one.plan.id].rounds}
+    if number is not None and number > one.wire.rounds:  # it is another plan's
+        number = None
+    if number not in defined and (number is not None or not defined):
+        store.set_round(one.plan.id, number or 1, None, None)
 
 
 def _say_where(address: str, served: Sequence[Served], token: str, origin: str) -> None:
