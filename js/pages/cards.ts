@@ -1,7 +1,7 @@
 /** What stays beside what leaves. */
 
 import type { Plan, Report, Said } from "../src/index.js";
-import { h } from "./dom.js";
+import { h, quoted } from "./dom.js";
 import type { Given } from "./questions.js";
 
 const MOST = 12;
@@ -20,7 +20,7 @@ function stays(given: readonly Given[] | null): HTMLElement {
       ? h(
           "dl",
           {},
-          given.map(({ name, shown }) => [h("dt", {}, name), h("dd", {}, shown)]),
+          given.map(({ name, shown }) => [h("dt", {}, quoted(name)), h("dd", {}, quoted(shown))]),
         )
       : h("p", {}, "Your answers. They were not stored anywhere, not even here."),
     given && h("p", { class: "soft" }, "Your answers. They are gone when you leave this page."),
@@ -36,7 +36,7 @@ function leaves(plan: Plan, report: Report, title: string): HTMLElement {
     h(
       "dl",
       {},
-      plan.attributes.map(({ name }) => [h("dt", {}, name), h("dd", {}, spoken(said.get(name)))]),
+      plan.attributes.map(({ name }) => [h("dt", {}, quoted(name)), h("dd", {}, spoken(said.get(name)))]),
     ),
     h(
       "p",
@@ -59,7 +59,7 @@ function spoken(said: Said | undefined): HTMLElement {
     h("span", { class: "soft" }, "points to "),
     supports
       .slice(0, MOST)
-      .map((label, i) => [i > 0 && h("span", { class: "soft" }, " or "), h("span", { class: "chip" }, label)]),
+      .map((label, i) => [i > 0 && h("span", { class: "soft" }, " or "), h("bdi", { class: "chip" }, label)]),
     more > 0 && h("span", { class: "soft" }, ` or ${more} more`),
   );
 }

@@ -15,7 +15,7 @@ import {
   text,
   tickX,
 } from "@observablehq/plot";
-import { h } from "./dom.js";
+import { h, quoted } from "./dom.js";
 import type { Row } from "./results.js";
 
 const ROW = 46; // pixels for one value
@@ -201,7 +201,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
       ],
     );
     drawing.setAttribute("aria-hidden", "true");
-    return h("div", { class: "small" }, h("p", { title: name }, name), drawing);
+    return h("div", { class: "small" }, h("p", { title: name }, quoted(name)), drawing);
   };
   const text = along
     .map(({ at, rows }) => `${kind === "rounds" ? `round ${at}` : `${at} reports`}: ${rows.map(spoken).join(", ")}`)

@@ -106,6 +106,7 @@ function again(): void {
 
 function show(view: View): void {
   shown = view;
+  choice = { ...choice, round: view.round }; // it stays when another round is opened
   shell ??= build();
   document.title = `${view.plan.title || "Dashboard"} · Deniable`;
   shell.updated.textContent = paused ? "Paused" : `Updated ${new Date().toLocaleTimeString("en", { hour12: false })}`;
@@ -125,19 +126,16 @@ function draw(): void {
   places.round.value = String(round);
   (places.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
   drawResults(view, places.results);
-  keep(
-    places.rounds,
-    [plan.id, view.rounds, view.rounds.map(({ number }) => counters.reports.get(`${plan.id} ${number}`))],
-    () => rounds(view, (number, open) => void setRound(view, number, open)),
+  keep(places.rounds, [plan.id, view.rounds, view.counts], () =>
+    rounds(view, (number, open) => void setRound(view, number, open)),
   );
   keep(places.losses, plan.id, () => losses(view));
-  const { reports: _, ...own } = counters;
-  keep(places.collector, own, () => collector(view));
+  keep(places.collector, counters && { ...counters, reports: 0 }, () => collector(view));
 }
 
 function drawResults(view: View, place: HTMLElement): void {
   const { plan, estimates, history, series } = view;
-  if (!estimates) return keep(place, [plan.id, view.round, view.few], () => waiting(view));
+  if (!estimates) return keep(place, [plan.id, view.round, view.reports, view.few], () => waiting(view));
   const names = plan.attributes.map(({ name }) => name);
   keep(place, [plan.id, "results"], () => names.map((name) => h("section", { class: "panel attribute", "aria-label": name })));
   const first = place.firstElementChild as HTMLElement;

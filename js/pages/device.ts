@@ -2,7 +2,8 @@
 
 import type { Entry, Ledger } from "../src/index.js";
 import { bytesOf } from "./cards.js";
-import { announce, find, h } from "./dom.js";
+import { remember } from "./collector.js";
+import { announce, find, h, quoted } from "./dom.js";
 import { likelier, loss, several, titleOf } from "./phrases.js";
 
 const RECEIVED = "deniable.received";
@@ -74,7 +75,7 @@ function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElemen
   return h(
     "article",
     { class: "study" },
-    h("h3", {}, titleOf(title, plan)),
+    h("h3", {}, quoted(titleOf(title, plan))),
     h("p", { class: "soft" }, `Loss of all its rounds: ${both}`),
     h(
       "ul",
@@ -144,7 +145,7 @@ function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
       h(
         "p",
         {},
-        "This deletes from this device its secret, the list of what was sent, and the limit. What was sent cannot be called back.",
+        "This deletes from this device its secret, the list of what was sent, the limit, and your invitation. What was sent cannot be called back.",
       ),
       h(
         "p",
@@ -155,13 +156,14 @@ function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
     h(
       "div",
       { class: "row" },
-      h("button", { type: "button", class: "bad", click: () => forget() }, "Forget everything"),
+      h("button", { type: "button", class: "bad", click: () => void forget() }, "Forget everything"),
       h("button", { type: "button", click: () => dialog.close() }, "Keep it"),
     ),
   );
-  const forget = (): void => {
-    ledger.forget();
+  const forget = async (): Promise<void> => {
+    await ledger.forget();
     localStorage.removeItem(RECEIVED);
+    remember("invitation", null);
     dialog.close();
     announce("Everything that this device remembered is deleted.");
     changed();

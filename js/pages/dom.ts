@@ -40,6 +40,11 @@ function append(element: Element, children: readonly Child[]): void {
   }
 }
 
+/** A text that somebody else wrote: whichever way it is read, what is around it stays in its place. */
+export function quoted(text: string): HTMLElement {
+  return h("bdi", {}, text);
+}
+
 /** The element of the page with this id. */
 export function find(id: string): HTMLElement {
   return document.getElementById(id) as HTMLElement;

@@ -1,7 +1,7 @@
 /** What a plan promises, in plain words. Only plans that were verified on this device get here. */
 
 import type { Plan } from "../src/index.js";
-import { h, svg } from "./dom.js";
+import { h, quoted, svg } from "./dom.js";
 import { likelier, loss, sentence } from "./phrases.js";
 
 /** The promise as a whole: one sentence, then question by question, then the exact numbers. */
@@ -19,7 +19,7 @@ export function promise(plan: Plan): HTMLElement {
     rest.map((again) =>
       h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of all ${plan.rounds} rounds`))),
     ),
-    !alone && h("p", { class: "soft" }, `This is for “${easiest.name}”, the answer that is easiest to guess.`),
+    !alone && h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, the answer that is easiest to guess."),
     !alone &&
       h(
         "details",
@@ -29,7 +29,7 @@ export function promise(plan: Plan): HTMLElement {
           "ul",
           { class: "guesses" },
           guesses.map((one) =>
-            h("li", {}, h("strong", {}, one.name), bars(one.oneReport, one.blind), h("p", {}, sentence(one.sentence))),
+            h("li", {}, h("strong", {}, quoted(one.name)), bars(one.oneReport, one.blind), h("p", {}, sentence(one.sentence))),
           ),
         ),
       ),

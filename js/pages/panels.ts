@@ -2,7 +2,7 @@
 
 import { Range } from "../src/index.js";
 import { MOST_ROWS, margin, percent, profile, type Step, shares, steps } from "./charts.js";
-import { type Child, h } from "./dom.js";
+import { type Child, h, quoted } from "./dom.js";
 import { count, likelier, loss, moment, sentence, several, titleOf } from "./phrases.js";
 import type { Estimates, Row, View } from "./results.js";
 
@@ -23,11 +23,11 @@ export function heading({ plan, plans, summary }: View): Child {
     h(
       "a",
       { href: `#plan=${one.id}`, "aria-current": one.id === summary.id ? "page" : null, "data-name": one.id },
-      titleOf(one.title, one.id),
+      quoted(titleOf(one.title, one.id)),
     );
   return [
     plans.length > 1 && h("nav", { "aria-label": "Studies" }, plans.map(tab)),
-    h("h1", {}, titleOf(plan.title, plan.id)),
+    h("h1", {}, quoted(titleOf(plan.title, plan.id))),
     h(
       "p",
       { class: "soft links" },
@@ -37,6 +37,9 @@ export function heading({ plan, plans, summary }: View): Child {
     ),
   ];
 }
+
+/** A number of reports, where it is known. */
+const counted = (reports: number | null): string => (reports === null ? "–" : count(reports));
 
 /** The numbers that matter most. */
 export function facts({ plan, reports, round, rounds, estimates }: View): Child {
@@ -49,7 +52,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
   return h(
     "dl",
     { class: "facts" },
-    fact("Reports", count(reports), `of ${count(plan.people)} expected`),
+    fact("Reports", counted(reports), `of ${count(plan.people)} expected`),
     fact(
       "Round",
       plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
@@ -80,7 +83,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const right = wide ? width - left - 40 : width;
   const tables = mode === "tables";
   return [
-    h("h2", {}, name),
+    h("h2", {}, quoted(name)),
     h(
       "div",
       { class: "sides" },
@@ -149,7 +152,7 @@ export function table(caption: string, heads: readonly string[], lines: readonly
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, first),
+            h("th", { scope: "row" }, typeof first === "string" ? quoted(first) : first),
             rest.map((cell) => h("td", {}, cell)),
           ),
         ),
@@ -160,7 +163,7 @@ export function table(caption: string, heads: readonly string[], lines: readonly
 
 /** Not enough yet. */
 export function waiting(view: View): Child {
-  const why = view.reports === 0 ? "No report has arrived in this round yet." : sentence(view.few);
+  const why = view.reports === 0 && view.counters ? "No report has arrived in this round yet." : sentence(view.few);
   return h(
     "section",
     { class: "panel few" },
@@ -192,10 +195,10 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
       opening ? "Open" : "Close",
     );
   const timed = view.rounds.some(({ opens, closes }) => opens ?? closes);
-  const lines = view.rounds.map(({ number, opens, closes, open: now }): Child[] => [
+  const lines = view.rounds.map(({ number, opens, closes, open: now }, i): Child[] => [
     String(number),
     h("span", { class: now ? "state open" : "state" }, now ? "Open" : "Closed"),
-    count(view.counters.reports.get(`${view.plan.id} ${number}`) ?? 0),
+    counted(view.counts[i] ?? null),
     change(number, !now),
     ...(timed ? [[opens && `from ${moment(opens)} `, closes && `until ${moment(closes)}`]] : []),
   ]);
@@ -203,7 +206,11 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
     h("h2", {}, "Rounds"),
     table("Rounds", ["Round", "Now", "Reports", "Change", ...(timed ? ["When"] : [])], lines),
     open.length > 1 &&
-      h("p", { class: "soft" }, `Rounds ${open.join(" and ")} are open at once; the survey offers round ${open[0]}.`),
+      h(
+        "p",
+        { class: "soft" },
+        `Rounds ${open.join(" and ")} are open at once; the survey offers each device the newest that it has not answered.`,
+      ),
     next <= most &&
       h("p", {}, h("button", { type: "button", click: () => set(next, true), "data-name": "next" }, `Open round ${next}`)),
   ];
@@ -230,7 +237,14 @@ export function losses({ plan }: View): Child {
       "ul",
       { class: "soft guesses" },
       plan.attributes.map(({ name }) =>
-        h("li", {}, h("strong", {}, name), " – ", plan.bestGuess(name).sentence.replaceAll("your ", "a person’s "), "."),
+        h(
+          "li",
+          {},
+          h("strong", {}, quoted(name)),
+          " – ",
+          plan.bestGuess(name).sentence.replaceAll("your ", "a person’s "),
+          ".",
+        ),
       ),
     ),
   ];
@@ -260,16 +274,19 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** What the collector has counted and refused since it was started. */
-export function collector({ counters: { counted, before, waiting: queue, refused } }: View): Child {
+export function collector({ counters }: View): Child {
+  const title = h("h2", {}, "The collector");
+  if (!counters) return [title, h("p", { class: "soft" }, "Its counters cannot be read from here.")];
+  const { before, waiting: queue, refused } = counters;
   const total = refused.reduce((sum, [, number]) => sum + number, 0);
   const line = (what: string, number: number): HTMLElement[] => [h("dt", {}, what), h("dd", {}, count(number))];
   return [
-    h("h2", {}, "The collector"),
+    title,
     h("p", { class: "soft" }, "Since it was started, over all studies."),
     h(
       "dl",
       { class: "figures" },
-      line("Reports counted", counted),
+      line("Reports counted", counters.counted),
       line("Sent again, counted before", before),
       line("Waiting to be stored", queue),
       line("Refused", total),

@@ -1,7 +1,7 @@
 /** What is asked: a form whose answers never leave it but through the client. */
 
 import { type Attribute, type Categories, InvalidValue, type Plan, Range } from "../src/index.js";
-import { h } from "./dom.js";
+import { h, quoted } from "./dom.js";
 import { sentence } from "./phrases.js";
 
 const MOST_BUTTONS = 7;
@@ -93,7 +93,7 @@ function question(attribute: Attribute, j: number, optional: boolean): Question 
 function buttons(name: string, labels: readonly string[], j: number, optional: boolean, complaint: HTMLElement): Question {
   const choice = (label: string, value: string, extra = ""): [HTMLInputElement, HTMLElement] => {
     const field = h("input", { type: "radio", name: `q${j}`, value, "aria-describedby": complaint.id });
-    return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, label))];
+    return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, quoted(label)))];
   };
   const choices = labels.map((label, i) => choice(label, String(i)));
   if (optional) choices.push(choice(NOTHING, "", "none"));
@@ -102,7 +102,7 @@ function buttons(name: string, labels: readonly string[], j: number, optional: b
     element: h(
       "fieldset",
       { class: "question" },
-      h("legend", {}, name),
+      h("legend", {}, quoted(name)),
       choices.map(([, label]) => label),
       complaint,
     ),
@@ -120,11 +120,11 @@ function list(name: string, labels: readonly string[], j: number, optional: bool
     "select",
     { id: `q${j}`, "aria-describedby": complaint.id },
     h("option", { value: "?", selected: true, disabled: true }, "Choose…"),
-    labels.map((label, i) => h("option", { value: i }, label)),
+    labels.map((label, i) => h("option", { value: i, dir: "auto" }, label)),
     optional && h("option", { value: "" }, NOTHING),
   );
   return {
-    element: h("div", { class: "question" }, h("label", { for: field.id, class: "legend" }, name), field, complaint),
+    element: h("div", { class: "question" }, h("label", { for: field.id, class: "legend" }, quoted(name)), field, complaint),
     complaint,
     fields: [field],
     read: () => (field.value === "?" ? undefined : field.value === "" ? null : labels[Number(field.value)]),
@@ -144,7 +144,7 @@ function number(name: string, domain: Range, j: number, optional: boolean, compl
     element: h(
       "div",
       { class: "question" },
-      h("label", { for: field.id, class: "legend" }, name),
+      h("label", { for: field.id, class: "legend" }, quoted(name)),
       h("p", { class: "soft hint", id: `hint-${j}` }, sentence(`a number ${allowed(domain)}`)),
       h("div", { class: "number" }, field, optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING))),
       complaint,

@@ -40,14 +40,17 @@ export interface Counters {
 
 export interface View {
   readonly plans: readonly Summary[];
-  readonly counters: Counters;
+  /** Null where they cannot be read. */
+  readonly counters: Counters | null;
   readonly summary: Summary;
   readonly plan: Plan;
   readonly rounds: readonly Round[];
   /** The round that is shown. */
   readonly round: number;
-  /** Reports of it. */
-  readonly reports: number;
+  /** Reports of it; null where that is not known. */
+  readonly reports: number | null;
+  /** The same for each of the rounds. */
+  readonly counts: readonly (number | null)[];
   readonly estimates: Estimates | null;
   /** Why there are no estimates. */
   readonly few: string;
@@ -64,32 +67,42 @@ export class Results {
   constructor(private readonly token: string) {}
 
   async view(choice: Choice): Promise<View | null> {
-    const [{ plans }, text] = await Promise.all([askJson<{ plans: Summary[] }>("plans"), this.text("metrics")]);
-    const counters = read(text);
+    const [{ plans }, counters] = await Promise.all([askJson<{ plans: Summary[] }>("plans"), this.counters()]);
     const summary = plans.find(({ id }) => id === choice.plan) ?? plans[0];
     if (!summary) return null;
     const { id } = summary;
     const [plan, { rounds }] = await Promise.all([this.plan(id), askJson<{ rounds: Round[] }>(`plans/${id}/rounds`)]);
-    const reported = (number: number): number => counters.reports.get(`${id} ${number}`) ?? 0;
-    const round = choice.round ?? summary.round ?? rounds.findLast(({ number }) => reported(number) > 0)?.number ?? 1;
-    const reports = reported(round);
+    const reported = (number: number): number | null => counters && (counters.reports.get(`${id} ${number}`) ?? 0);
+    const round = choice.round ?? summary.round ?? rounds.findLast(({ number }) => reported(number) !== 0)?.number ?? 1;
     const before = this.kept;
     this.kept = new Map();
     try {
       const query = `level=${choice.level}`;
       const project = choice.project && `&project=${choice.project}`;
-      const found = await this.once<Estimates>(before, `plans/${id}/estimates?round=${round}&${query}${project}`, reports);
+      const found = await this.once<Estimates>(
+        before,
+        `plans/${id}/estimates?round=${round}&${query}${project}`,
+        reported(round),
+      );
       const enough = !(found instanceof Refused);
       const history = enough
-        ? await this.once<{ snapshots: Estimates[] }>(before, `plans/${id}/history?round=${round}&${query}`, reports)
+        ? await this.once<{ snapshots: Estimates[] }>(before, `plans/${id}/history?round=${round}&${query}`, reported(round))
         : null;
       const others = await Promise.all(
         rounds
-          .filter(({ number }) => rounds.length > 1 && reported(number) > 0)
-          .map(({ number }) =>
-            this.once<Estimates>(before, `plans/${id}/estimates?round=${number}&${query}`, reported(number)),
+          .filter(({ number }) => rounds.length > 1 && reported(number) !== 0)
+          .map(({ number, open }) =>
+            this.once<Estimates>(
+              before,
+              `plans/${id}/estimates?round=${number}&${query}`,
+              reported(number) ?? (open ? null : -1),
+            ),
           ),
       );
+      const series = others.filter((one): one is Estimates => !(one instanceof Refused));
+      const count = (number: number): number | null =>
+        reported(number) ??
+        (number === round && enough ? found.n : (series.find((one) => (one.round ?? 1) === number)?.n ?? null));
       return {
         plans,
         counters,
@@ -97,11 +110,12 @@ export class Results {
         plan,
         rounds,
         round,
-        reports,
+        reports: count(round),
+        counts: rounds.map(({ number }) => count(number)),
         estimates: enough ? found : null,
         few: enough ? "" : found.message,
         history: history === null || history instanceof Refused ? [] : history.snapshots,
-        series: others.filter((one): one is Estimates => !(one instanceof Refused)),
+        series,
       };
     } catch (problem) {
       this.kept = before;
@@ -109,10 +123,10 @@ export class Results {
     }
   }
 
-  /** Ask unless it was asked when there were as many reports; a refusal for too few is an answer. */
-  private async once<T>(before: ReadonlyMap<string, unknown>, path: string, reports: number): Promise<T | Refused> {
+  /** Ask unless it was asked when there were as many reports, if that is known; a refusal for too few is an answer. */
+  private async once<T>(before: ReadonlyMap<string, unknown>, path: string, reports: number | null): Promise<T | Refused> {
     const key = `${path} ${reports}`;
-    let found = before.get(key) as T | Refused | undefined;
+    let found = reports === null ? undefined : (before.get(key) as T | Refused | undefined);
     if (found === undefined) {
       try {
         found = await askJson<T>(path, { token: this.token });
@@ -135,8 +149,15 @@ export class Results {
     return found;
   }
 
-  private async text(path: string): Promise<string> {
-    return (await ask(path, { token: this.token })).text();
+  /** The collector's counters, unless something before it keeps them to itself. */
+  private async counters(): Promise<Counters | null> {
+    try {
+      const text = await (await ask("metrics", { token: this.token })).text();
+      return text.includes("deniable_reports_total") ? read(text) : null;
+    } catch (problem) {
+      if (!(problem instanceof Refused) || problem.reason === "token") throw problem;
+      return null;
+    }
   }
 }
 

@@ -18,9 +18,9 @@ import {
   type Report,
 } from "../src/index.js";
 import { cards } from "./cards.js";
-import { ask, askJson, fragment, HERE, Refused, type Round, remember, type Summary, understood } from "./collector.js";
+import { ask, askJson, fragment, HERE, Refused, type Round, remember, type Summary } from "./collector.js";
 import { markReceived, received, showDevice } from "./device.js";
-import { type Child, find, h, skipping } from "./dom.js";
+import { type Child, find, h, quoted, skipping } from "./dom.js";
 import { check, promise } from "./guarantee.js";
 import { loss, moment, sentence, several, titleOf } from "./phrases.js";
 import { type Given, questions } from "./questions.js";
@@ -51,7 +51,8 @@ async function start(): Promise<void> {
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
     if (!summary) throw new Refused("plan", "This collector has no such study. Is the link whole?");
     const plan = await verified(summary.id);
-    if (mine === turn) await offer(plan, summary, plans.length > 1);
+    const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
+    if (mine === turn) offer(plan, summary, rounds, plans.length > 1);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
   }
@@ -80,30 +81,39 @@ function choose(plans: readonly Summary[]): void {
     h(
       "li",
       {},
-      h("a", { href: `#plan=${id}` }, titleOf(title, id)),
+      h("a", { href: `#plan=${id}` }, quoted(titleOf(title, id))),
       h("span", { class: "soft" }, round === null ? "closed" : "open"),
     );
   put(h("h1", {}, "Choose a study"), h("ul", { class: "choices" }, plans.map(item)));
 }
 
-async function offer(plan: Plan, summary: Summary, others: boolean): Promise<void> {
+/** The newest open round that the device has not answered, or whose report waits here; if there is none, the newest one. */
+function pick(plan: Plan, rounds: readonly Round[]): number | null {
+  const open = rounds.filter((one) => one.open).map(({ number }) => number);
+  open.sort((one, other) => other - one);
+  const known = received();
+  const isDone = (number: number): boolean => ledger.find(plan, number) !== null && known.has(`${plan.id} ${number}`);
+  return open.find((number) => !isDone(number)) ?? open[0] ?? null;
+}
+
+function offer(plan: Plan, summary: Summary, rounds: readonly Round[], others: boolean): void {
   const title = titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
-  const { round } = summary;
+  const round = pick(plan, rounds);
   const times =
     plan.rounds === null ? "asked once" : round === null ? `${plan.rounds} rounds` : `round ${round} of ${plan.rounds}`;
   const head = h(
     "div",
     { class: "head" },
     others && h("p", {}, h("a", { href: "#" }, "← All studies")),
-    h("h1", { tabindex: -1 }, title),
+    h("h1", { tabindex: -1 }, quoted(title)),
     h(
       "p",
       { class: "soft" },
       `${several(plan.attributes.length, "question")} · ${times}${summary.invited ? " · by invitation" : ""}`,
     ),
   );
-  if (round === null) return put(head, await closed(plan));
+  if (round === null) return put(head, closed(plan, rounds));
   const one = { plan, summary, round };
   const before = ledger.find(plan, round);
   if (before) return answered(head, one, decode(plan, before));
@@ -131,8 +141,7 @@ function toLimit(event: Event): void {
   find("cap").focus();
 }
 
-async function closed(plan: Plan): Promise<HTMLElement> {
-  const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
+function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
   const next = rounds.find(({ opens }) => opens !== null && Date.parse(opens) > Date.now());
   const when = next ? `Round ${next.number} opens on ${moment(next.opens as string)}.` : "Come back when the next round opens.";
   const made = ledger.entries.filter((entry) => entry.plan === plan.id).length;
@@ -159,7 +168,7 @@ async function make(head: HTMLElement, one: Offer, client: Client, given: readon
 
 function answered(head: HTMLElement, one: Offer, report: Report): void {
   const arrived = received().has(`${one.plan.id} ${one.round}`);
-  const client = new Client(one.plan, { ledger, cap: Number.MAX_VALUE }); // it was made before the limit was set: nothing is new
+  const client = new Client(one.plan, { ledger }); // whatever the limit is now: nothing is new
   put(
     head,
     h("h2", { tabindex: -1 }, arrived ? "You have answered this round" : "Your report has not been sent yet"),
@@ -199,7 +208,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
       const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, ...(invitation === null ? {} : { invitation }) });
-      markReceived(one.plan.id, one.round);
+      if (ledger.find(one.plan, one.round)) markReceived(one.plan.id, one.round); // unless it was forgotten meanwhile
       showDevice(ledger, () => void start());
       put(head, receipt(one, report, outcome), cards(one.plan, report, null, true));
       find("receipt").focus();
@@ -209,7 +218,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
       button.textContent = "Try again";
       if (!navigator.onLine)
         addEventListener("online", () => button.isConnected && !button.disabled && void send(), { once: true });
-      else field.hidden = !(problem instanceof NotSent && problem.status === 403) && field.hidden;
+      else field.hidden = !(problem instanceof NotSent && problem.reason === "invitation") && field.hidden;
     } finally {
       clearTimeout(slow);
     }
@@ -247,7 +256,7 @@ function why(problem: Error): string {
   if (!(problem instanceof NotSent)) return sentence(problem.message);
   if (!navigator.onLine) return "You are offline. Your report waits on this device and is sent when the connection is back.";
   if (problem.status === 0) return "The collector cannot be reached. Your report waits on this device; try again later.";
-  const { reason, detail } = understood(problem.message);
+  const { reason, detail } = problem;
   if (reason === "closed") return "This round has closed. Your report was not counted; it stays on this device.";
   if (problem.status >= 500 || problem.status === 429)
     return "The collector is busy. Your report waits on this device; try again in a moment.";
@@ -285,7 +294,12 @@ function connection(): void {
 addEventListener("hashchange", () => {
   if (location.hash === "" || /^#(plan|invitation)=/.test(location.hash)) void start();
 });
-addEventListener("storage", () => find("device").hidden || showDevice(ledger, () => void start()));
+addEventListener("storage", ({ key, newValue }) => {
+  if (find("device").hidden) return;
+  if (newValue !== null || (key !== null && key !== "deniable")) return showDevice(ledger, () => void start());
+  remember("invitation", null); // everything was forgotten in another tab
+  void start();
+});
 addEventListener("online", connection);
 addEventListener("offline", connection);
 skipping();

@@ -5,9 +5,11 @@
  */
 
 import { AboveCap, InvalidParameter, NotSent } from "./errors.js";
+import { isWhole } from "./exact.js";
 import { checkedCap, Ledger } from "./ledger.js";
+import type { Fields } from "./notation.js";
 import { type Answers, fromHexadecimal, Plan } from "./plan.js";
-import { isObject } from "./shape.js";
+import { parsed } from "./shape.js";
 import { fromBytes, Report } from "./wire.js";
 import { below, Row, randomBytes, remembered, system } from "./words.js";
 
@@ -32,7 +34,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-export type Receipt = "counted" | "counted before";
+const RECEIPTS = ["counted", "counted before"] as const;
+export type Receipt = (typeof RECEIPTS)[number];
 
 /** One person's device and one plan. */
 export class Client {
@@ -49,12 +52,12 @@ export class Client {
     if (!(plan instanceof Plan)) throw new InvalidParameter("a client needs a Plan; see Client.open");
     plan.verify();
     const { ledger, secret } = options;
-    if (plan.rounds && secret === undefined && !ledger) {
-      throw new InvalidParameter("this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger");
-    }
     this.ledger = ledger ?? new Ledger();
     this.cap = options.cap === undefined ? this.ledger.cap : checkedCap(options.cap);
     this.refuseAboveCap();
+    if (plan.rounds && secret === undefined && !ledger) {
+      throw new InvalidParameter("this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger");
+    }
     this.secret = typeof secret === "string" ? fromHexadecimal(secret) : secret;
   }
 
@@ -71,16 +74,16 @@ export class Client {
   }
 
   private async made(answers: Answers, round: number): Promise<Report> {
-    const { plan, ledger } = this;
+    const { plan, ledger, secret } = this;
     const rounds = plan.rounds ?? 1;
-    if (!(Number.isInteger(round) && round >= 1 && round <= rounds)) {
-      throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}; the plan's losses are for these`);
+    if (!isWhole(round, 1, rounds)) {
+      throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}`);
     }
     const before = ledger.find(plan, round);
     if (before) return fromBytes(plan, before);
     this.refuseAboveCap();
     const own = ledger.secret;
-    const row = new Row(system(plan.words), await remembered(this.secret === undefined ? own : this.secret, plan.id));
+    const row = new Row(system(plan.words), await remembered(secret === undefined ? own : secret, plan.id));
     const report = await drawn(plan, answers, round, row, randomBytes(16));
     if (`${own}` !== `${ledger.secret}`) return this.made(answers, round); // forgotten meanwhile, by a page without locks
     ledger.add(plan, round, report.bytes);
@@ -93,7 +96,7 @@ export class Client {
     const { unchanged } = ledger.lifetime(plan);
     if (unchanged === null || unchanged > cap * 1e9) {
       const all = unchanged === null ? "without a bound" : `up to ${(unchanged / 1e9).toPrecision(6)}`;
-      throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${cap}; not answered`);
+      throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${cap}`);
     }
   }
 
@@ -103,51 +106,34 @@ export class Client {
     const headers: Record<string, string> = { "content-type": "application/octet-stream" };
     if (invitation !== undefined) headers.authorization = `Invitation ${invitation}`;
     const [address, body] = [`${url.replace(/\/+$/, "")}/reports`, report.bytes];
-    let [problem, status, said] = ["it was not tried", 0, heard("")];
+    let [problem, status, said] = ["it was not tried", 0, {} as Fields];
     for (let attempt = 0; attempt < attempts; attempt++) {
       let pause = Math.min(PATIENCE, 100 * 2 ** attempt);
+      [status, said] = [0, {}];
       try {
-        const limit = signal ? AbortSignal.any([signal, AbortSignal.timeout(timeout)]) : AbortSignal.timeout(timeout);
+        const limit = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
         const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
         const text = await answer.text();
-        said = heard(text);
+        said = Object(parsed(text)) as Fields;
         const { outcome } = said;
-        status = answer.status;
-        if ((status === 200 || status === 201) && (outcome === "counted" || outcome === "counted before")) return outcome;
-        problem = `${status} ${text.slice(0, 1000)}`;
-        if (answer.ok) status = 0; // not the collector's: a network that wants a password answers so
+        if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt)) return outcome as Receipt;
+        problem = `${answer.status} ${text.slice(0, 1000)}`;
+        if (!answer.ok) status = answer.status; // else not the collector's: so answers a network that wants a password
         pause = pauseAsked(answer.headers.get("retry-after"), pause);
       } catch (failure) {
         signal?.throwIfAborted();
-        [problem, status, said] = [(failure as Error).message, 0, heard("")];
+        problem = (failure as Error).message;
       }
-      if (status && !RETRIED.includes(status)) {
-        throw new NotSent(`the collector refused the report: ${problem}`, status, said.reason, said.detail);
-      }
+      if (status && !RETRIED.includes(status)) throw new NotSent(`the collector refused the report: ${problem}`, status, said);
       const wait = pause * (1 + below(system(1), 0, 1000) / 1000); // so that devices do not come back all at once
       if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
       signal?.throwIfAborted();
     }
-    throw new NotSent(
-      `the report did not arrive (${problem}); send the same one again later`,
-      status,
-      said.reason,
-      said.detail,
-    );
+    throw new NotSent(`the report did not arrive (${problem}); send it again later`, status, said);
   }
 }
 
 const DISCREET = { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" } as const;
-
-/** What a collector's JSON says; nothing where it is none. */
-const heard = (text: string): Readonly<Record<"outcome" | "reason" | "detail", string>> => {
-  let said: unknown;
-  try {
-    said = JSON.parse(text);
-  } catch {}
-  const word = (name: string): string => (isObject(said) && typeof said[name] === "string" ? said[name] : "");
-  return { outcome: word("outcome"), reason: word("reason"), detail: word("detail") };
-};
 
 /** @internal A report from these words. */
 export async function drawn(plan: Plan, answers: Answers, round: number, row: Row, id: Uint8Array): Promise<Report> {
@@ -158,9 +144,7 @@ export async function drawn(plan: Plan, answers: Answers, round: number, row: Ro
   return new Report(plan, round, id, await plan.share.encode(codes, row));
 }
 
-/** What the collector asks for, within reason. */
+/** The seconds that the collector asks for, within reason. */
 function pauseAsked(wished: string | null, usual: number): number {
-  if (wished === null) return usual;
-  const pause = /^\d+$/.test(wished) ? 1000 * Number(wished) : Date.parse(wished) - Date.now();
-  return Number.isNaN(pause) ? usual : Math.min(PATIENCE, Math.max(usual, pause));
+  return wished && /^\d+$/.test(wished) ? Math.min(PATIENCE, Math.max(usual, 1000 * Number(wished))) : usual;
 }

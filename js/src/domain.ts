@@ -36,11 +36,11 @@ export class Categories implements Values {
   constructor(readonly labels: readonly string[]) {
     const codes = new Map<string, number>();
     for (const [code, label] of labels.entries()) {
-      must(checkedText(label, "a label") === label.normalize(), () => `the label ${shown(label)} is not composed (NFC)`);
-      must(!codes.has(label), () => `the label ${shown(label)} is there twice`);
+      const isNew = !codes.has(checkedText(label, "a label")) && label === label.normalize();
+      must(isNew, () => `the label ${shown(label)} is there twice, or not in NFC`);
       codes.set(label, code);
     }
-    must(labels.length > 1, () => `an attribute needs at least two values, got ${labels.length}`);
+    must(labels.length > 1, () => `an attribute needs two values, got ${labels.length}`);
     this.codes = codes;
     this.k = labels.length;
   }
@@ -99,7 +99,7 @@ export class Range implements Values {
     if (isMissing(answer)) return NO_ANSWER;
     const number = numberOf(answer);
     if (Number.isNaN(number)) {
-      throw new InvalidValue(`${shown(answer)} is not a number, and ${shown(name)} is a range of numbers`);
+      throw new InvalidValue(`${shown(answer)} is not a number, as ${shown(name)} asks for`);
     }
     let [first, last] = [0, this.bins + 1]; // how many of the edges are not above the number
     while (first < last) {
@@ -129,7 +129,7 @@ export class Range implements Values {
 export const checkedText = (text: string, what: string): string => {
   const seen = text.replace(JOINER, "");
   const isShown = text && text === text.trim() && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(seen);
-  must(isShown, () => `${what} must be one line of text, all of it visible, got ${shown(text)}`);
+  must(isShown, () => `${what} must be visible text on one line, got ${shown(text)}`);
   return text;
 };
 

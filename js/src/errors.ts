@@ -43,16 +43,20 @@ export class AboveCap extends DeniableError {
 /** A report that the collector refused, or that did not arrive; it can be sent again as it is. */
 export class NotSent extends DeniableError {
   override readonly name = "NotSent";
+  /** The collector's word for the reason; empty where it gave none. */
+  readonly reason: string;
+  /** The collector's sentence. */
+  readonly detail: string;
 
   constructor(
     message: string,
     /** The collector's answer; 0 where there was none. */
     readonly status: number,
-    /** Its word for the reason, and its sentence; empty where it gave none. */
-    readonly reason = "",
-    readonly detail = "",
+    said: Readonly<Record<string, unknown>> = {},
   ) {
     super(message);
+    this.reason = `${said.reason ?? ""}`;
+    this.detail = `${said.detail ?? ""}`;
   }
 }
 

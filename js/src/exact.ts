@@ -74,11 +74,12 @@ const bitLength = (n: bigint): number => {
   return 4 * digits.length + 28 - Math.clz32(Number(`0x${digits[0]}`));
 };
 
+/** Whether this is an integer from low to high. */
+export const isWhole = (value: unknown, low: number, high: number): boolean =>
+  Number.isInteger(value) && (value as number) >= low && (value as number) <= high;
+
 /** Check an integer from low to high. */
 export const wholeNumber = (name: string, value: unknown, low: number, high: number): number => {
-  must(
-    Number.isInteger(value) && (value as number) >= low && (value as number) <= high,
-    () => `${name} must be an integer from ${low} to ${high}, got ${shown(value)}`,
-  );
+  must(isWhole(value, low, high), () => `${name} must be an integer from ${low} to ${high}, got ${shown(value)}`);
   return value as number;
 };

@@ -51,7 +51,7 @@ export const prior = (weights: readonly bigint[]): Prior => {
     ends[v] = sum;
     isUniform &&= sum === divideUp(FULL * BigInt(v + 1), BigInt(k));
   }
-  must(k > 1 && sum === FULL, () => "a prior's weights are positive integers that sum to 2^64");
+  must(k > 1 && sum === FULL, () => "a prior's weights are positive and sum to 2^64");
   must(!isUniform, () => `the plan ${NOT_CANONICAL}: a prior is uniform`);
   const draw = (words: Halves): number => {
     const word = (BigInt(words[1] as number) << 32n) | BigInt(words[0] as number);

@@ -109,7 +109,7 @@ export class Ledger {
 
   /** @internal Do work while no other page does. */
   alone<T>(work: () => Promise<T>): Promise<T> {
-    return this.store.alone ? this.store.alone(work) : work();
+    return this.store.alone?.(work) ?? work();
   }
 
   private read(): { secret: string; entries: readonly Entry[] } {
@@ -124,7 +124,7 @@ export class Ledger {
     const text = JSON.stringify({ version: VERSION, secret, entries });
     this.store.set(KEY, text);
     if (this.store.get(KEY) !== text) {
-      throw new DeniableError("this device does not keep what is stored; is its storage full?");
+      throw new DeniableError("this device keeps nothing; is its storage full?");
     }
   }
 }
@@ -168,5 +168,5 @@ const understood = (text: string): { secret: string; entries: readonly Entry[] }
     const isWhole = ({ plan, round, report }: Entry): unknown => plan && round && fromHexadecimal(report).length;
     if (version === VERSION && fromHexadecimal(secret).length > 15 && entries.every(isWhole)) return { secret, entries };
   } catch {}
-  throw new DeniableError("what this device remembers is damaged, or of another version; it was left as it is");
+  throw new DeniableError("what this device remembers is damaged, or of another version");
 };

@@ -11,7 +11,8 @@ import { isObject } from "./shape.js";
 const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] < answers.jsonl
 
 Each line is another person: an object of answers, or {"answers": {...}} with "secret" (hexadecimal), "round" and
-"invitation" beside it where they are wanted; a plan with rounds needs each person's own secret. Writes each report's bytes in hexadecimal, a line each, in order.`;
+"invitation" beside it where they are wanted; a plan with rounds wants each person's own secret. Writes each report's bytes in
+hexadecimal, a line each, in order.`;
 
 interface Person {
   readonly answers: Answers;

@@ -15,7 +15,7 @@ const DEEPEST = 16;
 
 /** Sorted keys, no spaces: equal documents have equal text. */
 export const canonical = (data: unknown, depth = 0): string => {
-  must(depth < DEEPEST, () => "a plan is not nested so deeply");
+  must(depth < DEEPEST, () => "a plan is nested less deeply");
   if (Array.isArray(data)) return `[${data.map((one) => canonical(one, depth + 1))}]`;
   must(typeof data !== "number" || Number.isInteger(data), () => `a plan has integers only, got ${data}`);
   if (!isObject(data)) return JSON.stringify(data);
@@ -145,6 +145,6 @@ const checkedBoolean = (data: unknown): boolean => {
 
 const threshold = (data: unknown): bigint => {
   const isDecimal = typeof data === "string" && /^[1-9][0-9]{0,19}$/.test(data);
-  must(isDecimal, () => `a threshold is an integer in decimal digits, as text, got ${shown(data)}`);
+  must(isDecimal, () => `a threshold is decimal digits as text, got ${shown(data)}`);
   return BigInt(data as string);
 };

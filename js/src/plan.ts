@@ -5,7 +5,7 @@
  */
 
 import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
-import { InvalidParameter, InvalidPlan, InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
+import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
 import {
   canonical,
@@ -18,7 +18,7 @@ import {
   share,
 } from "./notation.js";
 import { FIGURES, type Figures, isRepeated } from "./repeat.js";
-import { type Encoder, isObject } from "./shape.js";
+import { type Encoder, isObject, parsed } from "./shape.js";
 import { mostOf, type Share } from "./share.js";
 import { type Bytes, subtle } from "./words.js";
 
@@ -87,7 +87,7 @@ export class Attribute {
     const code = this.domain.code(answer, this.name);
     if (code !== NO_ANSWER || this.missing === "random") return code;
     if (this.missing === "value") return this.domain.k;
-    throw new InvalidValue(`there is no answer to ${shown(this.name)}, and this plan does not take missing answers`);
+    throw new InvalidValue(`${shown(this.name)} has no answer, and this plan takes no missing ones`);
   }
 }
 
@@ -129,19 +129,21 @@ export class Plan {
     this.checkSizes();
     this.rounds = data.rounds as number | null;
     const again = this.parts.filter(isRepeated).length;
-    must(!again || again === asked.length, () => "either all attributes are asked again, or none");
-    if (again) wholeNumber("rounds, the number of collections,", data.rounds, 1, MOST_ROUNDS);
-    else must(data.rounds === null, () => "rounds are for mechanisms that answer again");
+    must(!again || again === asked.length, () => "all attributes are asked again, or none");
+    if (again) wholeNumber("rounds", data.rounds, 1, MOST_ROUNDS);
+    else must(data.rounds === null, () => "rounds are for plans that ask again");
   }
 
   /** Read and verify a document; whatever is wrong with it is refused with the reason. */
   static async fromJson(text: string): Promise<Plan> {
     must(text.length <= MOST_TEXT, () => `a plan has at most ${MOST_TEXT} characters`);
-    const { id, ...body } = parsed(text);
-    must(body.version === VERSION, () => `this is a plan of version ${shown(body.version)}; only ${VERSION} is known here`);
+    const data = parsed(text);
+    must(isObject(data), () => "a plan is a JSON object");
+    const { id, ...body } = data;
+    must(body.version === VERSION, () => `this is a plan of version ${shown(body.version)}; only ${VERSION} is known`);
     const digest = await subtle().digest("SHA-256", new TextEncoder().encode(canonical(body)));
     const found = hexadecimal(new Uint8Array(digest));
-    must(id === found, () => `the plan was changed after it was made: it says its id is ${shown(id)}, but it is ${found}`);
+    must(id === found, () => `the plan was changed after it was made: its id is ${found}, not ${shown(id)}`);
     const plan = new Plan(found, body);
     plan.verify();
     must(text.trim() === canonical({ ...body, id }), () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`);
@@ -162,7 +164,7 @@ export class Plan {
   verify(): Losses {
     if (this.truth) return this.truth;
     const { rounds, share, stated } = this;
-    must((rounds === null) === (stated.repeated === null), () => "losses of repeated reports are for a plan that asks again");
+    must((rounds === null) === (stated.repeated === null), () => "repeated losses are for a plan that asks again");
     const record = refuseLess("record", stated.record, share.loss);
     const attribute = refuseLess("attribute", stated.attribute, mostOf(share.ratios.map(logUp), 1));
     // all attributes that one person reports, together; which ones is drawn once and kept
@@ -199,7 +201,7 @@ export class Plan {
   encode(answers: Answers): number[] {
     return this.attributes.map((attribute) => {
       if (!isObject(answers) || !Object.hasOwn(answers, attribute.name)) {
-        throw new InvalidValue(`answers have no ${shown(attribute.name)}; write null where there is no answer`);
+        throw new InvalidValue(`answers have no ${shown(attribute.name)}; write null for no answer`);
       }
       return attribute.code(answers[attribute.name]);
     });
@@ -218,17 +220,6 @@ export class Plan {
     must(this.words <= MOST_WORDS, () => `a report takes at most ${MOST_WORDS} words here`);
   }
 }
-
-const parsed = (text: string): Fields => {
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch (problem) {
-    throw new InvalidPlan(`this is not a plan: ${(problem as Error).message}`);
-  }
-  must(isObject(data), () => "a plan is a JSON object");
-  return data;
-};
 
 const statedLosses = (data: unknown): Losses => {
   const fields = checkedFields(data, "losses", ["record", "attribute", "repeated"]);
@@ -273,6 +264,6 @@ export const hexadecimal = (bytes: Uint8Array): string =>
 
 /** Bytes from text. */
 export const fromHexadecimal = (text: string): Bytes => {
-  if (!/^([0-9a-f]{2})*$/.test(text)) throw new InvalidParameter("bytes are written in lower-case hexadecimal");
+  if (!/^([0-9a-f]{2})*$/.test(text)) throw new InvalidParameter("bytes are lower-case hexadecimal");
   return Uint8Array.from(text.match(/../g) ?? [], (digits) => Number(`0x${digits}`));
 };

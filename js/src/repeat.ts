@@ -32,10 +32,7 @@ export interface Memoized extends Repeated<number | readonly number[]> {
 
 export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoized => {
   const { k } = first;
-  must(
-    "keep" in first === "keep" in second && k === second.k,
-    () => "both rounds must have the same shape and the same number of values",
-  );
+  must("keep" in first === "keep" in second && k === second.k, () => "both rounds must have the same shape and size");
   const own = "keep" in first ? directRounds(first, second as Direct) : unaryRounds(first, second as Unary);
   return {
     k,

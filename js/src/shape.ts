@@ -1,7 +1,7 @@
 /** What all mechanisms share: the contract, and how parts of a report are written and read. */
 
 import { must, shown, sound } from "./errors.js";
-import { type Ratio, wholeNumber } from "./exact.js";
+import { isWhole, type Ratio, wholeNumber } from "./exact.js";
 import { type Row, type Threshold, threshold } from "./words.js";
 
 /** What a report says about one attribute, as it is in JSON. */
@@ -48,7 +48,7 @@ export const checkedK = (k: number, most: number): number => wholeNumber("k, the
 
 /** A threshold strictly between 0 and 2^64. */
 export const checkedThreshold = (whole: bigint): Threshold => {
-  must(whole > 0n && !(whole >> 64n), () => `a threshold must be an integer from 1 to 2^64 - 1, got ${whole}`);
+  must(whole > 0n && !(whole >> 64n), () => `a threshold is from 1 to 2^64 - 1, got ${whole}`);
   return threshold(whole);
 };
 
@@ -105,11 +105,7 @@ export const readInteger = (width: number, bytes: Uint8Array, at: number): numbe
 
 /** An integer from low to high - 1. */
 export const checkedInteger = (data: unknown, low: number, high: number): number => {
-  sound(
-    Number.isInteger(data) && (data as number) >= low && (data as number) < high,
-    "malformed",
-    () => `${shown(data)} must be an integer from ${low} to ${high - 1}`,
-  );
+  sound(isWhole(data, low, high - 1), "malformed", () => `${shown(data)} must be an integer from ${low} to ${high - 1}`);
   return data as number;
 };
 
@@ -119,7 +115,7 @@ const checkedValues = (data: unknown, k: number, count?: number): readonly numbe
   for (const value of data) checkedInteger(value, 0, k);
   sound(data.length === (count ?? data.length), "size", () => `there must be ${count} values, got ${data.length}`);
   const ascends = data.every((value, i) => !i || value > data[i - 1]);
-  sound(ascends, "form", () => "values must be in ascending order: any other order can show the truth");
+  sound(ascends, "form", () => "values must ascend: any other order can show the truth");
   return data;
 };
 
@@ -132,3 +128,12 @@ export const checkedFields = (data: unknown, wanted: string): Readonly<Record<st
 
 export const isObject = (data: unknown): data is Readonly<Record<string, unknown>> =>
   typeof data === "object" && data !== null && !Array.isArray(data);
+
+/** What a text of JSON says; undefined where it is none. */
+export const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,6 +1,7 @@
 /** A report as it travels: one byte string and one JSON text each, and whatever is not in that form is refused. */
 
 import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
+import { isWhole } from "./exact.js";
 import { byCodePoint } from "./notation.js";
 import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
 import {
@@ -10,6 +11,7 @@ import {
   type Encoder,
   isObject,
   type Part,
+  parsed,
   readInteger,
   writeInteger,
 } from "./shape.js";
@@ -88,16 +90,10 @@ export const fromBytes = (plan: Plan, bytes: Uint8Array): Report => {
 
 /** A report from its JSON text; what is not canonical is refused with a reason. */
 export const fromJson = (plan: Plan, text: string): Report => {
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    throw new InvalidReport("malformed", "this is not JSON");
-  }
-  const { id, plan: made, report, round: number, version } = checkedFields(data, "id,plan,report,round,version");
+  const { id, plan: made, report, round: number, version } = checkedFields(parsed(text), "id,plan,report,round,version");
   const round = checkedHeader(plan, version, checkedHexadecimal(made, PREFIX), number);
   const found = new Report(plan, round, fromHexadecimal(checkedHexadecimal(id, ID)), fromSaid(plan, report));
-  sound(found.json === text, "form", () => `the report ${NOT_CANONICAL} (sorted keys, no spaces, integers only)`);
+  sound(found.json === text, "form", () => `the report ${NOT_CANONICAL}`);
   return found;
 };
 
@@ -108,11 +104,10 @@ export const decode = (plan: Plan, report: Uint8Array | string): Report =>
 /** The round of a report of this version, for this plan. */
 const checkedHeader = (plan: Plan, version: unknown, made: string, round: unknown): number => {
   const rounds = plan.rounds ?? 1;
-  sound(version === VERSION, "version", () => `this is a report of version ${shown(version)}; only ${VERSION} is known here`);
+  sound(version === VERSION, "version", () => `this is a report of version ${shown(version)}; only ${VERSION} is known`);
   sound(made === prefix(plan), "plan", () => `the report was made for plan ${made}..., this plan is ${prefix(plan)}...`);
   sound(Number.isInteger(round), "malformed", () => `round must be a number, got ${shown(round)}`);
-  const isOne = (round as number) >= 1 && (round as number) <= rounds;
-  sound(isOne, "round", () => `the report was made for round ${round}; the plan has rounds 1 to ${rounds}`);
+  sound(isWhole(round, 1, rounds), "round", () => `the report is of round ${round}; the plan has 1 to ${rounds}`);
   return round as number;
 };
 
@@ -137,10 +132,10 @@ const fromBody = (plan: Plan, body: Uint8Array): Parts => {
   const all = [...plan.parts.keys()];
   const [width, start] = indices(plan);
   let at = start;
-  sound(body.length >= start, "size", () => `such a report has more than ${body.length} bytes after its header`);
+  sound(body.length >= start, "size", () => `${body.length} bytes after the header are too few`);
   const named = start ? all.slice(0, plan.share.drawn).map((i) => readInteger(width, body, i * width)) : all;
   const ascends = named.every((j, i) => j < all.length && (!i || j > (named[i - 1] as number)));
-  sound(ascends, "form", () => "a report names its attributes in ascending order");
+  sound(ascends, "form", () => "a report's attributes must ascend");
   const size = named.reduce((sum, j) => sum + codecOf(plan, j).size, at);
   sound(body.length === size, "size", () => `such a report has ${size} bytes after its header, got ${body.length}`);
   const parts: (Part | undefined)[] = all.map(() => undefined);
@@ -153,7 +148,7 @@ const fromBody = (plan: Plan, body: Uint8Array): Parts => {
 };
 
 const fromSaid = (plan: Plan, said: unknown): Parts => {
-  sound(isObject(said), "malformed", () => "report must be an object with an entry for each attribute that is reported");
+  sound(isObject(said), "malformed", () => "report must be an object, a field per attribute");
   const given = Object.keys(said);
   const names = new Set(plan.attributes.map(({ name }) => name));
   for (const name of given) sound(names.has(name), "malformed", () => `${shown(name)} is not an attribute of this plan`);
@@ -181,7 +176,7 @@ const supported = (encoder: Encoder, part: Part): readonly number[] => {
 
 const checkedHexadecimal = (data: unknown, size: number): string => {
   const isRight = typeof data === "string" && data.length === 2 * size && /^[0-9a-f]*$/.test(data);
-  sound(isRight, "malformed", () => `plan and id are written in lower-case hexadecimal, ${2 * size} digits here`);
+  sound(isRight, "malformed", () => `plan and id have ${2 * size} digits of lower-case hexadecimal`);
   return data as string;
 };
 

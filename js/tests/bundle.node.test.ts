@@ -79,6 +79,21 @@ describe.skipIf(!built)("the program for the shell", () => {
     expect(err).toContain("line 3: a line is a JSON object");
   });
 
+  it("wants each person's own secret for a plan with rounds", async () => {
+    const { plan, answers, secret, round } = vectors.find((one) => JSON.parse(one.plan).rounds > 1) as Case;
+    const path = join(folder, "rounds.json");
+    writeFileSync(path, plan);
+    const lines = [answers, { answers, round }, { answers, secret: null }, { answers, secret, round }];
+    const { status, stdout, stderr } = spawnSync(process.execPath, [here("../dist/node.js"), path], {
+      encoding: "utf8",
+      input: lines.map((line) => JSON.stringify(line)).join("\n"),
+    });
+    expect(status).toBe(1);
+    expect(stdout.trim().split("\n").length).toBe(1);
+    for (const number of [1, 2]) expect(stderr).toContain(`line ${number}: this plan asks again and again`);
+    expect(stderr).toContain("line 3: secret must be at least 16 bytes");
+  });
+
   it("sends each report, a few at a time", async () => {
     const bodies: string[] = [];
     const tokens: (string | undefined)[] = [];
@@ -93,7 +108,7 @@ describe.skipIf(!built)("the program for the shell", () => {
           bodies.push(hexadecimal(Buffer.concat(chunks)));
           tokens.push(request.headers.authorization);
           response.statusCode = bodies.length === 5 ? 503 : 201;
-          response.end();
+          response.end('{"outcome":"counted"}');
         }, 5);
       });
     });

@@ -76,6 +76,15 @@ describe("a client", () => {
     expect((await new Client(value).report({ color: "" })).readable.length).toBe(1);
   });
 
+  it("refuses to ask again what it would answer anew each time", async () => {
+    const plan = await Plan.fromJson(await repeated());
+    expect(() => new Client(plan)).toThrow("a device must keep a secret (32 random bytes), or a ledger");
+    expect(() => new Client(plan, { cap: 1e9 })).toThrow(InvalidParameter);
+    await expect(Client.open(await repeated())).rejects.toThrow(InvalidParameter);
+    expect(new Client(plan, { ledger: new Ledger() }).plan).toBe(plan);
+    expect(new Client(plan, { secret: new Uint8Array(32) }).plan).toBe(plan);
+  });
+
   it("refuses a secret that is none", async () => {
     const plan = await Plan.fromJson(await small());
     expect(() => new Client(plan, { secret: "xy" })).toThrow(InvalidParameter);
@@ -104,10 +113,51 @@ describe("a ledger", () => {
     expect(later.entries).toEqual([
       { plan: plan.id, title: "Colors", round: 1, report: expect.any(String), unchanged: 1098612289, changing: 1098612289 },
     ]);
-    later.forget();
+    await later.forget();
     expect(texts.size).toBe(0);
     expect(new Ledger(store).secret).not.toEqual(report.bytes);
     expect(ledger.entries).toEqual([]);
+  });
+
+  it("starts again where another page forgets everything meanwhile", async () => {
+    const store = memoryStore();
+    const secretNow = (): string => JSON.parse(store.get("deniable") as string).secret;
+    const plan = await Plan.fromJson(await repeated());
+    const client = new Client(plan, { ledger: new Ledger(store) });
+    const before = secretNow();
+    await new Ledger(store).forget();
+    await client.report({ color: "red" }); // with the new secret: the one that is kept
+    const after = secretNow();
+    expect(after).not.toBe(before);
+    const keys: string[] = [];
+    const original = crypto.subtle.importKey.bind(crypto.subtle) as Document;
+    vi.spyOn(crypto.subtle, "importKey").mockImplementation(async (...given: Document[]) => {
+      keys.push(Array.from(given[1] as Uint8Array, (byte) => byte.toString(16).padStart(2, "0")).join(""));
+      if (keys.length === 1) await new Ledger(store).forget();
+      return original(...given);
+    });
+    await client.report({ color: "red" }, { round: 2 });
+    vi.restoreAllMocks();
+    expect(keys).toEqual([after, secretNow()]);
+    expect(secretNow()).not.toBe(after);
+    expect(new Ledger(store).entries.map(({ round }) => round)).toEqual([2]);
+  });
+
+  it("forgets when nobody is making a report", async () => {
+    const order: string[] = [];
+    let last: Promise<unknown> = Promise.resolve();
+    const alone = <T>(work: () => Promise<T>): Promise<T> => {
+      const turn = last.then(work);
+      last = turn.catch(() => undefined);
+      return turn;
+    };
+    const store: Store = { ...memoryStore(), alone };
+    const made = (await Client.open(await small(), { ledger: new Ledger(store) })).report({ color: "red" });
+    await Promise.resolve();
+    const gone = new Ledger(store).forget();
+    await Promise.all([made.then(() => order.push("made")), gone.then(() => order.push("gone"))]);
+    expect(order).toEqual(["made", "gone"]);
+    expect(store.get("deniable")).toBe(null);
   });
 
   it("adds up over studies; the rounds of one count once", async () => {
@@ -192,7 +242,7 @@ describe("sending", () => {
       new TypeError("offline"),
       new Response("", { status: 429 }),
       busy,
-      new Response("", { status: 201 }),
+      new Response('{"outcome":"counted"}', { status: 201 }),
     );
     const started = performance.now();
     expect(await client.send("http://localhost:8000/", report, { invitation: "abc" })).toBe("counted");
@@ -212,8 +262,50 @@ describe("sending", () => {
     await expect(client.send("http://localhost", report)).rejects.toThrow("refused the report: 409 the round is closed");
     expect(calls.length).toBe(1);
     expect(calls[0].headers).toEqual({ "content-type": "application/octet-stream" });
-    answering(new Response("", { status: 200 }));
+    answering(new Response('{"outcome":"counted before"}', { status: 200 }));
     expect(await client.send("http://localhost", report)).toBe("counted before");
+  });
+
+  it("takes nothing for a receipt but the collector's own words", async () => {
+    const client = await Client.open(await small());
+    const report = await client.report({ color: "red" });
+    const portal = (): Response => new Response("<html>Accept the terms</html>", { status: 200 });
+    const calls = answering(portal(), portal());
+    const lost = client.send("http://localhost", report, { attempts: 2 });
+    await expect(lost).rejects.toMatchObject({ name: "NotSent", status: 0, reason: "", detail: "" });
+    await expect(lost).rejects.toThrow("Accept the terms");
+    expect(calls.length).toBe(2);
+    for (const [text, status] of [
+      ['{"outcome":"counted"}', 202],
+      ['{"outcome":"closed"}', 200],
+      ['{"counted":1}', 201],
+      ["null", 200],
+      ['"counted"', 201],
+      ['["counted"]', 200],
+      ["", 201],
+    ] as const) {
+      answering(new Response(text, { status }));
+      await expect(client.send("http://localhost", report, { attempts: 1 }), text).rejects.toThrow(NotSent);
+    }
+    answering(new Response(null, { status: 204 }), portal(), new Response('{"outcome":"counted"}', { status: 201 }));
+    expect(await client.send("http://localhost", report)).toBe("counted");
+  });
+
+  it("passes on the collector's reason", async () => {
+    const ledger = new Ledger();
+    const made = await (await Client.open(await small(), { ledger })).report({ color: "red" });
+    ledger.cap = 0.1; // set after it was made: nothing is new
+    const client = await Client.open(await small(), { ledger });
+    answering(new Response('{"reason":"closed","detail":"This round is not open."}', { status: 409 }));
+    await expect(client.send("http://localhost", made)).rejects.toMatchObject({
+      status: 409,
+      reason: "closed",
+      detail: "This round is not open.",
+    });
+    answering(new Response('{"outcome":"counted"}', { status: 201 }));
+    expect(await client.send("http://localhost", await client.report({ color: "red" }))).toBe("counted");
+    answering(new Response("null", { status: 400 }));
+    await expect(client.send("http://localhost", made)).rejects.toMatchObject({ status: 400, reason: "", detail: "" });
   });
 
   it("gives up after some attempts, or when it is called off", async () => {

@@ -40,6 +40,25 @@ it("knows labels by the text that Python has for them", () => {
   }
 });
 
+it("refuses what nobody sees, and what is seen otherwise than it is", () => {
+  const hidden = [
+    "\u202eyes",
+    "yes\u200b",
+    "\u2066x\u2069",
+    "\u{e0041}",
+    "a\u00adb",
+    "\ufeffa",
+    "a\u200db",
+    " a",
+    "a\u00a0",
+    "می\u200c",
+  ];
+  for (const label of [...hidden, "e\u0301"]) expect(() => new Categories(["a", label]), label).toThrow(InvalidPlan);
+  for (const label of ["می\u200cخواهم", "👨\u200d👩\u200d👧", "❤️\u200d🔥", "क्\u200dष", "où", "not in universe"]) {
+    expect(new Categories(["a", label]).code(label.normalize("NFD"), "x"), label).toBe(1);
+  }
+});
+
 it("refuses domains that no plan has", () => {
   const wrong = [
     () => new Categories(["a"]),

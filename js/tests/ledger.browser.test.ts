@@ -15,6 +15,19 @@ it("remembers across pages, and lets one of them answer", async () => {
   expect(ledger.lifetime()).toMatchObject({ studies: 1, reports: 1 });
   expect(Object.values({ ...localStorage }).join()).not.toContain("red");
   ledger.cap = 3;
-  ledger.forget();
+  await ledger.forget();
   expect(localStorage.length).toBe(0);
+});
+
+it("forgets only when no page is making a report", async () => {
+  const ledger = new Ledger(browserStore());
+  await (await Client.open(await small(), { ledger })).report({ color: "red" });
+  let gone: Promise<void> | undefined;
+  await navigator.locks.request("deniable", async () => {
+    gone = new Ledger(browserStore()).forget();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(ledger.entries.length).toBe(1);
+  });
+  await gone;
+  expect(localStorage.getItem("deniable")).toBe(null);
 });

@@ -166,3 +166,14 @@ it("canonical text is sorted by code points", async () => {
   expect(canonical({ "\ufb01": 1, "🙂": 2, a: [1, "é"], b: null })).toBe('{"a":[1,"é"],"b":null,"\ufb01":1,"🙂":2}');
   expect(await sealed(JSON.parse(await small()))).toBe(await small());
 });
+
+it("has names and titles that are what they look like", async () => {
+  for (const text of ["\u202eevil", "a\u200bb", "\u{e0041}", " a", "a ", "a\u2066b\u2069", "a\tb"]) {
+    await expect(Plan.fromJson(await small((data) => (data.title = text)))).rejects.toThrow("a title must be visible text");
+    const named = small((data) => (data.attributes[0].name = text));
+    await expect(named.then(Plan.fromJson)).rejects.toThrow("an attribute's name must be visible text");
+  }
+  for (const text of ["می\u200cخواهم", "👨\u200d👩\u200d👧", "Étude 🙂"]) {
+    expect((await Plan.fromJson(await small((data) => (data.title = text)))).title).toBe(text);
+  }
+});

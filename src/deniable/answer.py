@@ -25,6 +25,8 @@ def checked_text(text: object, what: str) -> str:
         raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise InvalidParameter(f"{what} must be one line of text without control characters, got {text!r}")
+    if text != text.strip():
+        raise InvalidParameter(f"{what} has no white space at its ends, got {text!r}; strip it, and where it is used alike")
     hidden = _hidden(text)
     if hidden is not None:
         raise InvalidParameter(f"{what} has no characters that nobody sees, got {text!r}; remove U+{ord(hidden):04X}")
@@ -33,10 +35,7 @@ def checked_text(text: object, what: str) -> str:
 
 def checked_label(text: object) -> str:
     """The name of a value, composed (NFC), without white space at its ends and without characters that nobody sees."""
-    label = composed(checked_text(text, "a label"))
-    if label != label.strip():
-        raise InvalidParameter(f"a label has no white space at its ends, got {label!r}; strip it, and the answers alike")
-    return label
+    return composed(checked_text(text, "a label"))
 
 
 def composed(text: str) -> str:

@@ -156,6 +156,8 @@ def _errors(row: rsfd.Row | allomfree.Row) -> list[str]:
 
 def _number(number: float | None) -> str:
     return "" if number is None else f"{number:.4f}"
+
+
 @reproduce.command("geometric")
 @click.option("--runs", type=click.IntRange(1), help="How often each point is measured.  [default: 40]")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything is drawn from it.")
