@@ -272,8 +272,8 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
 
     Its folder is made if it is not there. A private file is readable by its owner only, at any moment.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     place = path.resolve()  # a link stays one, and what it points to is written
-    place.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=place.suffix)
     except OSError as problem:
