@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo tour test test-js check format bench docs services pages clean
+.PHONY: demo tour test test-js check format bench load docs services pages clean
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Deniable needs Python 3.11 or newer; try make PYTHON=python3.12"; exit 1; }
@@ -49,6 +49,9 @@ format: .venv/ready
 
 bench: .venv/ready  ## the speed table beside the peers, in an environment of their own
 	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/python bench/run.py
+
+load: .venv/ready  ## the collector under load, beside what its parts can do alone
+	$(BIN)/python bench/load.py
 
 docs: .venv/ready  ## the documentation as a site in site/
 	$(BIN)/zensical build --clean

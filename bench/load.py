@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from tests import services  # noqa: E402
-from tests.collector import OPERATOR, Running  # noqa: E402
+from tests.collector import HTTP, OPERATOR, Running  # noqa: E402
 
 import deniable as dn  # noqa: E402
 from deniable.plan import Plan  # noqa: E402
@@ -246,7 +246,7 @@ def large(folder: Path, total: int) -> list[str]:
 
 def _estimate_seconds(running: Running, plan: Plan) -> float:
     start = time.perf_counter()
-    assert httpx.get(f"{running.url}/plans/{plan.id}/estimates", headers=OPERATOR, timeout=60).status_code == 200
+    assert HTTP.get(f"{running.url}/plans/{plan.id}/estimates", headers=OPERATOR, timeout=60).status_code == 200
     return time.perf_counter() - start
 
 
