@@ -24,11 +24,11 @@ _TIED = '"$@" & server=$!; exec 3<&0; (cat <&3 >/dev/null; kill -QUIT $server) &
 _numbers = itertools.count(1)
 
 
-def missing(what: str) -> None:
+def missing(what: str, remedy: str = "make services installs it") -> None:
     """Skip a test with the reason; where everything must be there (CI=true), fail."""
     if os.environ.get("CI") == "true":
-        pytest.fail(f"{what}, and in CI nothing is skipped; make services installs it")
-    pytest.skip(f"{what}; make services installs it")
+        pytest.fail(f"{what}, and in CI nothing is skipped; {remedy}")
+    pytest.skip(f"{what}; {remedy}")
 
 
 @cache
@@ -141,7 +141,7 @@ def small_disk(kilobytes: int) -> Iterator[Path]:
         if subprocess.run(
             ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", folder], capture_output=True
         ).returncode:
-            pytest.skip("only root may mount a small disk to fill it")
+            missing("a small disk cannot be mounted, to be filled", "run the tests as root")
         try:
             yield folder
         finally:

@@ -25,6 +25,7 @@ from deniable import data
 from deniable.data import FILES, FOLDER
 from deniable.errors import DataUnavailable
 from tests import statistics
+from tests.services import missing
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "datasets"
 ADULT_KS = (7, 16, 7, 14, 6, 5, 2, 41, 2)
@@ -38,19 +39,12 @@ SIZES = {
 """People and domain sizes, as the papers state them."""
 
 
-def missing(what: str) -> None:
-    """Skip, but not where everything must be there."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(what)
-    pytest.skip(what)
-
-
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The public files, from the folder in the environment or next to the project."""
     path = Path(os.environ.get(FOLDER) or SHARED)
     if not (path / "adult.data").is_file():
-        missing(f"the public datasets are not in {path}; set ${FOLDER} to their folder")
+        missing(f"the public datasets are not in {path}", f"set ${FOLDER} to their folder")
     monkeypatch.setenv(FOLDER, str(path))
     return path
 
@@ -224,7 +218,7 @@ CONTENT = "".join(
 def publisher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[bytes, str], Path]]:
     """A publisher on this machine: what it offers and the hash that is known; the cache is the test's own."""
     if importlib.util.find_spec("pooch") is None:
-        missing("pooch is not installed: pip install 'deniable[data]'")
+        missing("pooch is not installed", "pip install 'deniable[data]'")
     offered: dict[str, bytes] = {}
 
     class Handler(BaseHTTPRequestHandler):

@@ -635,7 +635,7 @@ def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_pat
 def test_everybody_can_use_the_pages(browser: Browser, collector: Running, scheme: str) -> None:
     axe = SOURCES / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.exists():
-        pytest.skip("axe-core is not installed: npm install in js/pages")
+        missing("axe-core is not installed", "make test-js installs it")
 
     def check(page: Page) -> None:
         page.add_script_tag(path=axe)
@@ -666,7 +666,8 @@ def test_everybody_can_use_the_pages(browser: Browser, collector: Running, schem
 def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None or not (SOURCES / "node_modules").is_dir():
-        pytest.skip("the pages' tools are not installed: npm install in js/pages")
+        missing("the pages' tools are not installed", "make test-js installs them")
+    assert node is not None
     subprocess.run([node, SOURCES / "build.mjs", tmp_path], check=True, capture_output=True)
     built = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert built == {file.name: file.read_bytes() for file in FOLDER.iterdir()}
