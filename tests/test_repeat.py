@@ -581,3 +581,10 @@ def test_ten_thousand_reports_take_no_time() -> None:
     started = time.process_time()
     assert dn.l_osue(100, 1.0, 2.0).losses(reports=10_000).same_value <= 2.0
     assert time.process_time() - started < 0.5  # in exact powers it is four seconds and more
+
+
+@pytest.mark.parametrize("m", [dn.l_grr(5, 1.0, 2.0), dn.loloha(9, 1.0, 2.0), dn.dbitflip(9, 1.0, bits=3), dn.oue(5, 1.0)])
+def test_one_attribute_is_the_whole_record(m: Any) -> None:
+    assert m.loss(per="record") == m.loss(per="attribute") == m.loss()
+    with pytest.raises(dn.InvalidParameter, match="per is 'record' or 'attribute', got 'person'"):
+        m.loss(per="person")

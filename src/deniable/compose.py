@@ -9,7 +9,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
 from deniable.plan import Plan
 from deniable.repeat import Repeated
-from deniable.shape import Encoder
+from deniable.shape import Encoder, checked_per
 from deniable.share import Per, Share
 
 Answer = Fraction | Encoder | Share | Plan
@@ -23,8 +23,7 @@ def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
     not known: give its `ratio_after(t)`. Per attribute, the answer in which two people differ is taken to be asked for in
     each of them.
     """
-    if per not in ("record", "attribute"):
-        raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
+    checked_per(per)
     product = Fraction(1)
     for answer in answers:
         product *= _ratio(answer, per)

@@ -9,17 +9,20 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from threading import Lock
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import InvalidReport
+from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import log_up
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Mechanism, Tally, in_domain, integers, unmasked
 from deniable.words import Rows, WordArray, Words, checked_source
+
+Per = Literal["record", "attribute"]
+"""Whose answers are compared: those of any two people, or of two who differ in one answer only."""
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
 COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
@@ -52,7 +55,9 @@ class Encoder(Mechanism):
         """Which reports, of the right type and size, are in the one form that they have."""
 
     @final
-    def loss(self) -> float:
+    def loss(self, per: Per = "record") -> float:
+        """The exact epsilon of one report, rounded up. One attribute is the whole record, so that both are the same."""
+        checked_per(per)
         return log_up(self.ratio)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
@@ -168,6 +173,12 @@ class Shape(Encoder):
     def _cells_per_report(self) -> int:
         """How much work it is to count one report."""
         return max(1, self.report_bytes)
+
+
+def checked_per(per: str) -> None:
+    """Refuse an unknown neighborhood."""
+    if per not in ("record", "attribute"):
+        raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
 
 
 def worth_compiling(reports: int, work: int) -> bool:

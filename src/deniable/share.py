@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,10 @@ from deniable.exact import log_up, whole_number
 from deniable.fakes import Evidence, Fake
 from deniable.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Tally, checked_values, in_domain
-from deniable.shape import Encoder, worth_compiling
+from deniable.shape import Encoder, checked_per, worth_compiling
+from deniable.shape import Per as Per
 from deniable.words import Rows, WordArray, Words, below, cell, checked_source
 
-Per = Literal["record", "attribute"]
 _ROWS = 128  # rows of a table that are compared at a time
 
 
@@ -82,8 +82,7 @@ class Share(ABC):
     @final
     def loss(self, per: Per = "record") -> float:
         """The exact epsilon of one report, rounded up, per record or per attribute."""
-        if per not in ("record", "attribute"):
-            raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
+        checked_per(per)
         return log_up(self.ratio(per))
 
     @final

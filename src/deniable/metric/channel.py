@@ -54,7 +54,7 @@ class Metric(Shape):
     def law(self) -> Channel:  # type: ignore[override]
         return Channel(self)
 
-    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc]
+    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc, override]
         """The exact epsilon, rounded up: of two values at this distance, or of any two (which is also the default)."""
         if distance is None:
             return log_up(self.ratio)
