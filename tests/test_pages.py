@@ -246,6 +246,7 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         page.get_by_role("group", name="Do you smoke?").get_by_text("No answer").tap()
         page.get_by_label("Color").select_option("green")
         page.locator(".question", has=page.get_by_label("Age")).get_by_text("No answer").tap()
+        expect(page.get_by_role("button", name="Make my report")).to_be_visible()
         small = "nodes => nodes.filter(node => node.offsetParent && node.getBoundingClientRect().height < 44).length"
         assert page.locator("button, select, .choice, input[type=number]").evaluate_all(small) == 0
         page.get_by_role("button", name="Make my report").tap()
@@ -428,7 +429,7 @@ def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
 def test_text_of_others_cannot_turn_the_page_around(visit: Visit) -> None:
     page = visit.survey(ONCE)
     for place in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
-        assert page.locator(place).count() > 0, place
+        expect(page.locator(place).first, place).to_be_attached()
 
     def turn(data: dict[str, Any]) -> None:
         data["attributes"][0]["domain"]["labels"][0] = "\u202esey"
@@ -534,6 +535,7 @@ def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Operator token")).to_be_visible()
     assert TOKEN not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
     visit.dashboard(FILLED)
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
@@ -551,7 +553,9 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     look(page)
     expect(reports).to_contain_text("104")
     chart = page.get_by_role("img", name="Estimates of How do you feel?")
-    first = chart.locator("desc").text_content()
+    said = chart.locator("desc")
+    first = said.text_content()
+    assert first
     page.get_by_role("button", name="Open round 2").click()
     expect(page.get_by_text("Rounds 1 and 2 are open at once; the survey offers each device the newest")).to_be_visible()
     post(collector, MONTHS, 640)
@@ -560,7 +564,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     expect(reports).to_contain_text("744")
     expect(page.get_by_role("group", name="How do you feel?, as reports arrived")).to_be_visible()
     expect(page.get_by_role("group", name="How do you feel?, from round to round")).to_be_visible()
-    assert chart.locator("desc").text_content() != first
+    expect(said).not_to_have_text(first)
     drawing = chart.element_handle()
     assert drawing is not None
     page.wait_for_timeout(4500)
