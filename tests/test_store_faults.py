@@ -47,7 +47,7 @@ def test_a_crowd_delivers_the_same_batches(make: Make) -> None:
     for process, ours in results:
         process.join()
         ours.close()
-    assert store.tallies(SPLIT.id) == counted(SPLIT, [one.body for one in some])
+    assert store.tallies(SPLIT.id) == counted(SPLIT, [one.bodies[0] for one in some])
     assert store.check() == []
     store.close()
 

@@ -171,13 +171,15 @@ class Store:
         ]
 
     def add(self, arrivals: Sequence[Arrival], now: float | Callable[[], float]) -> list[Outcome]:
-        """Count a batch in one transaction, each report by itself: one that is refused is no reason to refuse another.
+        """Count reports in one transaction, each by itself: one that is refused is no reason to refuse another.
+
+        What became of each is told in the order in which they are given.
 
         A clock is read once nobody else can open or close a round: a report that waited has not come earlier for it.
 
         A report whose id is stored was counted before, whatever it says now, and even if its round is closed since then.
         """
-        outcomes: list[Outcome] = ["plan"] * len(arrivals)
+        outcomes: list[Outcome] = ["counted"] * sum([len(arrival.ids) for arrival in arrivals])
         database = self._database
         if {arrival.plan_id for arrival in arrivals} - self._plans.keys():
             self.plans()
@@ -189,7 +191,7 @@ class Store:
             invited, used = {key: self._lock(key) for key in keys}, 0
             when = now() if callable(now) else now
             for batch in batches:
-                used += counting.count(database, batch, arrivals, invited[batch.known.key], when, outcomes)
+                used += counting.count(database, batch, invited[batch.known.key], when, outcomes)
         self._used += used
         if self._used >= self._sweep_at:
             self._sweep_at += SWEEP
