@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable.collect import counting, recount, schema
-from deniable.collect.store import Arrival, Offer, Outcome, Store, Times, open_store
+from deniable.collect.store import Arrival, Offer, Outcome, Store, StoreUnavailable, Times, open_store
 from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
@@ -236,6 +236,24 @@ def test_snapshots_are_few_and_far_apart(store: Store) -> None:
     assert 8 <= len(n) <= 14
     assert past[3] == counted(SPLIT, [one.bodies[0] for one in some[: past[3].n]])
     assert store.history(SAMPLED.id, 1) == []
+
+
+def test_who_scrubs_is_told_of_traces_that_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
+    path = tmp_path / "reports.db"
+    store, some = prepared(f"sqlite:///{path}"), arrivals(SPLIT, 100, 1)
+    store.add(some, 0.0)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM reports").fetchone()
+    with pytest.raises(StoreUnavailable, match="are scrubbed, but somebody has been reading"):
+        store.scrub(SPLIT.id, 1)
+    reader.close()
+    assert store.scrub(SPLIT.id, 1) == 0
+    assert store.rounds(SPLIT.id)[0].scrubbed == 100
+    log = Path(f"{path}-wal")
+    assert not log.exists() or log.stat().st_size == 0
+    store.close()
 
 
 def test_scrubbed_reports_are_still_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
