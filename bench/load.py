@@ -11,6 +11,7 @@ import asyncio
 import datetime
 import os
 import platform
+import shutil
 import socket
 import sqlite3
 import struct
@@ -32,6 +33,7 @@ from tests import services  # noqa: E402
 from tests.collector import HTTP, OPERATOR, Running  # noqa: E402
 
 import deniable as dn  # noqa: E402
+from deniable.client import Client  # noqa: E402
 from deniable.plan import Plan  # noqa: E402
 from deniable.wire import Report, Wire  # noqa: E402
 
@@ -254,6 +256,59 @@ def _estimate_seconds(running: Running, plan: Plan) -> float:
     return time.perf_counter() - start
 
 
+def one_record() -> list[str]:
+    """How long it takes to privatize one record: what a device does for each report."""
+    plan = some_plan()
+    answers = {name: labels[3] for name, labels in ATTRIBUTES.items()}
+    taken = {
+        "Python": _milliseconds(lambda: plan.privatize([answers], dn.system())),
+        "Python, with a new client that verifies and keeps a ledger": _milliseconds(
+            lambda: Client(plan, os.urandom(32)).report(answers)
+        ),
+    }
+    bundle = HERE.parent / "js" / "dist" / "client.js"
+    program = shutil.which("chromium")
+    if bundle.exists() and program:
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as started:
+            page = started.chromium.launch(executable_path=program, args=["--no-sandbox"]).new_page()
+            page.route("**/*", lambda route: route.fulfill(body="<title>bench</title>", content_type="text/html"))
+            script = bundle.read_text("utf-8")
+            page.route("**/client.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+            page.goto("http://localhost/")  # which is answered by the two lines above, and counts as a secure place
+            found = page.evaluate(_IN_CHROMIUM, [plan.to_json(), answers])
+        taken["Chromium, with a new client that verifies and keeps a ledger"] = found
+    else:
+        MISSED.append("one record in Chromium: js/dist/client.js (cd js && npm run build) or chromium is not there")
+    judged = [what for what in taken if what == "Python" or what.startswith("Chromium")]
+    MISSED.extend(f"one record, {what}: {taken[what]:.2f} ms, not 1" for what in judged if taken[what] > 1)
+    return [f"| {what} | {took:.2f} |" for what, took in taken.items()]
+
+
+_IN_CHROMIUM = """async ([text, answers]) => {
+  const { Client, Ledger, Plan, memoryStore } = await import("/client.js");
+  const plan = await Plan.fromJson(text);
+  let best = Infinity;
+  for (let turn = 0; turn < 9; turn++) {
+    const start = performance.now();
+    for (let i = 0; i < 100; i++) await new Client(plan, { ledger: new Ledger(memoryStore()) }).report(answers);
+    best = Math.min(best, (performance.now() - start) / 100);
+  }
+  return best;
+}"""
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    found = []
+    for _ in range(9):
+        start = time.perf_counter()
+        for _ in range(100):
+            work()
+        found.append((time.perf_counter() - start) * 10)
+    return min(found)
+
+
 MISSED: list[str] = []
 
 
@@ -284,6 +339,10 @@ def main() -> None:
             "| reports so far | memory, MiB (at most 300) | estimates, ms (at most 50) |",
             "|--:|--:|--:|",
             *large(folder, options.reports),
+            "",
+            "| one record of 10 attributes, on a device | ms (at most 1, but for Python's whole client) |",
+            "|---|--:|",
+            *one_record(),
         ]
     (HERE / "LOAD.md").write_text("# The collector under load\n\nMade by `make load`.\n\n" + "\n".join(lines) + "\n")
     print("\n".join(lines))
