@@ -215,7 +215,8 @@ def __getattr__(name: str) -> object:
     rooms = (_importlib.import_module(f"deniable.{room}") for room in _LATER) if name in __all__ else ()
     for room in rooms:
         if hasattr(room, name):
-            return getattr(room, name)
+            globals()[name] = getattr(room, name)  # so that it is looked for once
+            return globals()[name]
     raise AttributeError(f"module 'deniable' has no attribute {name!r}")
 
 
