@@ -131,6 +131,8 @@ class Row(Message, frozen=True, omit_defaults=True):
     low: float
     high: float
     count: float
+    n: int
+    """How many reports tell of this attribute."""
     projected: float | None = None
 
 

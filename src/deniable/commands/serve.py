@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +23,7 @@ from deniable.errors import DeniableError, InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
-    from deniable.collect.store import Store
+    from deniable.collect.store import Store, Times
     from deniable.plan import Plan
 
 _store = click.option(
@@ -99,6 +100,7 @@ def run_collector(
         from deniable.collect.store import open_store
 
         opened = open_store(store)
+    _warn_of_readers(store)
     with serving.listen(host, port) as taken:
         before = {one.plan.id: one.invited for one in opened.plans()}
         served = [Served(plan, invited or before.get(plan.id, False)) for plan in read.values()]
@@ -108,12 +110,44 @@ def run_collector(
         settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=10 * rate))
         collector = Collector(opened, open_store(store), served, settings)
         for one in served:
-            opened.register(one.plan, one.invited)
+            _register(opened, one.plan, one.invited)
             _open_first(opened, one, number)
         opened.tidy()
         _say_where(serving.address_of(taken), served, token, origin)
+        outside = serving.seen_from_outside(taken)
+        if outside is not None and proxy is None:
+            _warn_of_http(outside)
         serving.run(collector, taken, proxy)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
+
+
+def _register(store: Store, plan: Plan, invited: bool) -> None:
+    """Collect a plan's reports; where the store's own do not allow it, as after a rehearsal, say what to do."""
+    try:
+        store.register(plan, invited)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{problem}; collect it anew in another store, with --store") from None
+
+
+def _warn_of_readers(url: str) -> None:
+    """Of files that others on this machine can read: those that were made here are the owner's alone, copies may not be."""
+    path = Path(url.removeprefix("sqlite:///"))
+    if os.name != "posix" or not url.startswith("sqlite:///"):
+        return
+    files = [file for file in (path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))) if file.exists()]
+    shared = [str(file) for file in files if file.stat().st_mode & 0o077]
+    if shared:
+        text = f"warning: others on this machine may read {', '.join(shared)}; forbid it with: chmod 600 {' '.join(shared)}"
+        click.echo(text, err=True)
+
+
+def _warn_of_http(address: str) -> None:
+    text = (
+        f"warning: from other machines this is {address}/, where no survey can be answered: browsers give a page the "
+        "cryptography that it takes only over https, or on the machine itself. Put a reverse proxy with a certificate before "
+        "it, and name the proxy with --proxy (docs/collecting.md)"
+    )
+    click.echo(text, err=True)
 
 
 def _open_first(store: Store, one: Served, number: int | None) -> None:
@@ -156,7 +190,7 @@ def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path |
     read = reading.read_plan(plan)
     with _extra():
         from deniable.collect.intake import hash_invitation
-    made = [secrets.token_urlsafe(24) for _ in range(count)]
+    made = [_new_token() for _ in range(count)]
     with _opened(store, read, invited=True) as opened:
         opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
         left = opened.invitations_left(read.id)
@@ -175,6 +209,13 @@ def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path |
     click.echo(f"{left:,} invitations are unused; serve the plan with --invited", err=True)
 
 
+def _new_token() -> str:
+    """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is drawn again."""
+    while (token := secrets.token_urlsafe(24)).startswith("-"):
+        pass
+    return token
+
+
 @click.command("rounds")
 @click.argument("plan", type=FILE)
 @_store
@@ -190,15 +231,12 @@ def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, a
         raise InvalidParameter("a round is opened or closed, not both")
     read = reading.read_plan(plan)
     now = time.time()
-    with _extra(), _opened(store, read, invited=None) as opened:
+    with _extra(), _opened(store, read, invited=None, create=opens is not None) as opened:
         before = {each.number: each for each in opened.rounds(read.id)}
         if closes is not None:
-            if closes not in before:
-                raise InvalidParameter(f"round {closes} was never opened; there are {', '.join(map(str, before)) or 'none'}")
-            start = before[closes].opens
-            opened.set_round(read.id, closes, None if start is not None and start >= now else start, now)
+            _close(opened, read.id, before, closes, now)
         if opens is not None:
-            opened.set_round(read.id, opens, None, None)
+            _open(opened, read.id, before.get(opens), opens, now)
         rounds = opened.rounds(read.id)
     found: list[dict[str, Any]] = [
         {
@@ -220,20 +258,42 @@ def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, a
     console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
 
 
+def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
+    """Close a round now; one that is closed stays as it is."""
+    if number not in before:
+        raise InvalidParameter(f"round {number} was never opened; there are {', '.join(map(str, before)) or 'none'}")
+    start, end = before[number].opens, before[number].closes
+    if end is not None and end <= now:
+        click.echo(f"round {number} is closed already, since {_when(end)}; nothing was changed", err=True)
+    else:
+        store.set_round(plan_id, number, None if start is not None and start >= now else start, now)
+
+
+def _open(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
+    """Open a round now; one that is open without an end stays as it is."""
+    if before is not None and before.closes is None and before.is_open(now):
+        click.echo(f"round {number} is open already; nothing was changed", err=True)
+    else:
+        store.set_round(plan_id, number, None, None)
+
+
 def _when(seconds: float | None) -> str | None:
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 @contextmanager
-def _opened(url: str, plan: Plan, invited: bool | None) -> Iterator[Store]:
-    """A store in which the plan is registered; it takes invitations, or is left as it is (None)."""
+def _opened(url: str, plan: Plan, invited: bool | None, create: bool = True) -> Iterator[Store]:
+    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only reads makes none."""
     with _extra():
+        from deniable.collect.reading import refuse_unknown
         from deniable.collect.store import open_store
 
-        store = open_store(url)
+        store = open_store(url, create)
     try:
-        if invited is not None or plan.id not in {each.plan.id for each in store.plans()}:
-            store.register(plan, bool(invited))
+        if not create:
+            refuse_unknown(store, plan)
+        elif invited is not None or plan.id not in {each.plan.id for each in store.plans()}:
+            _register(store, plan, bool(invited))
         yield store
     finally:
         store.close()
