@@ -33,9 +33,9 @@ export function percent(share: number, digits = 1): string {
   return `${(100 * share).toFixed(digits).replace("-", "−")} %`;
 }
 
-/** Half the width of an interval, in points. */
-export function margin({ low, high }: Row): number {
-  return 50 * (high - low);
+/** A share and where the true one is: intervals are not symmetric, so that both ends are said. */
+export function within({ frequency, low, high }: Row): string {
+  return `${percent(frequency)} (${percent(low).replace(" %", "")} to ${percent(high).replace(" %", "")})`;
 }
 
 /** A value in each row: its share as a bar, the interval on it. Those of a long list that are largest. */
@@ -88,12 +88,12 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         dx: 6,
         dy: -7,
         ...label,
-        lineWidth: (width - 130) / 14,
+        lineWidth: (width - 190) / 14,
         textOverflow: "ellipsis",
       }),
       text(shown, {
         ...where,
-        text: (row: Row) => `${percent(row.frequency)} ± ${margin(row).toFixed(1)}`,
+        text: within,
         frameAnchor: "right",
         textAnchor: "end",
         dy: -7,
