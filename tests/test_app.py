@@ -484,6 +484,9 @@ def test_what_is_not_there(collector: Running) -> None:
 def test_the_description_names_every_operation(collector: Running) -> None:
     found = HTTP.get(f"{collector.url}/openapi.json").json()
     assert found["openapi"] == "3.1.0"
+    assert found["components"]["schemas"]["Summary"]["properties"]["open"]["description"].startswith("All rounds that are open")
+    assert "1,048,576 bytes" in found["paths"]["/reports"]["post"]["requestBody"]["description"]
+    assert "10,000 reports" in found["paths"]["/reports/batch"]["post"]["requestBody"]["description"]
     named = {one["operationId"] for path in found["paths"].values() for one in path.values()}
     assert named == {one.name for one in OPERATIONS}
     used = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(found)))
