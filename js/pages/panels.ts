@@ -58,7 +58,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
       plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
       plan.rounds === null ? "asked once" : open ? "open now" : "closed",
     ),
-    fact("Typical interval", widths.length ? `${typical.toFixed(1)} points` : "–", "from its lower to its upper end"),
+    fact("Typical interval", widths.length ? typical.toFixed(1) : "–", "points from end to end"),
     fact(
       "Loss of a report",
       loss(record),

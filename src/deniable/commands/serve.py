@@ -1,4 +1,4 @@
-"""`deniable serve`, `tokens`, `rounds`: collect reports, invite people, open and close rounds."""
+"""`deniable serve`, `tokens`: collect reports, and invite people."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import csv
 import io
 import os
 import secrets
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,10 +21,10 @@ from deniable.errors import DeniableError, InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
-    from deniable.collect.store import Store, Times
+    from deniable.collect.store import Store
     from deniable.plan import Plan
 
-_store = click.option(
+store_option = click.option(
     "--store",
     default="sqlite:///reports.db",
     show_default=True,
@@ -35,7 +33,7 @@ _store = click.option(
 
 
 @contextmanager
-def _extra() -> Iterator[None]:
+def needing_extra() -> Iterator[None]:
     """Say what to install where it is not."""
     try:
         yield
@@ -49,7 +47,7 @@ def _extra() -> Iterator[None]:
 @click.argument("plans", type=FILE, nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 is any that is free.")
-@_store
+@store_option
 @click.option("--minimum", callback=option(partial(whole, least=1)), default="100", show_default=True,
               help="Show nothing of fewer reports.")  # fmt: skip
 @click.option("--invited", is_flag=True, help="Every report takes an invitation; make them with deniable tokens.")
@@ -92,7 +90,7 @@ def run_collector(
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
     read = {plan.id: plan for plan in map(reading.read_plan, plans)}
-    with _extra():
+    with needing_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
         from deniable.collect.intake import Served
@@ -173,7 +171,7 @@ def _say_where(address: str, served: Sequence[Served], token: str, origin: str) 
 @click.command("tokens")
 @click.argument("plan", type=FILE)
 @click.option("--count", callback=option(partial(whole, least=1, most=10**7)), required=True, help="How many.")
-@_store
+@store_option
 @click.option("--url", help="The survey's address: makes links of the invitations.")
 @click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
 @console.force
@@ -188,10 +186,10 @@ def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path |
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
     read = reading.read_plan(plan)
-    with _extra():
+    with needing_extra():
         from deniable.collect.intake import hash_invitation
     made = [_new_token() for _ in range(count)]
-    with _opened(store, read, invited=True) as opened:
+    with opened_store(store, read, invited=True) as opened:
         opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
         left = opened.invitations_left(read.id)
     text = io.StringIO()
@@ -216,75 +214,10 @@ def _new_token() -> str:
     return token
 
 
-@click.command("rounds")
-@click.argument("plan", type=FILE)
-@_store
-@click.option("--open", "opens", callback=option(partial(whole, least=1)), help="Open this round now, until it is closed.")
-@click.option("--close", "closes", callback=option(partial(whole, least=1)), help="Close this round now.")
-@console.as_json
-def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, as_json: bool) -> None:
-    """Show the rounds of PLAN; open one, close one, or both.
-
-    A collector that runs on the same store follows at once.
-    """
-    if opens is not None and opens == closes:
-        raise InvalidParameter("a round is opened or closed, not both")
-    read = reading.read_plan(plan)
-    now = time.time()
-    with _extra(), _opened(store, read, invited=None, create=opens is not None) as opened:
-        before = {each.number: each for each in opened.rounds(read.id)}
-        if closes is not None:
-            _close(opened, read.id, before, closes, now)
-        if opens is not None:
-            _open(opened, read.id, before.get(opens), opens, now)
-        rounds = opened.rounds(read.id)
-    found: list[dict[str, Any]] = [
-        {
-            "number": each.number,
-            "open": each.is_open(now),
-            "opens": _when(each.opens),
-            "closes": _when(each.closes),
-            "reports": each.counted,
-        }
-        for each in rounds
-    ]
-    if as_json:
-        console.print_json(found)
-        return
-    rows = [
-        [str(one["number"]), "yes" if one["open"] else "no", one["opens"] or "", one["closes"] or "", f"{one['reports']:,}"]
-        for one in found
-    ]
-    console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
-
-
-def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
-    """Close a round now; one that is closed stays as it is."""
-    if number not in before:
-        raise InvalidParameter(f"round {number} was never opened; there are {', '.join(map(str, before)) or 'none'}")
-    start, end = before[number].opens, before[number].closes
-    if end is not None and end <= now:
-        click.echo(f"round {number} is closed already, since {_when(end)}; nothing was changed", err=True)
-    else:
-        store.set_round(plan_id, number, None if start is not None and start >= now else start, now)
-
-
-def _open(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
-    """Open a round now; one that is open without an end stays as it is."""
-    if before is not None and before.closes is None and before.is_open(now):
-        click.echo(f"round {number} is open already; nothing was changed", err=True)
-    else:
-        store.set_round(plan_id, number, None, None)
-
-
-def _when(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
 @contextmanager
-def _opened(url: str, plan: Plan, invited: bool | None, create: bool = True) -> Iterator[Store]:
+def opened_store(url: str, plan: Plan, invited: bool | None, create: bool = True) -> Iterator[Store]:
     """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only reads makes none."""
-    with _extra():
+    with needing_extra():
         from deniable.collect.reading import refuse_unknown
         from deniable.collect.store import open_store
 
@@ -299,5 +232,5 @@ def _opened(url: str, plan: Plan, invited: bool | None, create: bool = True) -> 
         store.close()
 
 
-COMMANDS = (run_collector, make_tokens, show_rounds)
+COMMANDS = (run_collector, make_tokens)
 """What the command line offers from here."""

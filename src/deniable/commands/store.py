@@ -75,7 +75,8 @@ def check_store(url: str, as_json: bool) -> None:
     """
     with _opened(url) as store:
         problems, name = store.check(), store.name
-        rounds = [(each.plan.id, part) for each in store.plans() for part in store.rounds(each.plan.id)]
+        plans = [each.plan.id for each in store.plans()]
+        rounds = [(plan, part) for plan in plans for part in store.rounds(plan)]
     if as_json:
         facts = [
             {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed} for plan, part in rounds
@@ -90,15 +91,15 @@ def check_store(url: str, as_json: bool) -> None:
     if problems:
         raise Damaged(f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help")
     if not as_json:
-        click.echo(_verdict(name, rounds))
+        click.echo(_verdict(name, plans, rounds))
 
 
-def _verdict(name: str, rounds: Sequence[tuple[str, Round]]) -> str:
+def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]]) -> str:
     """What a store that is in order has to say; one without reports is no proof of anything."""
-    if not rounds:
-        return f"there is nothing in {name}: no round was ever opened; is it the right --store?"
+    if not plans:
+        return f"there is nothing in {name}: no plan was ever served from it; is it the right --store?"
     if not any(part.counted for _, part in rounds):
-        return "no report was counted yet, so there is nothing to compare"
+        return f"no report was counted in {name} yet, so there is nothing to compare"
     return "OK: the tallies are those of the reports"
 
 
