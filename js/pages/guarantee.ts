@@ -15,8 +15,8 @@ export function sharing(plan: Plan, kind: string): string | null {
     return `Your device draws one of these ${asked} questions. Only that answer, randomized, is in the report; in place of the others are random ones, and nobody is told which is which.${same}`;
   if (drawn === 0 || drawn === asked) return null;
   return drawn === 1
-    ? `Your device draws one of these ${asked} questions. Only that answer, randomized, leaves it; the others are not sent at all.${same}`
-    : `Your device draws ${drawn} of these ${asked} questions. Only those answers, randomized, leave it; the others are not sent at all.${same}`;
+    ? `Your device draws one of these ${asked} questions. Only that answer, randomized, leaves it; the rest is not sent at all.${same}`
+    : `Your device draws ${drawn} of these ${asked} questions. Only those answers, randomized, leave it; the rest is not sent at all.${same}`;
 }
 
 /** The promise as a whole: one sentence, what of the answers leaves, then question by question, then the exact numbers. */
