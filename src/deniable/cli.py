@@ -23,6 +23,7 @@ from deniable.commands.console import FILE, one, percent, real, several, short, 
 from deniable.commands.demo import run_demo
 from deniable.commands.plan import COMMANDS
 from deniable.commands.reproduce import reproduce
+from deniable.commands.rounds import COMMANDS as ROUNDS
 from deniable.commands.serve import COMMANDS as SERVING
 from deniable.commands.store import COMMANDS as STORING
 from deniable.errors import DeniableError, InvalidParameter, NotExact
@@ -72,7 +73,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (*COMMANDS, *SERVING, *STORING, run_demo, reproduce):
+for _command in (*COMMANDS, *SERVING, *ROUNDS, *STORING, run_demo, reproduce):
     commands.add_command(_command)
 
 
