@@ -171,7 +171,7 @@ class Sqlite(Database):
             [(version,)] = self.run("SELECT version FROM deniable")
             return int(version)
         if tables:
-            raise InvalidParameter(f"{self.name} is a database of something else; choose another file")
+            raise InvalidParameter(f"{self.name} is a database of something else; choose another file with --store")
         return None
 
     def _identity(self) -> tuple[int, int] | None:
