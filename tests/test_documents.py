@@ -132,7 +132,7 @@ def prepare(folder: Path, rounds: bool) -> None:
     store.register(plan)
     store.set_round(plan.id, 1)
     bodies = Wire(plan).bodies(reports)
-    store.add([Arrival(plan.id, 1, n.to_bytes(16, "little"), body) for n, body in enumerate(bodies)], 0.0)
+    store.add([Arrival(plan.id, 1, [n.to_bytes(16, "little") for n in range(len(bodies))], bodies)], 0.0)
     store.close()
 
 

@@ -31,7 +31,7 @@ def filled(plan: Plan, *rounds: int, invited: bool = False) -> None:
     for number in rounds:
         store.set_round(plan.id, number)
         reports = some_reports(plan, 40, number, number)
-        store.add([Arrival(plan.id, number, report.id, report.body) for report in reports], 0.0)
+        store.add([Arrival(plan.id, number, [one.id for one in reports], [one.body for one in reports])], 0.0)
     store.close()
 
 

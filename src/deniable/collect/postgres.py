@@ -30,7 +30,7 @@ _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.CannotConnectNow: "it is starting up or shutting down",
     errors.AdminShutdown: "it was shut down",
     errors.ReadOnlySqlTransaction: "it may only be read; is it a standby?",
-    errors.DuplicateTable: "its schema has tables of something else; choose another database with --store, or another search_path",
+    errors.DuplicateTable: "its schema has tables of something else; choose another --store, or another search_path",
 }
 
 
