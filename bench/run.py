@@ -21,9 +21,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+import reconstruct
+
 HERE = Path(__file__).parent
 PEERS = HERE.parent / ".venv-peers"
-PACKAGES = ["multi-freq-ldpy==0.2.5", "pure-ldp==1.2.0", "xxhash==3.8.2", "scikit-learn", "statsmodels", "scipy"]
+PACKAGES = [
+    "multi-freq-ldpy==0.2.5",
+    "pure-ldp==1.2.0",
+    "xxhash==3.8.2",
+    "scikit-learn==1.5.2",
+    "statsmodels",
+    "scipy",
+    "diffprivlib==0.6.6",
+]
 ROUNDS = 3
 
 BARS = {  # what each task must reach beside multi-freq-ldpy
@@ -108,6 +118,12 @@ def measured() -> tuple[Side, Side]:
         ours.measure(task)
         theirs.measure("multi " + task)
         theirs.measure("pure " + task)
+    for task in track(
+        [*reconstruct.BARS, "dense product 10000"] * ROUNDS, description="likelihood", console=Console(stderr=True)
+    ):
+        ours.measure(task)
+        theirs.measure("multi " + task)
+        theirs.measure("diffprivlib " + task)
     device = [f"device {name}" for name in DEVICE]
     for task in track((words + secure + device) * ROUNDS, description="secure words", console=Console(stderr=True)):
         ours.measure(task)
@@ -134,6 +150,9 @@ def report(ours: Side, theirs: Side, memory: dict[str, float], loading: float, f
             missed.append(f"{task}: {ratio:.0f} x, not {bar} x")
         also = f"{pure * 1e9:,.0f} | {pure * 1e9 / mine:,.0f} x" if pure is not None else "- | -"
         lines.append(f"| {task} | {mine:,.1f} | {multi:,.0f} | {ratio:,.0f} x | {f'{bar} x' if bar else '-'} | {also} |")
+    likely, slow_ones = reconstruct.rows(ours.best, theirs.best)
+    missed += slow_ones
+    lines += ["", "## Noise by distance and most likely shares", "", *likely]
     lines += ["", "## Secure words instead of seeded ones", "", f"At most {SECURE_BAR:g} times slower, any protocol.", ""]
     lines += ["| protocol, k | seeded, ns | secure, ns | times |", "|---|--:|--:|--:|"]
     for name in SECURE:
