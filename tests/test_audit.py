@@ -55,6 +55,18 @@ class FaultyDevices(dn.audit.Devices):
         return [[row.tobytes() for row in self.mechanism.privatize(codes[who], self.words)]]
 
 
+class Seeded(dn.audit.Devices):
+    """The right devices, with words that are the same in every run; those of the system are not started twice."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, seed: int) -> None:
+        self.plan, self._right = plan, InBulk(plan, dn.seeded(seed))
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        return self._right.answer(sides, who)
+
+
 class Redrawing(dn.audit.Devices):
     """Devices that draw what they should keep anew in every round."""
 
@@ -149,26 +161,20 @@ def test_unshuffled_subset_is_found() -> None:
 def test_order_alone_is_found_without_the_plan() -> None:
     """By the bytes alone, where nobody says what they mean."""
     m = dn.ss(25, 1.0)
-    client = FaultyDevices(one(m), TruthFirst(m), seed=2)
-    del client.plan
-    client.answer = _without_plan(client, one(m))  # type: ignore[method-assign]
-    found = audited(client, trials=50_000, pairs=[({"x": "0"}, {"x": "24"})], claim=1.0)
-    assert found.lower_bound > 3
+    faulty, words = TruthFirst(m), dn.seeded(2)
+
+    def client(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        return faulty.privatize([int(str(answers["x"]))], words).tobytes()
+
+    found = audited(client, trials=5000, pairs=[({"x": "0"}, {"x": "24"})], claim=1.0)
+    assert found.lower_bound > 2.5
     assert found.faults == ()
 
 
-def _without_plan(client: FaultyDevices, plan: Plan) -> Callable[[Sequence[Side], Integers], Sequence[Sequence[bytes]]]:
-    def answer(sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
-        codes = plan.encode([dict(side[0]) for side in sides])[0]
-        return [[row.tobytes() for row in client.mechanism.privatize(codes[who], client.words)]]
-
-    return answer
+FAKED = [([2, 2], "grr"), ([10, 10], "grr"), ([5, 5, 5], "grr"), ([2] * 10, "grr"), ([4, 4], "oue-z"), ([4, 4], "oue-r")]
 
 
-@pytest.mark.parametrize(
-    ("ks", "protocol"),
-    [([2, 2], "grr"), ([10, 10], "grr"), ([5, 5, 5], "grr"), ([2] * 10, "grr"), ([4, 4], "oue-z"), ([4, 4], "oue-r")],
-)
+@pytest.mark.parametrize(("ks", "protocol"), FAKED)
 def test_fake_data_claimed_at_epsilon_per_record_is_found(ks: list[int], protocol: str) -> None:
     """RS+FD as published says epsilon = 1; per record it is ln(d (e - 1) + 1), which is what the plan states."""
     share = dn.rsfd(ks, 1.0, protocol, calibration="published")
@@ -190,7 +196,7 @@ def test_fake_data_per_attribute_is_not_per_record() -> None:
 @pytest.mark.parametrize(("make", "rounds"), [(dn.l_grr, 5), (dn.l_osue, 5), (dn.loloha, 5)])
 def test_redrawn_permanent_answers_are_found(make: Callable[..., dn.Memoized], rounds: int) -> None:
     plan = one(make(10, 1.0, 2.0), rounds=rounds)
-    found = audited(Redrawing(plan, seed=2), rounds=rounds, trials=MILLION // 2)
+    found = audited(Redrawing(plan, seed=2), rounds=rounds, trials=MILLION // 10)
     assert found.claim <= 2.0 < found.lower_bound
     assert audited(Redrawing(plan, seed=3), trials=20_000).passed, "one round cannot show it"
 
@@ -199,7 +205,7 @@ def test_redrawn_attribute_is_found() -> None:
     plan = many(dn.smp([4, 4], 1.0, "grr"))
     again = many(dn.allomfree([4, 4], 1.0, 2.0), rounds=6)
     assert audited(plan, trials=20_000).passed
-    assert audited(Redrawing(again, seed=2), rounds=6, trials=MILLION // 5).lower_bound > 2.0
+    assert audited(Redrawing(again, seed=2), rounds=6, trials=MILLION // 20).lower_bound > 2.0
 
 
 def test_one_bit_never_randomized_is_found_among_all_values() -> None:
@@ -276,7 +282,7 @@ def correct_audits(level: float) -> list[tuple[str, dn.audit.Audit]]:
     found = []
     for seed, (name, plan) in zip(range(AUDITS), list(plans.items()) * AUDITS, strict=False):
         rounds = plan.content.rounds
-        found.append((name, audited(InBulk(plan, dn.seeded(1000 + seed)), seed, FEW, plan=plan, level=level, rounds=rounds)))
+        found.append((name, audited(Seeded(plan, 1000 + seed), seed, FEW, level=level, rounds=rounds)))
     return found
 
 
@@ -310,10 +316,11 @@ def test_the_bound_is_tight(name: str, epsilon: float) -> None:
 
 def test_our_client_one_by_one_passes() -> None:
     plan = one(dn.oue(10, 1.0))
-    found = audited(dn.audit.client_of(plan), trials=1000, plan=plan)
+    level = 1 - statistics.SYSTEM_ALPHA
+    found = audited(dn.audit.client_of(plan), trials=1000, plan=plan, level=level)
     assert found.passed, found.summary
-    assert found.lower_bound > 0.3
-    assert audited(dn.Client(plan), trials=1000).passed
+    assert found.lower_bound > 0.2
+    assert audited(dn.Client(plan), trials=1000, level=level).passed
 
 
 # ---- what is asked for

@@ -25,6 +25,7 @@ from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.shape import Per
 from deniable.table import Show
+from deniable.wire import Wire
 from deniable.words import Words, checked_source
 
 __all__ = ["Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
@@ -32,7 +33,7 @@ __all__ = ["Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of",
 LEVEL = 0.9999
 """A right client fails one audit in 10,000 at most."""
 
-_BLOCK = 1 << 17  # devices at a time
+_BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _STARTED_TWICE = 256  # reports that are compared between two fresh starts
 _FEWEST = 100
 _LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen on; the rest is for the bound
@@ -100,6 +101,8 @@ class _Run:
         self._votes = {least: np.zeros(2, dtype=np.int64) for least in self._thresholds}
         self._alpha = alpha / 2 if self._thresholds else alpha
         self._views = views_of(len(setting.pairs), plan is not None)
+        width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
+        self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
 
     def events(self, show: Show | None) -> tuple[Event, ...]:
         """All trials, and what the guesses gave."""
@@ -142,8 +145,8 @@ class _Run:
 
     def _blocks(self, start: int, end: int) -> Iterator[Seen]:
         sides, pairs = self._setting.sides, len(self._setting.pairs)
-        for low in range(start, end, _BLOCK):
-            pair = np.arange(low, min(end, low + _BLOCK), dtype=np.int64) % pairs
+        for low in range(start, end, self._block):
+            pair = np.arange(low, min(end, low + self._block), dtype=np.int64) % pairs
             second = self._coins(len(pair))
             seen = self._reader.read(self._devices.answer(sides, 2 * pair + second), pair, second)
             self._ids.add(seen.ids)

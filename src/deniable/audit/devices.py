@@ -30,6 +30,8 @@ class Devices(ABC):
 
     headed: bool = True
     """Whether a report has the header of the wire; else it is a body only."""
+    at_once: int = 1 << 17
+    """How many devices are asked for at a time, at most."""
 
     @abstractmethod
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
@@ -69,6 +71,8 @@ class InBulk(Devices):
 @final
 class OneByOne(Devices):
     """Devices that a function plays, one report at a time."""
+
+    at_once = 1 << 13
 
     def __init__(self, report: Reporter) -> None:
         if not callable(report):

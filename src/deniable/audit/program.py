@@ -49,6 +49,8 @@ class Program(Devices):
     ([b'\\x00\\xff'], [b'\\x00\\xff'])
     """
 
+    at_once = 1 << 14
+
     def __init__(self, command: str | Sequence[str], plan: Plan | None, timeout: float = 30.0) -> None:
         try:
             self._command = shlex.split(command) if isinstance(command, str) else [str(part) for part in command]
