@@ -76,6 +76,12 @@ ON_DEVICE: dict[str, Callable[[], dn.Mechanism | dn.Share]] = {
 }
 
 
+def audit() -> Task:
+    """A whole audit of the in-process client, with 10^6 trials for each answer."""
+    plan = dn.Plan.of({"x": [str(value) for value in range(100)]}, dn.oue(100, 1.0), people=REPORTS)
+    return lambda: dn.audit.lower_bound(plan, trials=REPORTS), 1
+
+
 def seeded_words() -> Task:
     from deniable import kernels
 
@@ -126,6 +132,7 @@ if __name__ == "__main__":
             "words seeded": seeded_words,
             "words secure": secure_words,
             "bytes copied": copied_bytes,
+            "audit oue 100": audit,
         }
         for name in dn.PROTOCOLS:
             for size in (100, 1000):

@@ -28,7 +28,7 @@ from deniable.table import Show
 from deniable.wire import Wire
 from deniable.words import Words, checked_source
 
-__all__ = ["Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
+__all__ = ["LEVEL", "Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
 
 LEVEL = 0.9999
 """A right client fails one audit in 10,000 at most."""
