@@ -173,7 +173,8 @@ def report(ours: Side, theirs: Side, memory: dict[str, float], loading: float, f
         "",
         "## An audit",
         "",
-        f"OUE, k = 100, 10^6 trials for each answer, the in-process client: {ours.best['audit oue 100']:.1f} s (at most {AUDIT_BAR:g}).",
+        "OUE, k = 100, 10^6 trials for each answer, the in-process client: "
+        f"{ours.best['audit oue 100']:.1f} s (at most {AUDIT_BAR:g}).",
         "",
         "## A paper's figures",
         "",

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,15 @@ def test_a_program_that_cannot_be_audited(run: Run, plan: Plan, how: str) -> Non
     assert re.search(said, outcome.err), outcome.err
 
 
+def test_what_a_program_has_started_is_ended_with_it(run: Run, plan: Plan) -> None:
+    """Else its pipes would stay open, and nobody could tell that it hangs."""
+    start = time.monotonic()
+    outcome = run("audit", "plan.json", "--command", "sh -c 'sleep 50; true'", "--timeout", "0.5")
+    assert outcome.code == 1
+    assert "the program hangs" in outcome.err
+    assert time.monotonic() - start < 20
+
+
 def test_commands_that_are_none(run: Run, plan: Plan) -> None:
     assert "'no-such-program' cannot be started" in run("audit", "plan.json", "--command", "no-such-program").err
     assert run("audit", "plan.json", "--command", "'unclosed").code == 2
@@ -198,3 +208,14 @@ for line in sys.stdin:
     found = dn.audit.lower_bound(client, [({"ill": "yes"}, {"ill": "no"})], trials=5000, claim=0.5)
     assert not found.passed
     assert 1.1 < found.lower_bound < 1.4
+    assert found.faults == ()
+
+
+def test_without_a_plan_nothing_is_taken_for_an_id(tmp_path: Path) -> None:
+    """Long reports of another format, alike in all bytes but the last."""
+    script = tmp_path / "client.py"
+    script.write_text("import os, sys\nfor line in sys.stdin: print('00' * 40 + os.urandom(1).hex())", encoding="utf-8")
+    client = dn.audit.Program([sys.executable, str(script)], None)
+    found = dn.audit.lower_bound(client, [({"x": 1}, {"x": 2})], trials=200, claim=0.5)
+    assert found.faults == ()
+    assert found.lower_bound < 0.5

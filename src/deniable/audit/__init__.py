@@ -16,7 +16,7 @@ from deniable.audit.devices import Devices, client_of, devices_of
 from deniable.audit.program import Program, ProgramFailed
 from deniable.audit.repeats import Ids, same_sequence
 from deniable.audit.result import Audit
-from deniable.audit.seen import FIRST, SECOND, Reader, Seen
+from deniable.audit.seen import FIRST, HEADER, SECOND, Reader, Seen
 from deniable.audit.setting import Named, Setting, setting_of
 from deniable.audit.views import Chooser, views_of
 from deniable.errors import InvalidParameter, counted
@@ -70,22 +70,19 @@ def lower_bound(
     if not 0.5 <= level < 1:
         raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level}")
     setting = setting_of(plan, pairs, per, rounds, claim)
-    faults = _restarted(devices, setting)
+    faults = _restarted(devices, setting, plan is not None)
     run = _Run(devices, plan, setting, trials, checked_source(words), 1 - level)
     events = run.events(show)
     return Audit(setting, trials, level, events, (*faults, *run.faults()))
 
 
-def _restarted(devices: Devices, setting: Setting) -> list[str]:
+def _restarted(devices: Devices, setting: Setting, planned: bool) -> list[str]:
+    """What two fresh starts show; where a report is too short for a header, that is told elsewhere."""
     both = devices.started_twice(setting.sides[0], _STARTED_TWICE)
-    found = None if both is None else same_sequence(*both, headed=_has_ids(both))
+    if both is None:
+        return []
+    found = same_sequence(*both, headed=planned and all(len(report) >= HEADER for reports in both for report in reports))
     return [] if found is None else [found]
-
-
-def _has_ids(both: tuple[object, object]) -> bool:
-    from deniable.audit.seen import HEADER
-
-    return all(len(report) >= HEADER for reports in both for report in reports)  # type: ignore[attr-defined]
 
 
 class _Run:

@@ -38,7 +38,10 @@ class Devices(ABC):
         """For each round, the report of each new device; device i answers as sides[who[i]]."""
 
     def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
-        """Reports of new devices that all answer alike, from two fresh starts; they must differ. None: cannot be done."""
+        """Whole reports of new devices that all answer alike, from two fresh starts; they must differ.
+
+        None: nothing can be started afresh here.
+        """
         return None
 
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
+import os
+import queue
 import re
 import secrets
-import selectors
 import shlex
+import signal
 import subprocess
 import threading
 import time
@@ -86,44 +89,50 @@ class Program(Devices):
         with TemporaryFile() as complaints:
             try:
                 process = subprocess.Popen(
-                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, bufsize=0
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    bufsize=0,
+                    start_new_session=True,
                 )
             except OSError as problem:
                 raise ProgramFailed(f"{self._command[0]!r} cannot be started: {problem.strerror}") from None
-            feeding = _Feeding(process, lines)
+            feeding, reading = _Feeding(process, lines), _Reading(process)
             try:
-                return self._read(process, feeding, count, complaints)
+                return self._read(process, feeding, reading, count, complaints)
             finally:
-                process.kill()
-                process.wait()
+                _end(process)
+                reading.stop()
                 feeding.thread.join()
                 for pipe in (process.stdin, process.stdout):
                     if pipe is not None:
                         pipe.close()
 
-    def _read(self, process: subprocess.Popen[bytes], feeding: _Feeding, count: int, complaints: IO[bytes]) -> list[bytes]:
-        assert process.stdout is not None
+    def _read(
+        self, process: subprocess.Popen[bytes], feeding: _Feeding, reading: _Reading, count: int, complaints: IO[bytes]
+    ) -> list[bytes]:
         reports: list[bytes] = []
         rest, moved, fed = b"", time.monotonic(), -1
-        with selectors.DefaultSelector() as ready:
-            ready.register(process.stdout, selectors.EVENT_READ)
-            while True:
-                if feeding.done != fed:
-                    moved, fed = time.monotonic(), feeding.done
-                if not ready.select(_PAUSE):
-                    if time.monotonic() - moved > self._timeout:
-                        raise ProgramFailed(
-                            f"the program hangs: for {self._timeout:g} s it has neither read nor written; it had written "
-                            f"{len(reports)} of {count} reports. Does it end its lines, and flush them when its input ends?"
-                        )
-                    continue
-                chunk, moved = process.stdout.read(1 << 20), time.monotonic()
-                if not chunk:
-                    break
-                *whole, rest = (rest + chunk).split(b"\n")
-                reports += [self._report(line, len(reports) + i) for i, line in enumerate(whole, 1)]
-                if len(reports) > count or len(rest) > _LONGEST:
-                    raise ProgramFailed(f"the program writes more than a line for each of the {count} lines that it was given")
+        while True:
+            if feeding.done != fed:
+                moved, fed = time.monotonic(), feeding.done
+            try:
+                chunk = reading.chunks.get(timeout=_PAUSE)
+            except queue.Empty:
+                if time.monotonic() - moved > self._timeout:
+                    raise ProgramFailed(
+                        f"the program hangs: for {self._timeout:g} s it has neither read nor written; it had written "
+                        f"{len(reports)} of {count} reports. Does it end its lines, and flush them when its input ends?"
+                    ) from None
+                continue
+            moved = time.monotonic()
+            if not chunk:
+                break
+            *whole, rest = (rest + chunk).split(b"\n")
+            reports += [self._report(line, len(reports) + i) for i, line in enumerate(whole, 1)]
+            if len(reports) > count or len(rest) > _LONGEST:
+                raise ProgramFailed(f"the program writes more than a line for each of the {count} lines that it was given")
         if rest:
             reports.append(self._report(rest, len(reports) + 1))
         if len(reports) != count:
@@ -163,6 +172,15 @@ class Program(Devices):
         raise ProgramFailed(f"line {number} of the program's output is no report in hexadecimal, base64 or JSON: {shown!r}")
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The program, and what it has started, which would keep its pipes open."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
 @final
 class _Feeding:
     """Writes lines to a program as fast as it reads them, and ends its input."""
@@ -191,3 +209,28 @@ class _Feeding:
         written = pipe.write(waiting)
         self.done += written
         return waiting[written:]
+
+
+@final
+class _Reading:
+    """Takes what a program writes as it comes, a little ahead; an empty chunk is its end."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.chunks: queue.Queue[bytes] = queue.Queue(maxsize=16)
+        self._stopped = False
+        self._thread = threading.Thread(target=self._take, args=(process,), daemon=True)
+        self._thread.start()
+
+    def _take(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        chunk = b"."
+        while chunk and not self._stopped:
+            chunk = process.stdout.read(1 << 16)
+            self.chunks.put(chunk)
+
+    def stop(self) -> None:
+        """What is still to come from a program that has ended is dropped."""
+        self._stopped = True
+        while self._thread.is_alive():
+            with contextlib.suppress(queue.Empty):
+                self.chunks.get(timeout=_PAUSE)
