@@ -21,14 +21,7 @@ from deniable.wire import Report, Wire
 from tests import statistics
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 
-MILLION = 10**6
-"""Trials for each answer: what a planted fault must be found with."""
-AUDITS = 200
-"""Audits of correct clients: at the usual level one of them fails less than once in 50 choices of the seeds."""
-FEW = 4000
-"""Trials of each of these: the level holds for any number of trials, and a discrete law is least exact for few."""
-ROUGH = 0.6
-"""A level at which correct clients may fail often enough for the rate itself to be seen."""
+MILLION, AUDITS, FEW = statistics.AUDIT_TRIALS, statistics.AUDITS, statistics.AUDIT_FEW
 
 
 def one(mechanism: dn.Mechanism, **more: int) -> Plan:
@@ -296,9 +289,9 @@ def test_no_correct_client_fails_in_200_audits() -> None:
 
 def test_correct_clients_fail_no_more_often_than_the_level_says() -> None:
     """At a level of 60 % up to 80 of 200 may fail. Some do: so the bound is tight, and a wrong one would be seen."""
-    found = correct_audits(ROUGH)
+    found = correct_audits(statistics.AUDIT_ROUGH)
     passed = sum(audit.passed for _, audit in found)
-    statistics.at_least(passed, AUDITS, ROUGH, "audits of correct clients at a rough level")
+    statistics.at_least(passed, AUDITS, statistics.AUDIT_ROUGH, "audits of correct clients at a rough level")
     assert passed < AUDITS - 10
 
 

@@ -174,7 +174,7 @@ class Program(Devices):
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """The program, and what it has started, which would keep its pipes open."""
-    if hasattr(os, "killpg"):
+    if hasattr(os, "killpg") and process.returncode is None:  # else the number may be another's by now
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
