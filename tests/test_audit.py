@@ -130,13 +130,19 @@ def test_thresholds_5_percent_off_are_found(name: str, epsilon: float) -> None:
     assert "above the claim" in found.summary
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("name", ["sue", "oue"])
+UNRESET = [("sue", 0.5), ("sue", 1.0), ("sue", 2.0), ("sue", 4.0), ("oue", 0.5), ("oue", 1.0), ("oue", 2.0), ("oue", 4.0)]
+
+
+@pytest.mark.parametrize(("name", "epsilon"), UNRESET)
 def test_true_bit_not_reset_is_found(name: str, epsilon: float) -> None:
-    """The unary client of pure-ldp 1.1.2: its true epsilon is ln(e^eps + 2) for OUE, ln(e^eps + e^(eps/2) + 1) for SUE."""
+    """The unary client of pure-ldp 1.1.2: its true epsilon is ln(e^eps + 2) for OUE, ln(e^eps + e^(eps/2) + 1) for SUE.
+
+    For OUE at epsilon 4 that is 0.036 too much, which 10^6 trials find 4 times in 5; it has 3 * 10^6.
+    """
     m = dn.PROTOCOLS[name].make(25, epsilon)
     assert isinstance(m, dn.Unary)
-    found = audited(FaultyDevices(one(m), UnresetBit(m), seed=2), trials=MILLION if epsilon == 4 else MILLION // 4)
+    trials = 3 * MILLION if (name, epsilon) == ("oue", 4.0) else MILLION // 4
+    found = audited(FaultyDevices(one(m), UnresetBit(m), seed=2), trials=trials)
     true = math.log(math.exp(epsilon) + (2 if name == "oue" else math.exp(epsilon / 2) + 1))
     assert found.claim < found.lower_bound < true + 1e-9
     assert true - found.lower_bound < 0.1
