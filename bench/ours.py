@@ -105,6 +105,12 @@ def noise() -> Task:
     return lambda: mechanism.privatize(people, dn.system()), REPORTS
 
 
+def audit() -> Task:
+    """A whole audit of the in-process client, with 10^6 trials for each answer."""
+    plan = dn.Plan.of({"x": [str(value) for value in range(100)]}, dn.oue(100, 1.0), people=REPORTS)
+    return lambda: dn.audit.lower_bound(plan, trials=REPORTS), 1
+
+
 def seeded_words() -> Task:
     from deniable import kernels
 
@@ -155,6 +161,7 @@ if __name__ == "__main__":
             "words seeded": seeded_words,
             "words secure": secure_words,
             "bytes copied": copied_bytes,
+            "audit oue 100": audit,
         }
         for name in dn.PROTOCOLS:
             for size in (100, 1000):
