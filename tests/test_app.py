@@ -181,9 +181,11 @@ def test_a_batch_of_json(collector: Running) -> None:
         (b"\x01\x00", BINARY, "malformed"),
         (b"\xff\xff\xff\xff" + REPORT.to_bytes(), BINARY, "malformed"),
         (bytes(4) * 10_001, BINARY, "large"),
-        (b"[" + b"1," * 10_000 + b"1]", JSON, "large"),
+        (b"[" + b",".join([TEXT] * 10_001) + b"]", JSON, "large"),
+        (b"[" + b"1," * 10_000 + b"1]", JSON, "malformed"),
         (TEXT, JSON, "malformed"),
-        (b"[ ]", JSON, "form"),
+        (b"[ ]", JSON, "malformed"),
+        (b"[ " + TEXT + b"]", JSON, "malformed"),
         (b"[" * 5000, JSON, "malformed"),
         (bytes(5 << 20), BINARY, "large"),
     ],
@@ -467,7 +469,7 @@ def test_pages_of_other_sites_may_send_if_they_are_listed(collector: Running) ->
 
 
 def test_what_is_not_there(collector: Running) -> None:
-    for path in ("/nowhere", "/plans/", "/reports/", "/reports/batch/x", "/assets/none.js"):
+    for path in ("/nowhere", "/plans/", "/reports/", "/reports/batch/x", "/assets/none.js", "/assets/client.mjs"):
         refused(HTTP.get(f"{collector.url}{path}"), "path")
     for method, path in (("POST", "/plans"), ("DELETE", f"/plans/{ONE.id}"), ("PATCH", "/"), ("PUT", "/health")):
         answer = HTTP.request(method, f"{collector.url}{path}")

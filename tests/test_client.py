@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import secrets
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -245,7 +247,7 @@ def test_a_refusal_is_not_tried_again_and_silence_is_told() -> None:
         assert len(arrived) == 1
     with pytest.raises(NotSent, match="send the same report again later"):
         client.send(url, report, attempts=2)
-    with pytest.raises(dn.InvalidParameter, match="begins with http"):
+    with pytest.raises(dn.InvalidParameter, match="a collector's address is like http"):
         client.send("file:///etc", report)
 
 
@@ -255,3 +257,46 @@ def test_one_form_of_a_ledger_entry(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "ledger.json").read_text())
     assert data["entries"][0]["report"] == report.to_bytes().hex()
     assert set(data["entries"][0]) == {"plan", "title", "round", "report", "unchanged", "changing"}
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_threads_of_a_device_give_one_report(kept: str, tmp_path: Path) -> None:
+    """The plan is drawn from slowly, so that whoever does not wait for the first is caught."""
+    ledger = Ledger(None if kept == "memory" else tmp_path / "ledger.json")
+    plan, began = once(), threading.Barrier(4)
+    found = []
+
+    def draw(secret: bytes) -> bytes:
+        time.sleep(0.02)
+        return secrets.token_bytes(29)
+
+    def work() -> None:
+        began.wait()
+        found.append(ledger.once(plan, 1, draw))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(found), len(set(found))) == (4, 1)
+
+
+@pytest.mark.parametrize("url", ["http://localhost:abc", "http://", "ftp://x", "localhost:8000", "http://x:99999"])
+def test_an_address_that_cannot_be_is_refused_at_once(url: str) -> None:
+    client = Client(once(), secret=bytes(32))
+    with pytest.raises(dn.InvalidParameter, match="a collector's address"):
+        client.send(url, client.report(ANSWER))
+
+
+@pytest.mark.parametrize("invitation", ["\u20ac", "a\nb", "", " "])
+def test_an_invitation_that_cannot_be_is_refused_at_once(invitation: str) -> None:
+    client = Client(once(), secret=bytes(32))
+    with pytest.raises(dn.InvalidParameter, match="an invitation is a code"):
+        client.send("http://localhost:1", client.report(ANSWER), invitation=invitation)
+
+
+@pytest.mark.parametrize("number", [0, 6, 1.0, "1", True, None])
+def test_a_round_is_a_whole_number_of_the_plan(number: Any) -> None:
+    with pytest.raises(dn.InvalidParameter, match="round must be a whole number from 1 to 5"):
+        Client(again(), secret=bytes(32)).report(ANSWER, round=number)

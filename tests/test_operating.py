@@ -8,12 +8,13 @@ import os
 import socket
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import deniable as dn
 from deniable.collect import results, serving
-from deniable.collect.store import Arrival, open_store
+from deniable.collect.store import Arrival, Store, open_store
 from deniable.plan import Plan
 from deniable.spreadsheet import harmless
 from tests.collector import BINARY, HTTP, TOKEN, collecting, small_plan, some_reports
@@ -236,3 +237,35 @@ def test_what_is_harmless_stays_as_it_is() -> None:
         assert harmless(cell) == cell
     for cell in ("=1", "+a", "-1+1", "-1 to under 2!", "@a", "\tx", "\rx", "-5 to under =1"):
         assert harmless(cell) == f"'{cell}"
+
+
+def test_a_round_can_be_scheduled(run: Run, plan_file: str) -> None:
+    told = run("rounds", plan_file, "--open", "1", "--from", "2100-03-01T08:00+00:00", "--until", "2100-03-08T08:00Z", "--json")
+    [one] = json.loads(told.out)
+    assert (one["open"], one["opens"], one["closes"]) == (False, "2100-03-01T08:00:00Z", "2100-03-08T08:00:00Z")
+    assert "such as 2027-03-01T08:00" in run("rounds", plan_file, "--open", "1", "--from", "soon").err
+    assert "name it with --open" in run("rounds", plan_file, "--until", "2100-03-08").err
+    assert (
+        "opens before it closes" in run("rounds", plan_file, "--open", "1", "--from", "2100-03-09", "--until", "2100-03-08").err
+    )
+
+
+def test_invitations_are_private_from_the_first_byte_and_none_is_lost(
+    run: Run, plan_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = list[int]()
+    right = Store.invite
+
+    def watched(store: Store, *given: Any) -> None:
+        modes.extend(stat.S_IMODE(file.stat().st_mode) for file in Path().glob("**/.list.csv.*"))
+        right(store, *given)
+
+    monkeypatch.setattr(Store, "invite", watched)
+    assert run("tokens", plan_file, "--count", "3", "-o", "list.csv").code == 0
+    assert modes == [0o600]
+    assert stat.S_IMODE(Path("list.csv").stat().st_mode) == 0o600
+    Path("full").write_text("a file, not a folder")
+    assert run("tokens", plan_file, "--count", "500", "-o", "full/list.csv").code != 0
+    store = open_store(STORE)
+    assert store.invitations_left(PLAN.id) == 3, "invitations that nobody holds"
+    store.close()

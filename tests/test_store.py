@@ -164,7 +164,7 @@ def test_the_clock_is_read_behind_the_lock(make: Make) -> None:
 
     thread = threading.Thread(target=work)
     with other._database.transaction(write=True):
-        other._lock(other._known(SPLIT.id).key)
+        other._lock(other._known(SPLIT.id))
         thread.start()
         began.wait()
         time.sleep(0.2)
@@ -181,7 +181,7 @@ def test_closing_waits_for_what_is_being_counted(make: Make) -> None:
     store, other = prepared(url), open_store(url)
     thread = threading.Thread(target=store.set_round, args=(SPLIT.id, 1, None, 100.0))
     with other._database.transaction(write=True):
-        other._lock(other._known(SPLIT.id).key)
+        other._lock(other._known(SPLIT.id))
         thread.start()
         thread.join(0.3)
         assert thread.is_alive(), "a batch is being counted"

@@ -16,14 +16,16 @@ from typing import Any
 import psycopg
 import pytest
 
+import deniable as dn
 from deniable.collect import counting, sqlite
 from deniable.collect.database import Database
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
-from deniable.collect.store import Arrival, Store, StoreUnavailable
+from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
+from deniable.plan import Plan
 from tests import services
 from tests.collector import collecting
-from tests.store_worker import FORKS, SPLIT, add_until_killed, arrivals, deliver
+from tests.store_worker import FORKS, SAMPLED, SPLIT, add_until_killed, arrivals, deliver
 from tests.test_store import Make, counted, hashed, make, prepared, store
 
 __all__ = ["make", "store"]  # fixtures
@@ -374,6 +376,89 @@ def test_traces_that_a_reader_keeps_are_cleared_away_later(tmp_path: Path) -> No
     store.tidy()
     assert (store._used, traces(tmp_path.iterdir(), used)) == (0, 0)
     store.close()
+
+
+def test_traces_that_a_reader_keeps_in_postgres_are_cleared_away_later() -> None:
+    cluster = services.cluster()
+    url = cluster.url()
+    store = prepared(url, invited=True)
+    with psycopg.connect(url) as reader:
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT COUNT(*) FROM plans")  # it never looked at invitations, and yet sees those of that time
+        used = spend(store, 100)
+        store.tidy()
+        assert (store._used, traces(files_of(cluster, url), used)) == (100, 100)
+    store.tidy()
+    assert (store._used, traces(files_of(cluster, url), used)) == (0, 0)
+    with psycopg.connect(url) as reader:
+        reader.execute("LOCK TABLE invitations IN ACCESS SHARE MODE")
+        assert not store._sweep()
+    store.close()
+
+
+WORDS = Plan.of({"word": [f"word {v}" for v in range(1000)]}, dn.olh(1000, 3.0), people=1000)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    """Reports with a hash function each, so that every body can be told from all else in the files."""
+    url = make()
+    if not whole:  # a planted fault
+        monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "secure_delete = OFF"))
+        monkeypatch.setattr(Postgres, "sweep", lambda database, **_: database.run("VACUUM reports") == [])
+    store = open_store(url)
+    store.register(WORDS)
+    store.set_round(WORDS.id, 1)
+    some = arrivals(WORDS, 3000, 1)
+    for at in range(0, 3000, 300):
+        store.add(some[at : at + 300], 0.0)
+    assert store.scrub(WORDS.id) == 3000
+    path = Path(url.removeprefix("sqlite:///"))
+    files = sorted(path.parent.glob(f"{path.name}*")) if url.startswith("sqlite") else files_of(services.cluster(), url)
+    left = traces(files, [one.bodies[0] for one in some])
+    assert (left == 0) is whole
+    assert traces(files, [one.ids[0] for one in some]) > 2900, "this is where they were; a page may end within an id"
+    store.close()
+
+
+def test_who_scrubs_beside_a_reader_of_postgres_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
+    url = services.cluster().url()
+    store = prepared(url)
+    store.add(arrivals(SPLIT, 50, 1), 0.0)
+    with psycopg.connect(url) as reader:
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT COUNT(*) FROM plans")
+        with pytest.raises(StoreUnavailable, match="somebody has been reading"):
+            store.scrub(SPLIT.id)
+    assert store.scrub(SPLIT.id) == 0
+    store.close()
+
+
+def test_a_store_that_takes_another_s_place_is_not_taken_for_it(tmp_path: Path) -> None:
+    """There the same keys are other plans': reports must not be counted for those."""
+    path, other = tmp_path / "a.db", tmp_path / "b.db"
+    for file, plans in ((path, (SPLIT, SAMPLED)), (other, (SAMPLED, SPLIT))):
+        with closing(open_store(f"sqlite:///{file}")) as made:
+            for plan in plans:
+                made.register(plan)
+                made.set_round(plan.id, 1)
+    store, reader = open_store(f"sqlite:///{path}"), open_store(f"sqlite:///{path}")
+    some = arrivals(SPLIT, 20, 1)
+    assert store.add(some[:5], 0.0).count("counted") == 5
+    assert reader.counted(SPLIT.id) == 5
+    for name in ("a.db", "a.db-wal", "a.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    other.rename(path)
+    for _ in range(2):  # the file is another one; then its plans have other keys
+        with pytest.raises(StoreUnavailable):
+            store.add(some, 0.0)
+    assert store.add(some, 0.0).count("counted") == 20
+    with pytest.raises(StoreUnavailable):
+        reader.counted(SPLIT.id)
+    assert (reader.counted(SPLIT.id), reader.counted(SAMPLED.id), reader.check()) == (20, 0, [])
+    store.close()
+    reader.close()
 
 
 def test_no_column_relates_an_invitation_or_a_time_to_a_report(store: Store) -> None:

@@ -247,3 +247,20 @@ def test_one_report_costs_little() -> None:
         await writer.close()
 
     go(work())
+
+
+def test_a_group_is_bounded_by_its_bytes_too() -> None:
+    async def work() -> None:
+        slow = Slow()
+        writer = Writer(slow, most_bytes_at_once=5000)
+        tasks = [asyncio.create_task(writer.add([one(0)]))]
+        await began(slow)
+        tasks += [asyncio.create_task(writer.add([one(n, bytes(2000))])) for n in range(1, 6)]
+        await asyncio.sleep(0.01)
+        for _ in range(6):
+            slow.go.release()
+        await asyncio.gather(*tasks)
+        assert [len(batch) for batch in slow.batches] == [1, 2, 2, 1]
+        await writer.close()
+
+    go(work())

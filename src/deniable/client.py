@@ -64,8 +64,9 @@ class Client:
         """One report of one person's answers. A round that was answered gives the same report again, whatever is answered."""
         if not isinstance(answers, Mapping):
             raise InvalidParameter(f"answers are a dictionary, a value for each name, got {type(answers).__name__}")
-        if not 1 <= round <= self._wire.rounds:
-            raise InvalidParameter(f"round must be from 1 to {self._wire.rounds}, got {round}; the plan's losses are for these")
+        if type(round) is not int or not 1 <= round <= self._wire.rounds:
+            allowed = f"a whole number from 1 to {self._wire.rounds}"
+            raise InvalidParameter(f"round must be {allowed}, got {round!r}; the plan's losses are for these")
         for name in answers:
             if name not in self.plan.names:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", self.plan.names))
@@ -87,8 +88,10 @@ class Client:
         """Send a report until it has arrived; however often that is, it is counted once."""
         if not isinstance(report, Report):
             raise InvalidParameter(f"what is sent is a report, client.report(answers), got {type(report).__name__}")
-        if not url.startswith(("http://", "https://")):
-            raise InvalidParameter(f"a collector's address begins with http:// or https://, got {url!r}")
+        if not _is_address(url):
+            raise InvalidParameter(f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}")
+        if invitation is not None and not (invitation.isascii() and invitation.isprintable() and invitation.strip()):
+            raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
         headers = {"Content-Type": "application/octet-stream"}
         if invitation is not None:
             headers["Authorization"] = f"Invitation {invitation}"
@@ -97,7 +100,7 @@ class Client:
             pause = min(_PATIENCE, 0.1 * 2**attempt)
             try:
                 status, answer, wished = _post(f"{url.rstrip('/')}/reports", report.to_bytes(), headers, timeout)
-            except (OSError, ValueError) as failure:
+            except OSError as failure:
                 problem = str(failure) or type(failure).__name__
             else:
                 outcome = _outcome(answer)
@@ -110,6 +113,16 @@ class Client:
             if attempt + 1 < attempts:
                 time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
         raise NotSent(f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later")
+
+
+def _is_address(url: object) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(str(url))
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> tuple[int, bytes, str | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class Ledger:
     def __init__(self, path: str | Path | None = None, secret: bytes | None = None) -> None:
         self._path = None if path is None else Path(path)
         self._entries: dict[tuple[str, int], Entry] = {}
+        self._turn = threading.RLock()
         self.secret = secrets.token_bytes(32) if secret is None else secret
         if self._path is not None:
             with self._held():
@@ -128,7 +130,11 @@ class Ledger:
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Alone with the file, and knowing what is in it."""
+        """Alone with it, among threads and programs, and knowing what is in the file."""
+        with self._turn:
+            yield from self._file_held()
+
+    def _file_held(self) -> Iterator[None]:
         if self._path is None:
             yield
             return

@@ -266,11 +266,21 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         raise InvalidParameter(f"{path} is there already; choose another name, or say overwrite=True")
 
 
+def _sync(folder: Path) -> None:
+    """Make a new name durable, where a folder can be opened."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 @contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[Path]:
     """A temporary name beside the path, which takes its place once all went well; nothing half-written is ever left.
 
-    Its folder is made if it is not there. A private file is readable by its owner only, at any moment.
+    Its folder is made if it is not there. A private file is readable by its owner only, at any moment, and is there to stay.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     place = path.resolve()  # a link stays one, and what it points to is written
@@ -286,5 +296,7 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
             os.umask(mask)
             Path(name).chmod(0o666 & ~mask)
         Path(name).replace(place)
+        if private:
+            _sync(place.parent)
     finally:
         Path(name).unlink(missing_ok=True)

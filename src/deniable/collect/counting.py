@@ -117,16 +117,12 @@ def count(database: Database, batch: Batch, invited: bool, now: float, outcomes:
         fresh = batch.some([])
         _decide(outcomes, batch.places, "closed")
         stored = database.present("reports", {"plan": key, "round": number}, "id", list(set(batch.ids)))
-        _decide(
-            outcomes, [place for place, name in zip(batch.places, batch.ids, strict=True) if name in stored], "counted before"
-        )
+        _decide(outcomes, batch.places_of(stored), "counted before")
     if not fresh.ids:
         return 0
     stored = database.insert(key, number, fresh.ids, fresh.bodies)
     if stored:
-        _decide(
-            outcomes, [place for place, name in zip(fresh.places, fresh.ids, strict=True) if name in stored], "counted before"
-        )
+        _decide(outcomes, fresh.places_of(stored), "counted before")
         fresh = fresh.some([i for i, name in enumerate(fresh.ids) if name not in stored])
     if fresh.ids:
         _tally(database, batch, known.count(fresh.reports), rows[0][2], rows[0][3])

@@ -29,6 +29,8 @@ class Database(ABC):
         """Where it is, without a password."""
         self._turn = threading.RLock()
         self._closed = False
+        self.connections = 0
+        """How many were made: what was read by an earlier one may be another database's."""
 
     @abstractmethod
     def again(self) -> Database:

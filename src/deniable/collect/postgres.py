@@ -86,13 +86,30 @@ class Postgres(Database):
         return {value for (value,) in self.run(sql, list(values), *head.values())}
 
     def sweep(self, reports: bool) -> bool:
+        if self._looked_back_at():
+            return False
         self.run("SET lock_timeout = '200ms'")  # who waits for this lock makes others wait
-        # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left to a new file.
-        self.run("VACUUM (FULL) invitations")
-        if reports:
-            self.run("VACUUM reports")
-        self.run(_PATIENCE)
+        try:
+            # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left to a new file.
+            for table in ("invitations", "reports") if reports else ("invitations",):
+                self.run(f"VACUUM (FULL) {table}")
+        except errors.LockNotAvailable:
+            return False
+        finally:
+            self.run(_PATIENCE)
         return True
+
+    def _looked_back_at(self) -> bool:
+        """Whether somebody still sees what was deleted before now, so that no VACUUM may take it away."""
+        [(now,)] = self.run("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text")
+        others = "pg_stat_activity WHERE pid <> pg_backend_pid() AND coalesce(datname, current_database()) = current_database()"
+        seen = (
+            f"SELECT backend_xmin AS oldest FROM {others} UNION ALL SELECT backend_xid FROM {others} "
+            "UNION ALL SELECT xmin FROM pg_replication_slots UNION ALL SELECT transaction FROM pg_prepared_xacts"
+        )
+        sql = f"SELECT count(*) FROM ({seen}) AS seen WHERE oldest IS NOT NULL AND age(oldest) > age(?::text::xid)"
+        [(count,)] = self.run(sql, now)
+        return bool(count)
 
     def damage(self) -> list[str]:
         return []
@@ -131,6 +148,7 @@ class Postgres(Database):
 
     def _connect(self) -> None:
         self._connection = psycopg.connect(self._address, autocommit=True)
+        self.connections += 1
         try:
             for setting in _SETTINGS:
                 self.run(setting)

@@ -30,6 +30,7 @@ _PRAGMAS = (
     "secure_delete = ON",  # what is deleted is overwritten with zeros
     "cache_size = -32768",  # kilobytes: random ids touch pages all over the file
     "wal_autocheckpoint = 8192",  # pages: so that most are changed many times before they are written to their places
+    "journal_size_limit = 67108864",  # bytes: what the log grew to beside a long reader is given back
 )
 _EACH = "WITH RECURSIVE each (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
 """The numbers of values of one length that stand one after the other."""
@@ -154,6 +155,7 @@ class Sqlite(Database):
             raise InvalidParameter(f"{self.name} is a folder; name a file")
         self._connection = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         self._file = self._identity()
+        self.connections += 1
         try:
             for pragma in _PRAGMAS:
                 self.run(f"PRAGMA {pragma}")

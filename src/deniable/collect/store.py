@@ -98,6 +98,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._plans: dict[str, Known] = {}
+        self._connections = 0
         self._used, self._sweep_at = 0, SWEEP
         self.ping()
 
@@ -137,7 +138,7 @@ class Store:
             known = self._known(plan_id)
             if not 1 <= number <= known.wire.rounds:
                 raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
-            self._lock(known.key)  # what is being counted is counted first, and after this nothing that came too late
+            self._lock(known)  # what is being counted is counted first, and after this nothing that came too late
             nothing = known.sums.write(known.sums.zero())
             when = [None if limit is None else float(limit) for limit in (opens, closes)]
             self._database.run(
@@ -189,8 +190,8 @@ class Store:
         if not batches:
             return outcomes
         with database.transaction(write=True):
-            keys = sorted({batch.known.key for batch in batches})  # in this order, so that no two wait for each other
-            invited, used = {key: self._lock(key) for key in keys}, 0
+            plans = {batch.known.key: batch.known for batch in batches}
+            invited, used = {key: self._lock(plans[key]) for key in sorted(plans)}, 0  # sorted: no two wait for each other
             when = now() if callable(now) else now
             for batch in batches:
                 used += counting.count(database, batch, invited[batch.known.key], when, outcomes)
@@ -267,7 +268,7 @@ class Store:
             after: bytes | None = b""
             while after is not None:  # a block at a time: others can write in between
                 with database.transaction(write=True):
-                    self._lock(known.key)
+                    self._lock(known)
                     after = recount.scrub(database, known, each, after)
         tries = iter(range(_TRIES))
         while not self._sweep(reports=True):
@@ -322,10 +323,14 @@ class Store:
             self._used, self._sweep_at = 0, max(SWEEP, left)
         return swept
 
-    def _lock(self, key: int) -> bool:
+    def _lock(self, known: Known) -> bool:
         """Keep others from writing to a plan until the transaction ends; whether it takes invitations."""
-        [(invited,)] = self._database.run(f"SELECT invited FROM plans WHERE key = ? {self._database.lock}", key)
-        return bool(invited)
+        sql = f"SELECT invited FROM plans WHERE key = ? AND id = ? {self._database.lock}"
+        found = self._database.run(sql, known.key, known.plan.id)
+        if not found:  # a backup was put in its place, say: keys mean other plans there
+            self._plans.clear()
+            raise StoreUnavailable(f"{self.name} has been replaced by another one, which has other plans; try again")
+        return bool(found[0][0])
 
     def _of(self, plan_id: str) -> Known:
         with self._database.transaction():
@@ -333,6 +338,9 @@ class Store:
 
     def _known(self, plan_id: str) -> Known:
         """A registered plan, within a transaction."""
+        if self._connections != self._database.connections:
+            self._plans.clear()
+            self._connections = self._database.connections
         if plan_id not in self._plans:
             rows = self._database.run("SELECT key, document FROM plans WHERE id = ?", plan_id)
             if not rows:

@@ -50,12 +50,14 @@ class Writer:
         most_waiting: int = 50_000,
         most_at_once: int = 5_000,
         most_bytes: int = 64 << 20,
+        most_bytes_at_once: int = 8 << 20,
         clock: Callable[[], float] = time.time,
         committed: Callable[[float], None] | None = None,
     ) -> None:
         """`committed` is told, in the writing thread, how many seconds each transaction took."""
         self._store, self._clock, self._committed = store, clock, committed
-        self._most_waiting, self._most_at_once, self._most_bytes = most_waiting, most_at_once, most_bytes
+        self._most_waiting, self._most_bytes = most_waiting, most_bytes
+        self._most_at_once, self._most_bytes_at_once = most_at_once, most_bytes_at_once
         self.waiting = 0
         """How many reports were not acknowledged yet."""
         self._bytes = 0
@@ -101,17 +103,21 @@ class Writer:
     def _work(self) -> None:
         while True:
             self._wake.get()
-            while group := self._take(self._most_at_once):
+            while group := self._take(self._most_at_once, self._most_bytes_at_once):
                 self._write(group)
             if self._closing and not self._entries:
                 return
 
-    def _take(self, most: float) -> list[_Entry]:
+    def _take(self, most: float, most_bytes: float) -> list[_Entry]:
+        """The next entries: at least one, and else at most so many reports, with so many bytes."""
         group: list[_Entry] = []
-        count = 0
-        while self._entries and (not group or count + self._entries[0].reports <= most):
+        count = size = 0
+        while self._entries:
+            count += self._entries[0].reports
+            size += self._entries[0].bytes
+            if group and (count > most or size > most_bytes):
+                break
             group.append(self._entries.popleft())
-            count += group[-1].reports
         return group
 
     def _write(self, group: list[_Entry]) -> None:
@@ -121,7 +127,7 @@ class Writer:
             outcomes = self._store.add(arrivals, self._clock)
         except StoreUnavailable as problem:
             # Whatever came meanwhile would wait in vain for as long again, so it is told at once; it can be sent again.
-            self._settle([(entry, StoreUnavailable(str(problem))) for entry in group + self._take(inf)])
+            self._settle([(entry, StoreUnavailable(str(problem))) for entry in group + self._take(inf, inf)])
             return
         except Exception as problem:  # a fault of ours in one report must not take others with it
             if len(group) == 1:

@@ -112,11 +112,11 @@ def save_plot(figure: Figure, file: Path) -> None:
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[Path]:
-    """A temporary file that takes its place when all of it is written, which is then told."""
+def writing(file: Path, private: bool = False) -> Iterator[Path]:
+    """A temporary file that takes its place when all of it is written, which is then told; for its owner only, if private."""
     from deniable.table import replacing
 
-    with replacing(file) as temporary:
+    with replacing(file, private) as temporary:
         yield temporary
     click.echo(f"wrote {file}", err=True)
 

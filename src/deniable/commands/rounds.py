@@ -21,19 +21,34 @@ if TYPE_CHECKING:
     from deniable.collect.store import Store, Times
 
 
+def _moment(text: str) -> float:
+    """A date and time as people write them; the time zone is this machine's unless it is given."""
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise click.BadParameter(f"{text!r} is not a time, such as 2027-03-01T08:00 or 2027-03-01T08:00+01:00") from None
+
+
 @click.command("rounds")
 @click.argument("plan", type=FILE)
 @store_option
-@click.option("--open", "opens", callback=option(partial(whole, least=1)), help="Open this round now, until it is closed.")
+@click.option("--open", "opens", callback=option(partial(whole, least=1)),
+              help="Open this round now, until it is closed; or when --from and --until say.")  # fmt: skip
+@click.option("--from", "start", callback=option(_moment), help="When the round opens, such as 2027-03-01T08:00 (local time).")
+@click.option("--until", "end", callback=option(_moment), help="When the round closes.")
 @click.option("--close", "closes", callback=option(partial(whole, least=1)), help="Close this round now.")
 @console.as_json
-def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, as_json: bool) -> None:
-    """Show the rounds of PLAN; open one, close one, or both.
+def show_rounds(
+    plan: Path, store: str, opens: int | None, start: float | None, end: float | None, closes: int | None, as_json: bool
+) -> None:
+    """Show the rounds of PLAN; open one, now or at a time, close one, or both.
 
     A collector that runs on the same store follows at once.
     """
     if opens is not None and opens == closes:
         raise InvalidParameter("a round is opened or closed, not both")
+    if opens is None and (start, end) != (None, None):
+        raise InvalidParameter("--from and --until say when a round is open; name it with --open")
     read = reading.read_plan(plan)
     now = time.time()
     with needing_extra(), opened_store(store, read, invited=None, create=opens is not None) as opened:
@@ -41,7 +56,10 @@ def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, a
         if closes is not None:
             _close(opened, read.id, before, closes, now)
         if opens is not None:
-            _open(opened, read.id, before.get(opens), opens, now)
+            if (start, end) == (None, None):
+                _open(opened, read.id, before.get(opens), opens, now)
+            else:
+                opened.set_round(read.id, opens, start, end)
         rounds = opened.rounds(read.id)
     found: list[dict[str, Any]] = [
         {

@@ -7,7 +7,7 @@ import io
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +105,7 @@ def run_collector(
         if number is not None and number > max(one.wire.rounds for one in served):
             raise InvalidParameter(f"--round: no plan here has a round {number}")
         token, origin = serving.operator_token(token_file)
-        settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=10 * rate))
+        settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=max(1.0, 10 * rate)))
         collector = Collector(opened, open_store(store), served, settings)
         for one in served:
             _register(opened, one.plan, one.invited)
@@ -189,21 +189,20 @@ def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path |
     with needing_extra():
         from deniable.collect.intake import hash_invitation
     made = [_new_token() for _ in range(count)]
-    with opened_store(store, read, invited=True) as opened:
-        opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
-        left = opened.invitations_left(read.id)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if url is None:
         writer.writerows([["invitation"], *([token] for token in made)])
     else:
         writer.writerows([["invitation", "link"], *([token, f"{url.rstrip('/')}/#invitation={token}"] for token in made)])
+    with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
+        if out is not None:
+            both.enter_context(console.writing(out, private=True)).write_text(text.getvalue(), encoding="utf-8")
+        with opened_store(store, read, invited=True) as opened:
+            opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
+            left = opened.invitations_left(read.id)
     if out is None:
         click.echo(text.getvalue(), nl=False)
-    else:
-        with console.writing(out) as temporary:
-            temporary.write_text(text.getvalue(), encoding="utf-8")
-        out.chmod(0o600)
     click.echo(f"{left:,} invitations are unused; serve the plan with --invited", err=True)
 
 
