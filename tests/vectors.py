@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import deniable as dn
-from deniable.notation import canonical
 from deniable.plan import Plan
 from deniable.shape import Encoder
 from deniable.share import Sample, Share
+from deniable.strict import canonical
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate import Estimate
+from deniable.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.law import Integers
 
@@ -25,7 +25,7 @@ _LINE, _AROUND = 0.19, 0.85  # inches: a value, and what is above and below a pa
 
 class _Panel(NamedTuple):
     name: str
-    estimate: Estimate
+    estimate: Estimate | MeanEstimate
     values: Integers
     """Those that there is room for, in order."""
 
@@ -34,13 +34,18 @@ class _Panel(NamedTuple):
         return _AROUND + _LINE * len(self.values)
 
 
-def shares_plot(estimates: Mapping[str, Estimate], title: str, level: float = 0.95) -> Figure:
-    """Every attribute's estimated shares, from top to bottom in the order of its values."""
+def shares_plot(
+    estimates: Mapping[str, Estimate], title: str, level: float = 0.95, means: Mapping[str, MeanEstimate] | None = None
+) -> Figure:
+    """Every attribute's estimated shares, from top to bottom in the order of its values; and means, a line each."""
     from matplotlib.figure import Figure
 
-    if len(estimates) > _MOST_PANELS:
-        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {len(estimates)}; plot fewer")
-    columns = _columns([_Panel(name, estimate, _shown(estimate)) for name, estimate in estimates.items()])
+    found = len(estimates) + len(means or {})
+    if found > _MOST_PANELS:
+        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {found}; plot fewer")
+    panels = [_Panel(name, estimate, _shown(estimate)) for name, estimate in estimates.items()]
+    panels += [_Panel(name, mean, np.arange(1)) for name, mean in (means or {}).items()]
+    columns = _columns(panels)
     tall = max(map(_tall, columns))
     with style():
         figure = Figure(figsize=(0.6 + 4.6 * len(columns), 0.7 + tall), layout="constrained")
@@ -75,6 +80,9 @@ def _tall(column: list[_Panel]) -> float:
 
 def _draw(axes: Axes, panel: _Panel, level: float) -> None:
     name, estimate, values = panel
+    if isinstance(estimate, MeanEstimate):
+        _draw_mean(axes, name, estimate, level)
+        return
     low, high = (100 * end[values] for end in estimate.interval(level))
     middle, places = 100 * estimate.frequencies[values], np.arange(len(values))
     labels = range(estimate.k) if estimate.labels is None else estimate.labels
@@ -87,6 +95,16 @@ def _draw(axes: Axes, panel: _Panel, level: float) -> None:
     axes.set_xlabel("share of people, %")
     some = f", the {len(values)} largest of {estimate.k:,} shares" if len(values) < estimate.k else ""
     axes.set_title(f"{name}: {counted(estimate.n, 'report')}{some}", loc="left")
+
+
+def _draw_mean(axes: Axes, name: str, mean: MeanEstimate, level: float) -> None:
+    low, high = mean.interval(level)
+    axes.errorbar([mean.mean], [0], xerr=[[mean.mean - low], [high - mean.mean]], color=ESTIMATE, marker="o", capsize=2)
+    axes.set_yticks([0], ["mean"])
+    axes.set_ylim(0.6, -0.6)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel(f"mean of {name}")
+    axes.set_title(f"{name}: {counted(mean.n, 'report')}", loc="left")
 
 
 def _short(label: str) -> str:

@@ -13,6 +13,7 @@ from deniable.bitflip import BitFlip
 from deniable.errors import InvalidReport
 from deniable.exact import PRIME
 from deniable.mechanism import Array
+from deniable.metric import Averaged, Geometric, PlanarGeometric
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
@@ -84,6 +85,10 @@ def _hadamard_bytes(part: Hadamard, said: object, name: str) -> bytes:
     return _integer(said, 1 << part.bits, name).to_bytes(part.report_bytes, "little")
 
 
+def _output_bytes(part: Geometric | PlanarGeometric | Averaged, said: object, name: str) -> bytes:
+    return _integer(said, part.outputs, name).to_bytes(part.report_bytes, "little")
+
+
 def _unary_bytes(part: Unary, said: object, name: str) -> bytes:
     return _packed(_ascending(said, part.k, name), part.k)
 
@@ -122,6 +127,9 @@ READERS: Mapping[type[Encoder], Callable[[Any, object, str], bytes]] = {
     Subset: _subset_bytes,
     Hashed: _hashed_bytes,
     BitFlip: _bit_flip_bytes,
+    Geometric: _output_bytes,
+    PlanarGeometric: _output_bytes,
+    Averaged: _output_bytes,
 }
 """The bytes of a part from JSON, in canonical form or refused: in plain Python, since for one report that is fastest."""
 

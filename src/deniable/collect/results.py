@@ -38,7 +38,7 @@ def as_csv(rows: Sequence[Row]) -> bytes:
     """The table, with a header."""
     plain = _plain(rows)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(plain[0]), lineterminator="\n")
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in plain for name in row)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(plain)
     return text.getvalue().encode()
