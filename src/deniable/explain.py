@@ -116,9 +116,7 @@ def _promises(content: Content, loss: Loss) -> list[str]:
     for one in loss.units:
         domain = domains[one.name]
         if isinstance(domain, Range):
-            about = (
-                f"per step of {domain.step:g} in {one.name!r}: two people who are several bins apart lose so many times this"
-            )
+            about = f"per step of {domain.step:g} in {one.name!r}: two people several bins apart lose so many times this"
         else:
             about = f"per kilometer in {one.name!r}: two people lose this times the distance of the middles of their cells"
         lines.append(f"  {_nats(one.loss)} {about}")

@@ -37,6 +37,8 @@ from deniable.words import Words, below, checked_source
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
 
+_MOST_BELOW = 1 << 32  # of the places of a number all but the last are drawn
+
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
 
 
@@ -212,7 +214,7 @@ class Plan:
                 if absent.size:
                     column = self.share.words + j
                     drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
-                    codes[j, absent] = below(drawn, attribute.domain.k).astype(np.int64)
+                    codes[j, absent] = below(drawn, min(attribute.domain.k, _MOST_BELOW)).astype(np.int64)
         enough = rows.columns(0, self.share.words)
         if isinstance(self.share, Share):
             return Reports(self.id, self.share.encode(np.ascontiguousarray(codes), enough))
