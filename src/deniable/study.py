@@ -114,7 +114,8 @@ class Study:
                 raise InvalidParameter(f"{what}, and no answer is none of its values; use missing='refuse' or 'random'")
             if isinstance(self.protocol, Mapping) and name in self.protocol and not number:
                 raise InvalidParameter(f"{what}: its mechanism follows from its distances; name no protocol for it")
-        assert self.repeated or self._given is not None
+        if not self.repeated:
+            len(self._given)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
     def _given(self) -> Mapping[int, Encoder | None]:

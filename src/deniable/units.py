@@ -58,6 +58,7 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> Encoder | 
     if not isinstance(domain, Grid):
         raise InvalidParameter(f"{name!r}: metric privacy is for a Range or a Grid")
     _refuse_large(domain.k, MOST_CELLS, name, "cells; use larger ones")
+    len(domain.corners)  # degrees that a plan cannot hold are refused now
     down, across = domain.millimeters
     steps, budget = (float(down), float(across)), _down(Fraction(domain.epsilon) / 1000)
     return PlanarGeometric(planar_noise(domain.rows, domain.columns, steps, budget), steps, budget)
