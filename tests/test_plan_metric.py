@@ -18,6 +18,7 @@ import pytest
 import deniable as dn
 from deniable.client import Client
 from deniable.collect.results import as_csv, as_parquet, estimated
+from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
 from deniable.exact import log_up
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, averaged, geometric, piecewise
@@ -27,6 +28,7 @@ from deniable.share import Sample, Share, Split
 from deniable.stated import NANO, Stated
 from deniable.study import Study
 from deniable.units import metric_mechanism, rest_loss
+from deniable.wire import Wire
 from deniable.words import FULL
 from tests import vectors
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
@@ -428,6 +430,23 @@ def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> No
     assert lines[-1]["mean"]
     assert lines[-1]["frequency"] == ""
     assert as_parquet(shown.rows)
+
+
+@pytest.mark.parametrize("share", ["split", "sample"])
+def test_a_store_counts_recounts_and_scrubs_them(share: str, tmp_path: Path) -> None:
+    plan = mixed(share=share).plan(people=10_000)
+    made = plan.privatize(people(2000), dn.seeded(1))
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    store.register(plan)
+    store.set_round(plan.id, 1)
+    bodies = Wire(plan).bodies(made)
+    arrived = [Arrival(plan.id, 1, number.to_bytes(16), body) for number, body in enumerate(bodies)]
+    assert set(store.add(arrived, 0.0)) == {"counted"}
+    assert store.tallies(plan.id) == plan.tally(made)
+    assert store.check() == []
+    assert store.scrub(plan.id) == 2000
+    assert store.check() == []
+    store.close()
 
 
 # Tables, files and the command line.

@@ -19,11 +19,11 @@ from deniable.answer import people_of
 from deniable.asked import as_domain
 from deniable.choose import Considered
 from deniable.document import VERSION, Attribute, Content, Missing
-from deniable.domain import NO_ANSWER, Range, refuse_missing
+from deniable.domain import NO_ANSWER, refuse_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
 from deniable.estimate import Backend, Estimate, MeanEstimate
 from deniable.grid import Grid
-from deniable.law import Floats, Integers, Law, Marginal
+from deniable.law import Integers, Law, Marginal
 from deniable.numeric import Number
 from deniable.refusals import located
 from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
@@ -260,8 +260,8 @@ class Plan:
         if not found and not means:
             name, nothing = next(iter(unreported.items()))
             raise InvalidParameter(f"{name!r}: {nothing.why}")
-        places = {one.name: _middles(one.domain) for one in self.content.attributes if isinstance(one.domain, Range)}
-        return Result(self.id, tallies.n, found, unreported, self.content.title, means, places)
+        domains = {one.name: one.domain for one in self.content.attributes}
+        return Result(self.id, tallies.n, found, unreported, self.content.title, means, domains)
 
     def mle(self, tallies: Tallies, name: str, **options: Any) -> Likelihood:
         """The most likely shares of one attribute's values, with a certificate: `dn.mle` for a tally of this plan.
@@ -304,8 +304,3 @@ class Plan:
 
     def _body(self) -> dict[str, Any]:
         return self.content.to_dict() | {"losses": self.stated.to_dict()}
-
-
-def _middles(domain: Range) -> Floats:
-    """The middle of every bin; of an open one, as if it were not."""
-    return np.asarray((domain.edges[1:] + domain.edges[:-1]) / 2)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from deniable.domain import Domain
 from deniable.errors import InvalidParameter, counted
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
+from deniable.grid import Grid
 from deniable.law import Integers
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _COLUMNS = 3
+_MAP = 3.2  # inches
 _LINE, _AROUND = 0.19, 0.85  # inches: a value, and what is above and below a panel
 
 
@@ -28,22 +31,31 @@ class _Panel(NamedTuple):
     estimate: Estimate | MeanEstimate
     values: Integers
     """Those that there is room for, in order."""
+    grid: Grid | None = None
+    """Whose cells the values are."""
 
     @property
     def height(self) -> float:
-        return _AROUND + _LINE * len(self.values)
+        return _MAP if self.grid is not None else _AROUND + _LINE * len(self.values)
 
 
 def shares_plot(
-    estimates: Mapping[str, Estimate], title: str, level: float = 0.95, means: Mapping[str, MeanEstimate] | None = None
+    estimates: Mapping[str, Estimate],
+    title: str,
+    level: float = 0.95,
+    means: Mapping[str, MeanEstimate] | None = None,
+    domains: Mapping[str, Domain] | None = None,
 ) -> Figure:
-    """Every attribute's estimated shares, from top to bottom in the order of its values; and means, a line each."""
+    """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each; places, a map."""
     from matplotlib.figure import Figure
 
     found = len(estimates) + len(means or {})
     if found > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {found}; plot fewer")
-    panels = [_Panel(name, estimate, _shown(estimate)) for name, estimate in estimates.items()]
+    panels = [
+        _Panel(name, estimate, _shown(estimate), _grid_of((domains or {}).get(name), estimate))
+        for name, estimate in estimates.items()
+    ]
     panels += [_Panel(name, mean, np.arange(1)) for name, mean in (means or {}).items()]
     columns = _columns(panels)
     tall = max(map(_tall, columns))
@@ -79,7 +91,10 @@ def _tall(column: list[_Panel]) -> float:
 
 
 def _draw(axes: Axes, panel: _Panel, level: float) -> None:
-    name, estimate, values = panel
+    name, estimate, values, grid = panel
+    if grid is not None and isinstance(estimate, Estimate):
+        _draw_map(axes, name, estimate, grid, level)
+        return
     if isinstance(estimate, MeanEstimate):
         _draw_mean(axes, name, estimate, level)
         return
@@ -95,6 +110,26 @@ def _draw(axes: Axes, panel: _Panel, level: float) -> None:
     axes.set_xlabel("share of people, %")
     some = f", the {len(values)} largest of {estimate.k:,} shares" if len(values) < estimate.k else ""
     axes.set_title(f"{name}: {counted(estimate.n, 'report')}{some}", loc="left")
+
+
+def _grid_of(domain: Domain | None, estimate: Estimate) -> Grid | None:
+    return domain if isinstance(domain, Grid) and domain.k == estimate.k else None
+
+
+def _draw_map(axes: Axes, name: str, estimate: Estimate, grid: Grid, level: float) -> None:
+    """Cells, the north at the top; how wide the intervals are is said above."""
+    low, high = estimate.interval(level)
+    shares = 100 * estimate.frequencies.reshape(grid.rows, grid.columns)
+    most = float(np.abs(shares).max())
+    east = grid.east if grid.east > grid.west else grid.east + 360
+    box = (grid.west, east, grid.south, grid.north)
+    drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most)
+    axes.figure.colorbar(drawn, ax=axes, label="share of people, %")
+    axes.grid(visible=False)
+    axes.set_xlabel("longitude")
+    axes.set_ylabel("latitude")
+    reach = 100 * float((high - low).mean()) / 2
+    axes.set_title(f"{name}: {counted(estimate.n, 'report')}, ± {reach:.1f} points on average", loc="left")
 
 
 def _draw_mean(axes: Axes, name: str, mean: MeanEstimate, level: float) -> None:

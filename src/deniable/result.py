@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+import numpy as np
+
+from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.estimate import Backend, Estimate, MeanEstimate, checked_backend
 from deniable.law import Floats
@@ -42,8 +45,8 @@ class Result(Mapping[str, Any]):
     title: str = ""
     means: Mapping[str, MeanEstimate] = field(default_factory=dict)
     """The attributes of which the mean is estimated, in their own unit."""
-    places: Mapping[str, Floats] = field(default_factory=dict, compare=False)
-    """Where the bins of ranges have their middle."""
+    domains: Mapping[str, Domain] = field(default_factory=dict, compare=False)
+    """What the attributes' values are."""
 
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
@@ -67,20 +70,27 @@ class Result(Mapping[str, Any]):
         if name in self.means:
             found = self.means[name]
             return Summary(found.mean, found.stderr, *found.interval(level))
-        return mean_of(self._ordered(name), self.places[name], level)
+        return mean_of(self._ordered(name), self._middles(name), level)
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
         """The bin of a range, by its middle, below or in which this share of the people is, with its interval."""
         from deniable.summaries import quantile_of
 
-        return quantile_of(self._ordered(name), share, self.places[name], level)
+        return quantile_of(self._ordered(name), share, self._middles(name), level)
 
     def _ordered(self, name: str) -> Estimate:
         found = self[name]
-        if name not in self.places:
+        if not isinstance(found, Estimate) or not isinstance(self.domains.get(name), Range):
             raise InvalidParameter(f"{name!r} is no range of numbers, so it has no mean and no quantiles here")
-        assert isinstance(found, Estimate)
+        if found.k > self.domains[name].k:
+            raise InvalidParameter(f"{name!r} has people without an answer, who have no place on a line; ask mean_of yourself")
         return found
+
+    def _middles(self, name: str) -> Floats:
+        """The middle of every bin; of an open one, as if it were not."""
+        domain = self.domains[name]
+        assert isinstance(domain, Range)
+        return np.asarray((domain.edges[1:] + domain.edges[:-1]) / 2)
 
     def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
         """A row per value that is estimated, and one per mean, where there are any; then `mean` is a column of its own."""
@@ -136,7 +146,7 @@ class Result(Mapping[str, Any]):
         """A figure of matplotlib: every attribute's shares with their intervals; `figure.savefig("shares.png")` keeps it."""
         from deniable.plot_result import shares_plot
 
-        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:8]}", level, self.means)
+        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:8]}", level, self.means, self.domains)
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
         """A plain table per attribute, with at most so many values of each."""
