@@ -202,6 +202,8 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
         assert [(one.name, one.unit) for one in plan.loss.units] == [("age", "step"), ("home", "kilometer")]
         age, home = plan.loss.units
         assert 0 <= 0.4 - age.loss < 1e-9
+        assert plan.stated.metric is not None
+        assert plan.stated.metric.units[0].loss == 400_000_000, "what is stated is what was asked for"
         assert 0 <= 0.5 - home.loss < 1e-3
         parts = plan.content.parts
         worst = [part.loss() for part in parts]

@@ -54,13 +54,13 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> Encoder | 
     if isinstance(domain, Range):
         _refuse_large(domain.k, MOST_BINS, name, "bins; use a larger step")
         step = Fraction(domain.scaled_step, 10**domain.digits)
-        return geometric(domain.k - 1, _down(Fraction(domain.epsilon) * step))
+        return geometric(domain.k - 1, _down(_decimal(domain.epsilon) * step))
     if not isinstance(domain, Grid):
         raise InvalidParameter(f"{name!r}: metric privacy is for a Range or a Grid")
     _refuse_large(domain.k, MOST_CELLS, name, "cells; use larger ones")
     len(domain.corners)  # degrees that a plan cannot hold are refused now
     down, across = domain.millimeters
-    steps, budget = (float(down), float(across)), _down(Fraction(domain.epsilon) / 1000)
+    steps, budget = (float(down), float(across)), _down(_decimal(domain.epsilon) / 1000)
     return PlanarGeometric(planar_noise(domain.rows, domain.columns, steps, budget), steps, budget)
 
 
@@ -128,6 +128,11 @@ def refuse_together(names: Sequence[str], share: Share | Encoder, missing: str, 
 def _refuse_large(size: int, most: int, name: str, what: str) -> None:
     if size > most:
         raise InvalidParameter(f"{name!r}: a plan's table has at most {most:,}, got {size:,} {what}")
+
+
+def _decimal(epsilon: float) -> Fraction:
+    """The number that was written, 1/10 for 0.1, whose float is a little more: so that what is stated is not, either."""
+    return min(Fraction(str(epsilon)), Fraction(epsilon))
 
 
 def _down(number: Fraction) -> float:

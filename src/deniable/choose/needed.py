@@ -125,7 +125,7 @@ def warning(considered: Considered, n: int) -> str | None:
         f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2)} people at this epsilon"
     )
     if isinstance(considered.parts[worst], Metric):
-        return f"{text}. Its mean, quantiles and shares of several neighbors together are known better."
+        return f"{text}. Its mean, and shares of several neighbors together, are known better."
     if any(isinstance(part, Repeated | Metric | Averaged) for part in considered.parts):
         return text + "."
     task = replace(
