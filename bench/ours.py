@@ -13,6 +13,8 @@ import numpy as np
 import psutil
 
 import deniable as dn
+from deniable.likelihood import GeometricChannel
+from reconstruct import CERTIFICATE, N, shares
 from worker import Task, serve
 
 REPORTS = 1_000_000
@@ -76,6 +78,39 @@ ON_DEVICE: dict[str, Callable[[], dn.Mechanism | dn.Share]] = {
 }
 
 
+def most_likely_counts() -> Task:
+    mechanism = dn.geometric(100, 0.1)
+    tally = dn.Tally(N, np.random.default_rng(1).multinomial(N, mechanism.law.forward(shares(100))))
+    assert dn.mle(mechanism, tally).gap <= CERTIFICATE
+    return lambda: [dn.mle(mechanism, tally) for _ in range(20)], 20
+
+
+def most_likely_values() -> Task:
+    mechanism = dn.grr(100, 1.0)
+    tally = mechanism.tally(mechanism.privatize(np.random.default_rng(1).zipf(1.5, 100_000) % 100, dn.seeded(1)))
+    return lambda: [dn.mle(mechanism, tally) for _ in range(500)], 500
+
+
+def products(dense: bool) -> Task:
+    """How likely every output is, from the shares of 10,001 counts."""
+    channel, people = GeometricChannel(10_000, 0.1), shares(10_000)
+    if dense:
+        matrix = channel.matrix()
+        return lambda: [people @ matrix for _ in range(3)], 3
+    return lambda: [channel.output(people) for _ in range(300)], 300
+
+
+def noise() -> Task:
+    mechanism, people = dn.geometric(100, 0.5), np.random.default_rng(1).integers(0, 101, REPORTS)
+    return lambda: mechanism.privatize(people, dn.system()), REPORTS
+
+
+def audit() -> Task:
+    """A whole audit of the in-process client, with 10^6 trials for each answer."""
+    plan = dn.Plan.of({"x": [str(value) for value in range(100)]}, dn.oue(100, 1.0), people=REPORTS)
+    return lambda: dn.audit.lower_bound(plan, trials=REPORTS), 1
+
+
 def seeded_words() -> Task:
     from deniable import kernels
 
@@ -126,6 +161,7 @@ if __name__ == "__main__":
             "words seeded": seeded_words,
             "words secure": secure_words,
             "bytes copied": copied_bytes,
+            "audit oue 100": audit,
         }
         for name in dn.PROTOCOLS:
             for size in (100, 1000):
@@ -136,5 +172,8 @@ if __name__ == "__main__":
             tasks[f"privatize {name}"] = partial(privatize_records, name)
             tasks[f"tally {name}"] = partial(tally_records, name)
         tasks["privatize l_grr"], tasks["privatize l_osue"] = partial(again, dn.l_grr), partial(again, dn.l_osue)
+        tasks["mle geometric 100"], tasks["mle grr 100"] = most_likely_counts, most_likely_values
+        tasks["privatize geometric 100"] = noise
+        tasks["product geometric 10000"], tasks["dense product 10000"] = partial(products, False), partial(products, True)
         tasks |= {f"device {name}": partial(on_device, make) for name, make in ON_DEVICE.items()}
         serve(tasks)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from diffprivlib.mechanisms import GeometricTruncated
 from multi_freq_ldpy.long_freq_est.L_GRR import L_GRR_Client
 from multi_freq_ldpy.long_freq_est.L_OSUE import L_OSUE_Client
 from multi_freq_ldpy.mdim_freq_est.RSpFD_solution import (
@@ -17,7 +18,7 @@ from multi_freq_ldpy.mdim_freq_est.RSpFD_solution import (
 )
 from multi_freq_ldpy.mdim_freq_est.SMP_solution import SMP_GRR_Client
 from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_GRR_Client, SPL_UE_Client
-from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
+from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_IBU, GRR_Client
 from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
 from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
 from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
@@ -110,5 +111,18 @@ def record_tasks() -> dict[str, Callable[[], Task]]:
     return tasks
 
 
+def most_likely() -> Task:
+    """The iterative Bayesian update at its defaults, for the reports of people of whom few values are common."""
+    people = np.random.default_rng(1).zipf(1.5, 100_000) % 100
+    reports = np.array([GRR_Client(int(value), 100, EPSILON) for value in people])
+    return lambda: GRR_Aggregator_IBU(reports, 100, EPSILON), 1
+
+
+def noise() -> Task:
+    mechanism = GeometricTruncated(epsilon=0.5, sensitivity=1, lower=0, upper=100)
+    return each(mechanism.randomise, 101, 5_000)
+
+
 if __name__ == "__main__":
-    serve({**tasks_for(100), **tasks_for(1000), **record_tasks()})
+    other = {"multi mle grr 100": most_likely, "diffprivlib privatize geometric 100": noise}
+    serve({**tasks_for(100), **tasks_for(1000), **record_tasks(), **other})

@@ -38,7 +38,7 @@ def bodies(plan: Plan, n: int, seed: int) -> list[bytes]:
 def arrivals(plan: Plan, n: int, seed: int, number: int = 1) -> list[Arrival]:
     """The same as they arrive, with random ids of their own."""
     draw = random.Random(seed)
-    return [Arrival(plan.id, number, draw.randbytes(16), body) for body in bodies(plan, n, seed)]
+    return [Arrival(plan.id, number, (draw.randbytes(16),), (body,)) for body in bodies(plan, n, seed)]
 
 
 def add_until_killed(url: str, seed: int, acknowledged: Connection) -> None:
@@ -50,7 +50,7 @@ def add_until_killed(url: str, seed: int, acknowledged: Connection) -> None:
         some = [made.pop() for _ in range(draw.randint(1, 100))]
         outcomes = store.add(some, 0.0)
         assert set(outcomes) == {"counted"}
-        acknowledged.send_bytes(b"".join(one.id for one in some))
+        acknowledged.send_bytes(b"".join(one.ids[0] for one in some))
     signal.pause()
 
 

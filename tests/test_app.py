@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -282,21 +283,23 @@ def alone() -> Iterator[Running]:
 
 
 def test_estimates_are_those_of_the_reports(alone: Running) -> None:
-    expected = ONE.estimate(tallied(REPORTS)).rows(0.9, "norm-sub")
+    expected = [row | {"n": N} for row in ONE.estimate(tallied(REPORTS)).rows(0.9, "norm-sub")]
     shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, project="norm-sub", round=1).json()
     assert shown == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "project": "norm-sub", "rows": expected}
     table = parquet.read_table(io.BytesIO(alone.get(f"/plans/{ONE.id}/estimates", format="parquet", level=0.9).content))
     assert table["low"].to_pylist() == [row["low"] for row in expected]
-    answer = alone.get(f"/plans/{ONE.id}/estimates", format="csv")
-    assert answer.text.splitlines()[0] == "attribute,value,frequency,stderr,low,high,count"
-    assert len(answer.text.splitlines()) == 6
+    answer = alone.get(f"/plans/{ONE.id}/estimates", format="csv", level=0.9, project="norm-sub", round=1)
+    rows = list(csv.DictReader(answer.text.splitlines()))
+    about = {"level": 0.9, "plan": ONE.id, "round": 1}  # every row says what it is, wherever it is pasted to
+    assert rows == [{name: str(cell) for name, cell in (row | about).items()} for row in expected]
+    assert table["plan"].to_pylist() == [ONE.id] * 5
     assert "attachment" in answer.headers["content-disposition"]
 
 
 def test_history_narrows(alone: Running) -> None:
     shown = alone.get(f"/plans/{ONE.id}/history").json()
     assert [one["n"] for one in shown["snapshots"]] == [N], "no snapshot of fewer than the minimum is shown"
-    assert shown["snapshots"][0]["rows"] == ONE.estimate(tallied(REPORTS)).rows()
+    assert shown["snapshots"][0]["rows"] == [row | {"n": N} for row in ONE.estimate(tallied(REPORTS)).rows()]
 
 
 def test_history_of_a_busy_round(collector: Running) -> None:
@@ -318,7 +321,7 @@ def test_tallies_are_fetched_from_a_collector_and_from_its_store(alone: Running,
     token = reading.find_token(None)
     assert reading.fetch_tallies(ONE, alone.url + "/", 1, token) == tallied(REPORTS)
     assert reading.fetch_tallies(ONE, f"sqlite:///{alone.folder}/reports.db") == tallied(REPORTS)
-    with pytest.raises(dn.DeniableError, match="refused: This is for the operator"):
+    with pytest.raises(dn.DeniableError, match="not its operator's token, or not any more"):
         reading.fetch_tallies(ONE, alone.url, None, "another")
     with pytest.raises(dn.DeniableError, match="refused: No such plan"):
         reading.fetch_tallies(AGAIN, alone.url, None, token)
@@ -481,6 +484,9 @@ def test_what_is_not_there(collector: Running) -> None:
 def test_the_description_names_every_operation(collector: Running) -> None:
     found = HTTP.get(f"{collector.url}/openapi.json").json()
     assert found["openapi"] == "3.1.0"
+    assert found["components"]["schemas"]["Summary"]["properties"]["open"]["description"].startswith("All rounds that are open")
+    assert "1,048,576 bytes" in found["paths"]["/reports"]["post"]["requestBody"]["description"]
+    assert "10,000 reports" in found["paths"]["/reports/batch"]["post"]["requestBody"]["description"]
     named = {one["operationId"] for path in found["paths"].values() for one in path.values()}
     assert named == {one.name for one in OPERATIONS}
     used = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(found)))

@@ -608,6 +608,28 @@ def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
     assert warning(consider([40, 30], epsilon - 0.001, 3000, shares="RS+FD", per="attribute")[0], 3000) is not None
 
 
+def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
+    """The one against noise recommends no epsilon that the other warns of, and both together say what is left."""
+    ways_out = set()
+    for k, n, epsilon in product((2, 5, 30), (20, 100, 500), (0.2, 1.0, 3.0)):
+        best = consider([k], epsilon, n)[0]
+        text = warning(best, n) or ""
+        found = re.search(r"or epsilon ([\d.]+) with these people(.*)", text)
+        if found:
+            told = exposure(consider([k], float(found[1]), n)[0])
+            assert (told is not None) == ("But then a report nearly tells an answer" in found[2])
+            ways_out.add(told is None)
+    assert ways_out == {True, False}
+    labels = [f"value {i}" for i in range(30)]
+    both = dn.Study({"a": labels, "b": ["yes", "no"]}, epsilon=3.0).plan(people=50).explain().replace("\n", " ")
+    assert "would be noise" in both
+    assert "nearly tells the answer" in both
+    assert "no epsilon mends both. Ask more people, or about fewer values." in both
+    alone = dn.Study({"b": ["yes", "no"]}, epsilon=3.0).plan(people=50_000).explain().replace("\n", " ")
+    assert "nearly tells the answer" in alone
+    assert "mends both" not in alone
+
+
 @pytest.mark.parametrize("per", ["record", "attribute"])
 @pytest.mark.parametrize("share", ["split", "sample", "faked", None])
 def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) -> None:

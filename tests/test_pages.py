@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -28,7 +29,7 @@ from tests.services import missing
 
 if find_spec("playwright") is None and os.environ.get("CI") != "true":
     pytest.skip("playwright is not installed", allow_module_level=True)
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, expect, sync_playwright
 
 SOURCES = Path(__file__).parent.parent / "js" / "pages"
 FLAGS = [
@@ -256,7 +257,7 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         page.get_by_text("What I have sent").tap()
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         page = visit.dashboard(FILLED)
-        expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+        expect(page.get_by_role("img", name="Estimates of Coffee").locator("text", has_text=LABEL)).to_be_visible()  # not cut
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
@@ -493,16 +494,96 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
             page.get_by_label("two").check()
             page.get_by_role("group", name="Tea").get_by_label("no").check()
             make(page)
+            page.get_by_role("button", name="Send").click()
+            expect(page.get_by_text("Without an invitation the report would be refused.")).to_be_visible()
+            expect(page.get_by_label("Your invitation")).to_be_focused()
+            page.get_by_label("Your invitation").fill("what? this")
+            page.get_by_role("button", name="Send").click()
+            expect(page.get_by_text("This is no invitation.")).to_be_visible()
+            assert not [one for one in visit.sent if one.method == "POST"]
             page.get_by_label("Your invitation").fill("another-invitation")
             page.get_by_role("button", name="Send").click()
-            expect(page.get_by_text("The collector refused the report: This plan takes one report for each")).to_be_visible()
-            page.get_by_label("Your invitation").fill(invitation)
+            expect(page.get_by_text("the invitation is unknown, or was used already")).to_be_visible()
+            page.get_by_label("Your invitation").fill(f"  {running.url}/#invitation={invitation} ")
             page.get_by_role("button", name="Try again").click()
             expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+            assert [one.header_value("authorization") for one in visit.sent if one.method == "POST"] == [
+                "Invitation another-invitation",
+                f"Invitation {invitation}",
+            ]
+            assert invitation not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})"), "it is used"
             page.reload()
+            expect(page.get_by_label("Your invitation")).to_be_hidden()
             send(page)
             expect(page.get_by_text("It is counted once.")).to_be_visible()
         assert counted(running, FILLED) == 1
+
+
+def test_a_missing_invitation_is_told_before_anything_is_answered(browser: Browser, run: Run, tmp_path: Path) -> None:
+    with collecting(tmp_path, [FILLED], "--invited") as running:
+        made = run("tokens", "plan-0.json", "--count", "1", "--url", running.url).out.splitlines()[-1]
+        invitation, link = made.split(",")
+        with visiting(browser, running) as visit:
+            page = visit.page
+            page.goto(link)
+            expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+            expect(page.get_by_label("Your invitation")).to_have_count(0)
+        with visiting(browser, running) as visit:
+            page = visit.survey(FILLED)
+            page.get_by_label("Your invitation").fill(f"{running.url}/#plan={FILLED.id}")  # a link without one
+            expect(page.get_by_text("This is no invitation.")).to_be_visible()
+            page.get_by_label("Your invitation").fill(link)
+            page.get_by_label("two").check()
+            expect(page.get_by_label("Your invitation")).to_have_value(invitation)
+            page.get_by_role("group", name="Tea").get_by_label("no").check()
+            make(page)
+            expect(page.get_by_label("Your invitation")).to_be_hidden()
+            send(page)
+        assert counted(running, FILLED) == 1
+
+
+SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, share="sample").plan(people=1000)
+FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.0, share="faked").plan(people=1000)
+SEVERAL = dn.Plan.of(
+    {f"Question {n}?": ["yes", "no"] for n in range(4)}, dn.Sample((dn.grr(2, 1.0),) * 4, drawn=2), people=1000
+)
+
+
+def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path: Path) -> None:
+    said = {
+        SAMPLED: "Your device draws one of these 5 questions. Only that answer, randomized, leaves it;",
+        SEVERAL: "Your device draws 2 of these 4 questions. Only those answers, randomized, leave it;",
+        FAKED: "Your device draws one of these 3 questions. Only that answer, randomized, is in the report;",
+    }
+    with collecting(tmp_path, [*said, ONCE]) as running, visiting(browser, running, viewport=PHONE) as visit:
+        for plan, text in said.items():
+            page = visit.survey(plan)
+            expect(page.locator(".promise .drawing")).to_contain_text(text)
+            for group in page.locator("fieldset").all():
+                group.get_by_label("no").check()
+            make(page)
+            leaves = page.get_by_role("region", name="Leaves this device")
+            named = plan.content.share.drawn if isinstance(plan.content.share, dn.Sample) else len(plan.names)
+            expect(leaves.get_by_text("not drawn: the report has nothing of it")).to_have_count(len(plan.names) - named)
+        page = visit.survey(ONCE)
+        expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+        expect(page.locator(".drawing")).to_have_count(0)
+
+
+def test_without_https_the_page_says_so(browser: Browser, collector: Running) -> None:
+    """As on a phone that was given the plain address of another machine: there is no cryptography for the page."""
+    with browser.new_context() as context:
+        plain = "http://survey.example"
+
+        def serve(route: Route) -> None:
+            route.fulfill(response=route.fetch(url=route.request.url.replace(plain, collector.url)))
+
+        context.route(f"{plain}/**", serve)
+        page = context.new_page()
+        page.goto(f"{plain}/#plan={ONCE.id}")
+        expect(page.get_by_text("This address does not begin with https")).to_be_visible()
+        assert page.evaluate("crypto.subtle") is None
+        expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
 
 
 def test_a_study_is_chosen_among_several(visit: Visit) -> None:
@@ -530,7 +611,9 @@ def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     page.goto(f"{visit.url}/dashboard#plan={FILLED.id}")
     page.get_by_label("Operator token").fill("not the token")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("This is not the operator")
+    expect(page.get_by_role("alert")).to_contain_text(
+        re.compile("This is not the operator.s token, or not any more. The one that holds is in operator.token")
+    )
     page.get_by_label("Operator token").fill(TOKEN)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
@@ -607,14 +690,56 @@ def test_the_dashboard_shows_what_is_chosen(visit: Visit, collector: Running) ->
 
 def test_the_dashboard_opens_and_closes_rounds(visit: Visit, collector: Running) -> None:
     page = visit.dashboard(FILLED)
+
+    def state() -> dict[str, Any]:
+        [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
+        return dict(found)
+
+    dialog = page.get_by_role("dialog", name="Close round 1?")
+    for leave in ("Enter", "Escape"):
+        page.get_by_role("button", name="Close round 1").click()
+        expect(dialog).to_contain_text("its reports are refused")
+        page.get_by_role("button", name="Leave it open").focus()
+        page.keyboard.press(leave)
+        expect(dialog).to_have_count(0)
+        assert state()["open"] is True
     page.get_by_role("button", name="Close round 1").click()
+    page.get_by_role("button", name="Close it").click()
     expect(page.get_by_role("button", name="Open round 1")).to_be_focused()
-    [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
-    assert found["open"] is False
+    assert state()["open"] is False
     page.get_by_role("button", name="Open round 1").click()
     expect(page.get_by_role("button", name="Close round 1")).to_be_visible()
     [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
     assert found["open"] is True
+
+
+def test_a_round_that_somebody_else_closed_keeps_its_time(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+    page.get_by_role("button", name="Close round 1").click()
+    closed = "2026-01-01T00:00:00Z"
+    set_round(collector, FILLED, 1, closed)  # while the question is on the screen
+    try:
+        page.get_by_role("button", name="Close it").click()
+        expect(page.get_by_text("Round 1 was closed already, on Jan 1, 2026")).to_be_visible()
+        [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
+        assert found["closes"] == closed
+        expect(page.get_by_role("button", name="Open round 1")).to_be_visible()
+    finally:
+        set_round(collector, FILLED, 1, None)
+
+
+def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+    row = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()["rows"][0]
+    ends = [f"{100 * row[end]:.1f}".replace("-", "\N{MINUS SIGN}") for end in ("frequency", "low", "high")]
+    chart = page.get_by_role("img", name="Estimates of Coffee")
+    expect(chart.get_by_text(f"{ends[0]} % ({ends[1]} to {ends[2]})")).to_be_visible()
+    expect(page.locator("main")).not_to_contain_text("±")
+    expect(page.get_by_role("heading", name="Coffee")).to_contain_text(f"{row['n']} reports")
+    note = page.get_by_text("may leave 0 to 100 %")
+    expect(note).to_be_visible()
+    page.get_by_label("Consistency step").select_option("norm-sub")
+    expect(note).to_have_count(0)
 
 
 def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_path: Path) -> None:
@@ -629,7 +754,9 @@ def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_pat
         waiting.value.save_as(files[name])
     wanted = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()
     assert json.loads(files["Estimates, JSON"].read_text()) == wanted
-    assert len(files["Estimates, CSV"].read_text().splitlines()) == 1 + len(wanted["rows"])
+    rows = list(csv.DictReader(files["Estimates, CSV"].read_text().splitlines()))
+    assert [(row["value"], int(row["n"])) for row in rows] == [(row["value"], row["n"]) for row in wanted["rows"]]
+    assert {(row["plan"], row["round"], row["level"]) for row in rows} == {(FILLED.id, "1", "0.95")}
     assert json.loads(files["Tallies, JSON"].read_text())["n"] == wanted["n"]
     for name in ("Estimates, Parquet", "Reports, Parquet"):
         assert files[name].read_bytes()[:4] == b"PAR1"

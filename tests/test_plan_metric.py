@@ -423,15 +423,15 @@ def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> No
     plan = mixed().plan(people=10_000)
     reports = plan.privatize(people(3000), dn.seeded(3))
     tallies, sums = plan.tally(reports), Sums(plan)
-    row = sums.of(tallies)
+    row = sums.count(reports.records)
     assert sums.tallies(sums.read(sums.write(row))) == tallies
     assert (row + row).sum() == 2 * row.sum()
     shown = estimated(plan, tallies, None, 0.95)
     assert len(shown.rows) == 3 + 50 + 48 + 1
-    lines = list(csv.DictReader(as_csv(shown.rows).decode().splitlines()))
+    lines = list(csv.DictReader(as_csv(shown).decode().splitlines()))
     assert lines[-1]["mean"]
     assert lines[-1]["frequency"] == ""
-    assert as_parquet(shown.rows)
+    assert as_parquet(shown)
 
 
 @pytest.mark.parametrize("share", ["split", "sample"])
@@ -442,7 +442,7 @@ def test_a_store_counts_recounts_and_scrubs_them(share: str, tmp_path: Path) -> 
     store.register(plan)
     store.set_round(plan.id, 1)
     bodies = Wire(plan).bodies(made)
-    arrived = [Arrival(plan.id, 1, number.to_bytes(16), body) for number, body in enumerate(bodies)]
+    arrived = [Arrival(plan.id, 1, (number.to_bytes(16),), (body,)) for number, body in enumerate(bodies)]
     assert set(store.add(arrived, 0.0)) == {"counted"}
     assert store.tallies(plan.id) == plan.tally(made)
     assert store.check() == []

@@ -146,6 +146,11 @@ PUBLIC = [
 ]
 """A name that is added, renamed or dropped is a promise that is made or broken: it must be changed here too."""
 
+ROOMS = {
+    "audit": ["LEVEL", "Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"],
+}
+"""Rooms with public names of their own."""
+
 MODULES = [info.name for info in pkgutil.iter_modules(dn.__path__)]
 
 
@@ -169,6 +174,16 @@ def test_public_names() -> None:
     assert sorted(dn.__all__) == sorted(PUBLIC)
     assert len(set(dn.__all__)) == len(dn.__all__)
     assert all(hasattr(dn, name) for name in PUBLIC)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_public_names_of_rooms(room: str) -> None:
+    entered = getattr(dn, room)
+    assert sorted(entered.__all__) == sorted(ROOMS[room])
+    assert room in dir(dn)
+    for name in ROOMS[room]:
+        member = getattr(entered, name)
+        assert isinstance(member, float) or inspect.getdoc(member)
 
 
 def test_nothing_else_is_public() -> None:
@@ -228,6 +243,7 @@ import sys, time
 start = time.process_time()
 import deniable
 took = time.process_time() - start
+assert "deniable.audit" not in sys.modules
 heavy = {"numba", "scipy", "scipy.stats", "matplotlib", "pandas", "polars", "cryptography"}
 print(took, *heavy.intersection(sys.modules))
 """

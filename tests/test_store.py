@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable.collect import counting, recount, schema
-from deniable.collect.store import Arrival, Offer, Outcome, Store, Times, open_store
+from deniable.collect.store import Arrival, Offer, Outcome, Store, StoreUnavailable, Times, open_store
 from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
@@ -71,19 +71,23 @@ def test_reports_are_counted_once(store: Store, plan: Plan) -> None:
     assert store.add(some, 0.0) == ["counted"] * 300
     assert store.add(some[:20], 0.0) == ["counted before"] * 20
     twice = arrivals(plan, 2, 2)
-    changed = twice[0]._replace(body=bodies(plan, 1, 3)[0])
+    changed = twice[0]._replace(bodies=bodies(plan, 1, 3))
     assert store.add([*twice, changed, some[5], *twice], 0.0) == ["counted"] * 2 + ["counted before"] * 4
-    assert store.tallies(plan.id, 1) == store.tallies(plan.id) == counted(plan, [one.body for one in some + twice])
+    assert store.tallies(plan.id, 1) == store.tallies(plan.id) == counted(plan, [one.bodies[0] for one in some + twice])
     assert store.counted(plan.id) == store.counted(plan.id, 1) == 302
     blocks = list(store.bodies(plan.id, 1, block=100))
     assert [len(block) for block in blocks] == [100, 100, 100, 2]
-    assert sorted(chain.from_iterable(blocks)) == sorted(one.body for one in some + twice)
+    assert sorted(chain.from_iterable(blocks)) == sorted(one.bodies[0] for one in some + twice)
     assert store.check() == []
 
 
 def test_what_is_refused_is_refused_alone(store: Store) -> None:
     good = arrivals(SPLIT, 3, 1)
-    bad = [good[0]._replace(body=bytes([9]) + good[0].body[1:]), good[1]._replace(body=b""), good[2]._replace(body=bytes(2000))]
+    bad = [
+        good[0]._replace(bodies=[bytes([9]) + good[0].bodies[0][1:]]),
+        good[1]._replace(bodies=[b""]),
+        good[2]._replace(bodies=[bytes(2000)]),
+    ]
     unknown = good[0]._replace(plan_id="0" * 64)
     assert store.add([*bad, unknown, *good], 0.0) == ["form"] * 3 + ["plan"] + ["counted"] * 3
     assert store.add([bad[0]], 0.0) == ["form"]
@@ -230,8 +234,26 @@ def test_snapshots_are_few_and_far_apart(store: Store) -> None:
     assert n[-1] == 3000
     assert all(b * b >= 2 * a * a for a, b in pairwise(n[:-1]))
     assert 8 <= len(n) <= 14
-    assert past[3] == counted(SPLIT, [one.body for one in some[: past[3].n]])
+    assert past[3] == counted(SPLIT, [one.bodies[0] for one in some[: past[3].n]])
     assert store.history(SAMPLED.id, 1) == []
+
+
+def test_who_scrubs_is_told_of_traces_that_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
+    path = tmp_path / "reports.db"
+    store, some = prepared(f"sqlite:///{path}"), arrivals(SPLIT, 100, 1)
+    store.add(some, 0.0)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM reports").fetchone()
+    with pytest.raises(StoreUnavailable, match="are scrubbed, but somebody has been reading"):
+        store.scrub(SPLIT.id, 1)
+    reader.close()
+    assert store.scrub(SPLIT.id, 1) == 0
+    assert store.rounds(SPLIT.id)[0].scrubbed == 100
+    log = Path(f"{path}-wal")
+    assert not log.exists() or log.stat().st_size == 0
+    store.close()
 
 
 def test_scrubbed_reports_are_still_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,16 +286,18 @@ class Model:
 
     def add(self, some: Sequence[Arrival], now: float) -> list[Outcome]:
         groups = dict.fromkeys((one.plan_id, one.round) for one in some)
-        decided = {place: self._one(one, now) for key in groups for place, one in enumerate(some) if one[:2] == key}
-        return [decided[place] for place in range(len(some))]
+        each = [one._replace(ids=[name], bodies=[body]) for one in some for name, body in zip(one.ids, one.bodies, strict=True)]
+        decided = {place: self._one(one, now) for key in groups for place, one in enumerate(each) if one[:2] == key}
+        return [decided[place] for place in range(len(each))]
 
     def _one(self, one: Arrival, now: float) -> Outcome:
         if one.plan_id not in {plan.id for plan in PLANS}:
             return "plan"
-        if one.body == BAD:
+        [name], [body] = one.ids, one.bodies
+        if body == BAD:
             return "form"
         stored = self.reports.setdefault(one[:2], {})
-        if one.id in stored:
+        if name in stored:
             return "counted before"
         opens, closes = self.rounds.get(one[:2], (np.inf, None))
         if (opens is not None and now < opens) or (closes is not None and now >= closes):
@@ -283,19 +307,23 @@ class Model:
             return "invitation"
         if self.invited and one.invitation is not None:
             left.remove(one.invitation)
-        stored[one.id] = one.body
+        stored[name] = body
         return "counted"
 
 
 BAD = b"\xff"
 POOL = {plan.id: [*bodies(plan, 5, 7), BAD] for plan in PLANS} | {"0" * 64: [BAD]}
 _arrival = st.builds(
-    lambda plan, number, name, body, token: Arrival(
-        plan, number, bytes([name]) * 16, POOL[plan][body % len(POOL[plan])], None if token is None else hashed(token)
+    lambda plan, number, names, body, token: Arrival(
+        plan,
+        number,
+        [bytes([name]) * 16 for name in names],
+        [POOL[plan][(body + name) % len(POOL[plan])] for name in names],
+        None if token is None else hashed(token),
     ),
     st.sampled_from([*POOL, FLIPPED.id, FLIPPED.id]),
     st.integers(1, 3),
-    st.integers(0, 8),
+    st.lists(st.integers(0, 8), min_size=1, max_size=4),
     st.integers(0, 60),
     st.none() | st.integers(0, 5),
 )

@@ -33,14 +33,14 @@ class Slow:
         self.go.acquire()
         if self.problem is not None:
             raise self.problem
-        if any(one.body == b"poison" for one in some):
+        if any(one.bodies[0] == b"poison" for one in some):
             raise ZeroDivisionError("a fault of ours")
         self.batches.append(list(some))
-        return ["form" if one.body == b"bad" else "counted" for one in some]
+        return ["form" if one.bodies[0] == b"bad" else "counted" for one in some]
 
 
 def one(number: int, body: bytes = b"") -> Arrival:
-    return Arrival("plan", 1, number.to_bytes(16), body)
+    return Arrival("plan", 1, (number.to_bytes(16),), (body,))
 
 
 def go(work: Coroutine[Any, Any, None]) -> None:
@@ -70,7 +70,7 @@ def test_everything_is_written_before_it_is_acknowledged(store: Store) -> None:
 
     go(work())
     assert len(seconds) < 500, "many share a transaction"
-    assert store.tallies(SPLIT.id) == counted(SPLIT, [each.body for each in some])
+    assert store.tallies(SPLIT.id) == counted(SPLIT, [each.bodies[0] for each in some])
     assert store.check() == []
 
 

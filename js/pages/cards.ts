@@ -48,7 +48,7 @@ function leaves(plan: Plan, report: Report, title: string): HTMLElement {
 }
 
 function spoken(said: Said | undefined): HTMLElement {
-  if (!said) return h("span", { class: "soft" }, "says nothing");
+  if (!said) return h("span", { class: "soft" }, "not drawn: the report has nothing of it");
   const { supports, about } = said;
   if (!supports.length)
     return h("span", { class: "soft" }, about ? `points to none of ${about.length} answers` : "points to no answer");

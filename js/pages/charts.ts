@@ -19,6 +19,8 @@ import { h, quoted } from "./dom.js";
 import type { Row } from "./results.js";
 
 const ROW = 46; // pixels for one value
+const LINE = 18; // and for another line of text
+const NUMBERS = 190; // the width of what is said of a value
 export const MOST_ROWS = 16;
 const MOST_SMALL = 8;
 
@@ -33,9 +35,9 @@ export function percent(share: number, digits = 1): string {
   return `${(100 * share).toFixed(digits).replace("-", "−")} %`;
 }
 
-/** Half the width of an interval, in points. */
-export function margin({ low, high }: Row): number {
-  return 50 * (high - low);
+/** A share and where the true one is: intervals are not symmetric, so that both ends are said. */
+export function within({ frequency, low, high }: Row): string {
+  return `${percent(frequency)} (${percent(low).replace(" %", "")} to ${percent(high).replace(" %", "")})`;
 }
 
 /** A value in each row: its share as a bar, the interval on it. Those of a long list that are largest. */
@@ -44,10 +46,12 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
   const where = { y: "value" } as const;
   const label = { fill: TEXT, stroke: "var(--card)", strokeWidth: 4, fontSize: 14 } as const;
   const projected = shown.filter((row) => row.projected !== undefined);
+  const beside = (width - NUMBERS) / 7; // letters of a name that fit beside the numbers; longer ones get a line of their own
+  const more = shown.some((row) => row.value.length > beside) ? LINE : 0;
   const drawing = drawn(
     {
       width,
-      height: shown.length * ROW + 26,
+      height: shown.length * (ROW + more) + 26,
       marginLeft: 6,
       marginRight: 10,
       marginTop: 0,
@@ -64,12 +68,21 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         tickFormat: (share: number) => percent(share, 0),
         fill: SOFT,
       }),
-      barX(shown, { ...where, x1: 0, x2: "frequency", fill: MAIN, fillOpacity: 0.24, insetTop: 25, insetBottom: 7, rx: 2 }),
+      barX(shown, {
+        ...where,
+        x1: 0,
+        x2: "frequency",
+        fill: MAIN,
+        fillOpacity: 0.24,
+        insetTop: 25 + more,
+        insetBottom: 7,
+        rx: 2,
+      }),
       ruleX([0], { stroke: SOFT }),
-      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 }),
-      tickX(shown, { ...where, x: "low", stroke: STRONG, strokeWidth: 2, insetTop: 27, insetBottom: 9 }),
-      tickX(shown, { ...where, x: "high", stroke: STRONG, strokeWidth: 2, insetTop: 27, insetBottom: 9 }),
-      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9, title: spoken }),
+      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 + more / 2 }),
+      tickX(shown, { ...where, x: "low", stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9 }),
+      tickX(shown, { ...where, x: "high", stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9 }),
+      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9 + more / 2, title: spoken }),
       dot(projected, {
         ...where,
         x: "projected",
@@ -78,7 +91,7 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         stroke: SECOND,
         fill: "var(--card)",
         strokeWidth: 2,
-        dy: 9,
+        dy: 9 + more / 2,
       }),
       text(shown, {
         ...where,
@@ -86,25 +99,25 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         frameAnchor: "left",
         textAnchor: "start",
         dx: 6,
-        dy: -7,
+        dy: -7 - more / 2,
         ...label,
-        lineWidth: (width - 130) / 14,
+        lineWidth: (width - (more ? 20 : NUMBERS)) / 14,
         textOverflow: "ellipsis",
       }),
       text(shown, {
         ...where,
-        text: (row: Row) => `${percent(row.frequency)} ± ${margin(row).toFixed(1)}`,
+        text: within,
         frameAnchor: "right",
         textAnchor: "end",
-        dy: -7,
+        dy: -7 + more / 2,
         ...label,
         fontVariant: "tabular-nums",
       }),
     ],
   );
-  const more = rows.length > shown.length ? `The ${shown.length} largest of ${rows.length} values; the table has all.` : "";
+  const others = rows.length > shown.length ? `The ${shown.length} largest of ${rows.length} values; the table has all.` : "";
   const key = projected.length ? "◇ after the consistency step" : "";
-  return figure(drawing, `Estimates of ${name}`, shown.map(spoken).join("; "), [more, key].filter(Boolean).join(" "));
+  return figure(drawing, `Estimates of ${name}`, shown.map(spoken).join("; "), [others, key].filter(Boolean).join(" "));
 }
 
 /** For long ordered lists: the shares as a line, the intervals as a band. */

@@ -1,12 +1,14 @@
 /** The dashboard: what the reports say, with error bars, as they arrive. For the operator, by token. */
 
-import { ask, fragment, Refused, remember } from "./collector.js";
+import { ask, askJson, fragment, Refused, type Round, remember } from "./collector.js";
 import { announce, find, h, skipping } from "./dom.js";
-import { attribute, collector, facts, heading, keep, losses, type Mode, rounds, waiting } from "./panels.js";
-import { sentence } from "./phrases.js";
+import { attribute, collector, facts, heading, keep, losses, type Mode, rounds, unbiased, waiting } from "./panels.js";
+import { moment, sentence } from "./phrases.js";
 import { type Choice, Results, type View } from "./results.js";
 
 const PERIOD = 4000; // milliseconds
+const OLD =
+  "This is not the operator’s token, or not any more. The one that holds is in operator.token, in the folder where the collector was started, or in its DENIABLE_TOKEN.";
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
 const STEPS = ["norm-sub", "clip", "norm-cut", "norm-mul", "isotonic", "base-cut"];
 
@@ -27,6 +29,7 @@ interface Shell {
   readonly heading: HTMLElement;
   readonly facts: HTMLElement;
   readonly round: HTMLSelectElement;
+  readonly unbiased: HTMLElement;
   readonly results: HTMLElement;
   readonly rounds: HTMLElement;
   readonly losses: HTMLElement;
@@ -93,7 +96,7 @@ async function refresh(): Promise<void> {
     else board.replaceChildren(h("p", {}, "This collector has no study."));
   } catch (problem) {
     if (mine !== turn) return;
-    if (problem instanceof Refused && problem.reason === "token") return signIn("This is not the operator’s token.");
+    if (problem instanceof Refused && problem.reason === "token") return signIn(OLD);
     trouble.textContent = sentence((problem as Error).message);
   }
   again();
@@ -125,6 +128,8 @@ function draw(): void {
   );
   places.round.value = String(round);
   (places.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
+  const note = choice.project ? null : unbiased(estimates);
+  keep(places.unbiased, Boolean(note), () => note);
   drawResults(view, places.results);
   keep(places.rounds, [plan.id, view.rounds, view.counts], () =>
     rounds(view, (number, open) => void setRound(view, number, open)),
@@ -148,11 +153,17 @@ function drawResults(view: View, place: HTMLElement): void {
 }
 
 async function setRound(view: View, number: number, open: boolean): Promise<void> {
-  const before = view.rounds.find((one) => one.number === number);
-  const now = new Date();
-  const opens = !open && before?.opens && Date.parse(before.opens) < now.getTime() ? before.opens : null;
-  const body = JSON.stringify({ opens, closes: open ? null : now.toISOString() });
   try {
+    const { rounds: found } = await askJson<{ rounds: Round[] }>(`plans/${view.plan.id}/rounds`); // others may have closed it
+    const before = found.find((one) => one.number === number);
+    const now = new Date();
+    if (!open && before?.closes && Date.parse(before.closes) <= now.getTime()) {
+      await refresh();
+      trouble.textContent = `Round ${number} was closed already, on ${moment(before.closes)}. Nothing was changed.`;
+      return;
+    }
+    const opens = !open && before?.opens && Date.parse(before.opens) < now.getTime() ? before.opens : null;
+    const body = JSON.stringify({ opens, closes: open ? null : now.toISOString() });
     await ask(`plans/${view.plan.id}/rounds/${number}`, { method: "PUT", token, body });
     announce(`Round ${number} is ${open ? "open" : "closed"} now.`);
   } catch (problem) {
@@ -184,6 +195,7 @@ function build(): Shell {
     heading: place("heading"),
     facts: place(""),
     round,
+    unbiased: place("note"),
     results: place("results"),
     rounds: place("panel rounds"),
     losses: place("panel"),
@@ -195,6 +207,7 @@ function build(): Shell {
     made.heading,
     made.facts,
     controls(round),
+    made.unbiased,
     made.results,
     h("div", { class: "below" }, made.rounds, made.losses, made.collector),
   );

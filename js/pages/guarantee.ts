@@ -4,8 +4,23 @@ import type { Plan } from "../src/index.js";
 import { h, quoted, svg } from "./dom.js";
 import { likelier, loss, sentence } from "./phrases.js";
 
-/** The promise as a whole: one sentence, then question by question, then the exact numbers. */
-export function promise(plan: Plan): HTMLElement {
+/** Which of the answers leave the device, where not all of them do; for people to read before they answer. */
+export function sharing(plan: Plan, kind: string): string | null {
+  const [asked, drawn] = [plan.attributes.length, plan.share.drawn];
+  const same =
+    plan.rounds === null
+      ? ""
+      : ` In every round ${drawn === 1 || kind === "faked" ? "it is the same one" : "they are the same"}.`;
+  if (kind === "faked")
+    return `Your device draws one of these ${asked} questions. Only that answer, randomized, is in the report; in place of the others are random ones, and nobody is told which is which.${same}`;
+  if (drawn === 0 || drawn === asked) return null;
+  return drawn === 1
+    ? `Your device draws one of these ${asked} questions. Only that answer, randomized, leaves it; the rest is not sent at all.${same}`
+    : `Your device draws ${drawn} of these ${asked} questions. Only those answers, randomized, leave it; the rest is not sent at all.${same}`;
+}
+
+/** The promise as a whole: one sentence, what of the answers leaves, then question by question, then the exact numbers. */
+export function promise(plan: Plan, drawing: string | null): HTMLElement {
   const guesses = plan.attributes.map(({ name }) => ({ name, ...plan.bestGuess(name) }));
   const easiest = guesses.reduce((most, one) => (one.oneReport > most.oneReport ? one : most));
   const alone = guesses.length === 1;
@@ -20,6 +35,7 @@ export function promise(plan: Plan): HTMLElement {
       h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of all ${plan.rounds} rounds`))),
     ),
     !alone && h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, the answer that is easiest to guess."),
+    drawing !== null && h("p", { class: "drawing" }, drawing),
     !alone &&
       h(
         "details",

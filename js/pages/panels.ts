@@ -1,8 +1,8 @@
 /** The parts of the dashboard, each drawn anew only when what it shows has changed. */
 
 import { Range } from "../src/index.js";
-import { MOST_ROWS, margin, percent, profile, type Step, shares, steps } from "./charts.js";
-import { type Child, h, quoted } from "./dom.js";
+import { MOST_ROWS, percent, profile, type Step, shares, steps, within } from "./charts.js";
+import { type Child, find, h, quoted } from "./dom.js";
 import { count, likelier, loss, moment, sentence, several, titleOf } from "./phrases.js";
 import type { Estimates, Row, View } from "./results.js";
 
@@ -46,8 +46,8 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
   const fact = (what: string, number: string, more: string): HTMLElement =>
     h("div", { class: "fact" }, h("dt", {}, what), h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)));
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
-  const margins = (estimates?.rows ?? []).map(margin);
-  const typical = margins.reduce((sum, one) => sum + one, 0) / margins.length;
+  const widths = (estimates?.rows ?? []).map(({ low, high }) => 100 * (high - low));
+  const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
   const { record, repeated } = plan.stated;
   return h(
     "dl",
@@ -58,7 +58,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
       plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
       plan.rounds === null ? "asked once" : open ? "open now" : "closed",
     ),
-    fact("Typical interval", margins.length ? `± ${typical.toFixed(1)}` : "–", "points around a share"),
+    fact("Typical interval", widths.length ? typical.toFixed(1) : "–", "points from end to end"),
     fact(
       "Loss of a report",
       loss(record),
@@ -83,7 +83,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const right = wide ? width - left - 40 : width;
   const tables = mode === "tables";
   return [
-    h("h2", {}, quoted(name)),
+    h("h2", {}, quoted(name), " ", now[0] && h("span", { class: "reported" }, several(now[0].n, "report"))),
     h(
       "div",
       { class: "sides" },
@@ -102,6 +102,18 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       ),
     ),
   ];
+}
+
+/** Why shares may be impossible, where some are. */
+export function unbiased(estimates: Estimates | null): Child {
+  return (
+    estimates?.rows.some(({ low, high }) => low < 0 || high > 1) &&
+    h(
+      "p",
+      { class: "soft" },
+      "Shares are unbiased, so that with few reports they and their intervals may leave 0 to 100 %. For what you publish, choose a consistency step.",
+    )
+  );
 }
 
 function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
@@ -123,7 +135,7 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
 
 function stepsTable(what: string, along: readonly Step[]): HTMLElement {
   const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
-  const cell = (row: Row | undefined): string => (row ? `${percent(row.frequency)} ± ${margin(row).toFixed(1)}` : "");
+  const cell = (row: Row | undefined): string => (row ? within(row) : "");
   const line = (name: string): string[] => [name, ...along.map(({ rows }) => cell(rows.find((row) => row.value === name)))];
   return table(`By ${what.toLowerCase()}`, [what, ...along.map(({ at }) => count(at))], names.map(line));
 }
@@ -177,6 +189,36 @@ export function waiting(view: View): Child {
   );
 }
 
+/** Ask before a round is closed. */
+function closing(number: number, close: () => void): void {
+  const leave = (): void => {
+    dialog.close();
+    dialog.remove();
+  };
+  const sure = (): void => {
+    leave();
+    close();
+  };
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "close-title", "aria-describedby": "close-text", close: () => dialog.remove() },
+    h("h2", { id: "close-title" }, `Close round ${number}?`),
+    h(
+      "p",
+      { id: "close-text" },
+      "From then on its reports are refused, also those that people have made and not sent yet. You can open it again.",
+    ),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "bad", click: sure }, "Close it"),
+      h("button", { type: "button", click: leave }, "Leave it open"),
+    ),
+  );
+  find("board").append(dialog);
+  dialog.showModal();
+}
+
 /** Open and close rounds. */
 export function rounds(view: View, set: (number: number, open: boolean) => void): Child {
   const most = view.plan.rounds ?? 1;
@@ -188,7 +230,7 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
       "button",
       {
         type: "button",
-        click: () => set(number, opening),
+        click: () => (opening ? set(number, true) : closing(number, () => set(number, false))),
         "data-name": `round-${number}`,
         "aria-label": `${opening ? "Open" : "Close"} round ${number}`,
       },

@@ -11,6 +11,8 @@ export interface Row {
   readonly low: number;
   readonly high: number;
   readonly count: number;
+  /** Reports that tell of this attribute. */
+  readonly n: number;
   readonly projected?: number;
 }
 

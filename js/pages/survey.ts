@@ -18,14 +18,20 @@ import {
   type Report,
 } from "../src/index.js";
 import { cards } from "./cards.js";
-import { ask, askJson, fragment, HERE, Refused, type Round, remember, type Summary } from "./collector.js";
+import { ask, askJson, fragment, HERE, invitationIn, Refused, type Round, remember, type Summary } from "./collector.js";
 import { markReceived, received, showDevice } from "./device.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
-import { check, promise } from "./guarantee.js";
+import { check, promise, sharing } from "./guarantee.js";
 import { loss, moment, sentence, several, titleOf } from "./phrases.js";
 import { type Given, questions } from "./questions.js";
 
 const ATTEMPTS = 6;
+const INSECURE =
+  "A browser makes a report only over a secure connection. This address does not begin with https; ask whoever sent it for one that does.";
+const NEEDS_INVITATION = "Without an invitation the report would be refused.";
+const NO_INVITATION = "This is no invitation. It is the link that you were sent, or the letters behind “invitation=” in it.";
+const REFUSED_INVITATION =
+  "The collector refused the report: the invitation is unknown, or was used already. Your report waits on this device; with another invitation it can be sent.";
 const main = find("study");
 let invitation: string | null = null;
 let ledger: Ledger;
@@ -45,14 +51,15 @@ async function start(): Promise<void> {
   try {
     ledger = remembered();
     showDevice(ledger, () => void start());
+    if (!isSecureContext) throw new Refused("insecure", INSECURE);
     const { plans } = await askJson<{ plans: Summary[] }>("plans");
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
     if (wanted === undefined) return mine === turn ? choose(plans) : undefined;
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
     if (!summary) throw new Refused("plan", "This collector has no such study. Is the link whole?");
-    const plan = await verified(summary.id);
+    const [plan, kind] = await verified(summary.id);
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
-    if (mine === turn) offer(plan, summary, rounds, plans.length > 1);
+    if (mine === turn) offer(plan, kind, summary, rounds, plans.length > 1);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
   }
@@ -67,11 +74,12 @@ function remembered(): Ledger {
   }
 }
 
-/** The plan with this id, recomputed and found to say what is true. */
-async function verified(id: string): Promise<Plan> {
-  const plan = await Plan.fromJson(await (await ask(`plans/${id}`)).text());
+/** The plan with this id, recomputed and found to say what is true, and how its answers share a report. */
+async function verified(id: string): Promise<[Plan, string]> {
+  const text = await (await ask(`plans/${id}`)).text();
+  const plan = await Plan.fromJson(text);
   if (plan.id !== id) throw new InvalidPlan("the collector sent another plan than the one that was asked for");
-  return plan;
+  return [plan, JSON.parse(text).share.kind];
 }
 
 function choose(plans: readonly Summary[]): void {
@@ -96,7 +104,7 @@ function pick(plan: Plan, rounds: readonly Round[]): number | null {
   return open.find((number) => !isDone(number)) ?? open[0] ?? null;
 }
 
-function offer(plan: Plan, summary: Summary, rounds: readonly Round[], others: boolean): void {
+function offer(plan: Plan, kind: string, summary: Summary, rounds: readonly Round[], others: boolean): void {
   const title = titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
   const round = pick(plan, rounds);
@@ -121,7 +129,8 @@ function offer(plan: Plan, summary: Summary, rounds: readonly Round[], others: b
     const client = new Client(plan, { ledger });
     put(
       head,
-      promise(plan),
+      promise(plan, sharing(plan, kind)),
+      ...(summary.invited && invitation === null ? [asking().element] : []),
       questions(plan, (given) => make(head, one, client, given)),
     );
   } catch (problem) {
@@ -131,7 +140,7 @@ function offer(plan: Plan, summary: Summary, rounds: readonly Round[], others: b
     put(
       head,
       refusal("Your limit refuses this study", h("p", {}, total), h("p", {}, "You can ", to, " below.")),
-      promise(plan),
+      promise(plan, sharing(plan, kind)),
     );
   }
 }
@@ -184,23 +193,57 @@ function answered(head: HTMLElement, one: Offer, report: Report): void {
   );
 }
 
+/** Where an invitation is written or pasted, and kept as soon as it is one; `take` complains where it is none. */
+function asking(): { element: HTMLElement; take: (quietly: boolean) => boolean; again: () => void } {
+  const complaint = h("p", { class: "complaint", id: "invitation-complaint", role: "alert" });
+  const field = h("input", {
+    id: "invitation",
+    type: "text",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    "aria-describedby": "invitation-hint invitation-complaint",
+    input: () => void take(field.value.trim() === ""), // not on leaving: what moves then moves from under a finger
+  });
+  const take = (quietly: boolean): boolean => {
+    const found = invitationIn(field.value);
+    const isWrong = found === null && !quietly;
+    complaint.textContent = isWrong ? (field.value.trim() ? NO_INVITATION : NEEDS_INVITATION) : "";
+    field.setAttribute("aria-invalid", String(isWrong));
+    if (found !== null && found !== field.value) field.value = found;
+    remember("invitation", (invitation = found));
+    return found !== null;
+  };
+  const element = h(
+    "div",
+    { class: "question" },
+    h("label", { class: "legend", for: "invitation" }, "Your invitation"),
+    h(
+      "p",
+      { class: "soft hint", id: "invitation-hint" },
+      "This study takes one report for each invitation. Paste the link that you were sent, or its code.",
+    ),
+    field,
+    complaint,
+  );
+  const again = (): void => {
+    field.value = invitation ?? "";
+    field.select();
+  };
+  return { element, take, again };
+}
+
 /** The button that sends, and what becomes of it. */
 function sending(head: HTMLElement, one: Offer, client: Client, report: Report, label: string): HTMLElement {
   const notice = h("div", { class: "outcome", role: "status", "aria-live": "polite" });
   const button = h("button", { type: "button", class: "main", click: () => void send() }, label);
-  const token = h("input", {
-    id: "invitation",
-    type: "text",
-    autocomplete: "off",
-    spellcheck: "false",
-    value: invitation ?? "",
-  });
-  const field = h("div", { class: "question" }, h("label", { class: "legend", for: "invitation" }, "Your invitation"), token);
-  field.hidden = !one.summary.invited || invitation !== null;
+  const asked = asking();
+  const { element: field } = asked;
+  field.hidden = !one.summary.invited || invitation !== null || received().has(`${one.plan.id} ${one.round}`);
   return h("div", { class: "act" }, field, notice, button);
 
   async function send(): Promise<void> {
-    if (!field.hidden && token.value.trim()) remember("invitation", (invitation = token.value.trim()));
+    if (!field.hidden && !asked.take(false)) return find("invitation").focus();
     button.disabled = true;
     button.textContent = "Sending…";
     notice.replaceChildren();
@@ -209,6 +252,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
       const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, ...(invitation === null ? {} : { invitation }) });
       if (ledger.find(one.plan, one.round)) markReceived(one.plan.id, one.round); // unless it was forgotten meanwhile
+      remember("invitation", (invitation = null)); // it is used; the next round takes another
       showDevice(ledger, () => void start());
       put(head, receipt(one, report, outcome), cards(one.plan, report, null, true));
       find("receipt").focus();
@@ -218,7 +262,10 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
       button.textContent = "Try again";
       if (!navigator.onLine)
         addEventListener("online", () => button.isConnected && !button.disabled && void send(), { once: true });
-      else field.hidden = !(problem instanceof NotSent && problem.reason === "invitation") && field.hidden;
+      else if (problem instanceof NotSent && problem.reason === "invitation") {
+        field.hidden = false;
+        asked.again();
+      }
     } finally {
       clearTimeout(slow);
     }
@@ -257,6 +304,7 @@ function why(problem: Error): string {
   if (!navigator.onLine) return "You are offline. Your report waits on this device and is sent when the connection is back.";
   if (problem.status === 0) return "The collector cannot be reached. Your report waits on this device; try again later.";
   const { reason, detail } = problem;
+  if (reason === "invitation") return REFUSED_INVITATION;
   if (reason === "closed") return "This round has closed. Your report was not counted; it stays on this device.";
   if (problem.status >= 500 || problem.status === 429)
     return "The collector is busy. Your report waits on this device; try again in a moment.";

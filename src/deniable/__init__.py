@@ -44,6 +44,7 @@ from deniable.summed import Summed
 from deniable.words import Words, below, chance, device, keyed, system
 
 if _typing.TYPE_CHECKING:
+    from deniable import audit as audit
     from deniable.channels import BestChannel, best_channel
     from deniable.grid import Grid
     from deniable.likelihood import Likelihood, mle, mle_groups
@@ -82,6 +83,8 @@ if _typing.TYPE_CHECKING:
 
 _LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries")
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
+_ROOMS = ("audit",)
+"""Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered."""
 
 __version__ = "0.1.0"
 
@@ -216,12 +219,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return _importlib.import_module(f"deniable.{name}")
     rooms = (_importlib.import_module(f"deniable.{room}") for room in _LATER) if name in __all__ else ()
     for room in rooms:
         if hasattr(room, name):
-            return getattr(room, name)
+            globals()[name] = getattr(room, name)  # so that it is looked for once
+            return globals()[name]
     raise AttributeError(f"module 'deniable' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

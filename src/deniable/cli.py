@@ -1,8 +1,8 @@
 """The command line: reads what was asked, calls the rooms below, prints tables or JSON.
 
 Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if the command
-was called wrongly (an option, a number, a file that would be overwritten), and 1 if what a file holds is refused or cannot be
-read.
+was called wrongly (an option, a number, a file that would be overwritten), 1 if what a file holds is refused or cannot be
+read, and 3 if a client fails its audit.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import click
 
 from deniable import __version__, consistency
 from deniable.commands import console, writing
+from deniable.commands.audit import COMMANDS as AUDITING
 from deniable.commands.console import FILE, one, percent, real, several, short, whole
 from deniable.commands.demo import run_demo
 from deniable.commands.plan import COMMANDS
 from deniable.commands.reproduce import reproduce
+from deniable.commands.rounds import COMMANDS as ROUNDS
 from deniable.commands.serve import COMMANDS as SERVING
 from deniable.commands.store import COMMANDS as STORING
 from deniable.errors import DeniableError, InvalidParameter, NotExact
@@ -66,13 +68,13 @@ def commands(context: click.Context) -> None:
 
     Commands with a result print it; --json prints it as JSON, -o writes it to a file, and --plot draws it, where a command
     has these. A file that is there is overwritten only with --force. Exit codes: 0 done, 1 a file is refused, 2 the command
-    was called wrongly.
+    was called wrongly, 3 an audit failed.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-for _command in (*COMMANDS, *SERVING, *STORING, run_demo, reproduce):
+for _command in (*COMMANDS, *SERVING, *ROUNDS, *STORING, *AUDITING, run_demo, reproduce):
     commands.add_command(_command)
 
 

@@ -180,7 +180,13 @@ def _for_ever(row: Considered) -> tuple[str, str]:
 
 
 def _warnings(content: Content, here: Considered) -> list[str]:
-    return [f"WARNING. {text}" for text in (warning(here, content.people), exposure(here)) if text is not None]
+    noise, told = warning(here, content.people), exposure(here)
+    if noise and told:  # each alone would send the reader to the other
+        told += (
+            " With so few people, though, a smaller epsilon makes the shares noisier still, and a larger one tells more of "
+            "each person: no epsilon mends both. Ask more people, or about fewer values."
+        )
+    return [f"WARNING. {text}" for text in (noise, told) if text is not None]
 
 
 def _as_considered(content: Content, considered: Sequence[Considered]) -> Considered:

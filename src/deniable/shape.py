@@ -172,6 +172,12 @@ class Shape(Encoder):
         _run(work, len(starts), compiled and len(array) * self._cells_per_report >= PARALLEL)
         return Tally(len(array), self._finish(total, len(array)))
 
+    @final
+    def counts(self, reports: Array) -> Integers:
+        """How many of a block of reports support each value, where all are known to be in canonical form."""
+        compiled = worth_compiling(len(reports), self._cells_per_report)
+        return self._finish(self._count(np.ascontiguousarray(reports), compiled), len(reports))
+
     def _checked_cells(self, reports: Array, compiled: bool) -> Integers:
         """A block of reports, counted if all of them are in canonical form."""
         block = np.ascontiguousarray(reports)

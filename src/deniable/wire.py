@@ -17,13 +17,14 @@ from deniable.plan import Plan, Reports
 from deniable.shape import Encoder
 from deniable.share import Records, Sample
 from deniable.strict import canonical
-from deniable.wire_json import READERS, Refused, hexadecimal, parsed, part_to_json, plain
+from deniable.wire_json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 
 VERSION = 1
 PREFIX = 8
 """How many bytes of a plan's id a report names."""
 
 _HEADER = struct.Struct(f"<B{PREFIX}sI16s")
+_ID = 13  # where the id begins in a header
 _LENGTH = struct.Struct("<I")
 _FIELDS = ("id", "plan", "report", "round", "version")
 
@@ -72,6 +73,21 @@ def from_batch(raw: bytes) -> Iterator[bytes]:
         place += length
 
 
+def alike(raw: bytes, most: int) -> tuple[Report, list[bytes], list[bytes]] | None:
+    """The ids and bodies of at most so many reports that all have the length, plan and round of the first, which is read."""
+    length = _LENGTH.unpack_from(raw)[0] if len(raw) >= _LENGTH.size else 0
+    step = _LENGTH.size + length
+    if length < _HEADER.size or len(raw) % step or len(raw) // step > most:
+        return None
+    heads = np.frombuffer(raw, dtype=np.uint8).reshape(-1, step)[:, : _LENGTH.size + _ID]
+    if (heads != heads[0]).any():
+        return None
+    start, end = _LENGTH.size + _ID, _LENGTH.size + _HEADER.size
+    places = range(0, len(raw), step)
+    ids, bodies = [raw[i + start : i + end] for i in places], [raw[i + end : i + step] for i in places]
+    return Report.from_bytes(raw[_LENGTH.size : step]), ids, bodies
+
+
 @final
 class Wire:
     """How the reports of one plan are written and read."""
@@ -83,7 +99,7 @@ class Wire:
         self._names = plan.names
         self._parts = plan.content.parts
         self._plain = [plain(part) for part in self._parts]
-        self._readers = [READERS[type(part)] for part in self._plain]
+        self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
         self._drawn = plan.share.drawn if isinstance(plan.share, Sample) else None
         self._index = np.dtype("<u1" if len(self._parts) <= 256 else "<u2")
 
@@ -220,13 +236,15 @@ class Wire:
     def _body(self, said: object) -> bytes:
         if not isinstance(said, dict):
             raise Refused("malformed", "report must be an object with an entry for each attribute that is reported")
-        named = [j for j, name in enumerate(self._names) if name in said]
+        named = [name for name in self._names if name in said]
         if len(named) < len(said):
             raise Refused("malformed", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan")
         if len(said) != (len(self._parts) if self._drawn is None else self._drawn):
             raise Refused("size", f"a report of this plan has another number of attributes, got {len(said)}")
-        index = np.array(named, dtype=self._index).tobytes() if self._drawn is not None else b""
-        return index + b"".join([self._readers[j](self._plain[j], said[self._names[j]], self._names[j]) for j in named])
+        body = b"".join([self._readers[name](said[name], name) for name in named])
+        if self._drawn is None:
+            return body
+        return np.array([self._names.index(name) for name in named], dtype=self._index).tobytes() + body
 
     @cached_property
     def _fields(self) -> list[str]:

@@ -77,61 +77,84 @@ def part_to_json(part: Encoder, column: Array) -> object:
     return int(column[0])
 
 
-def _direct_bytes(part: Direct, said: object, name: str) -> bytes:
-    return _integer(said, part.k, name).to_bytes(part.report_bytes, "little")
+Reader = Callable[[object, str], bytes]
+"""The bytes of a part from what JSON says under a name, in canonical form or refused."""
 
 
-def _hadamard_bytes(part: Hadamard, said: object, name: str) -> bytes:
-    return _integer(said, 1 << part.bits, name).to_bytes(part.report_bytes, "little")
+def _index_reader(bound: int, width: int) -> Reader:
+    return lambda said, name: _integer(said, bound, name).to_bytes(width, "little")
 
 
-def _output_bytes(part: Geometric | PlanarGeometric | Averaged, said: object, name: str) -> bytes:
-    return _integer(said, part.outputs, name).to_bytes(part.report_bytes, "little")
+def _direct_reader(part: Direct) -> Reader:
+    return _index_reader(part.k, part.report_bytes)
 
 
-def _unary_bytes(part: Unary, said: object, name: str) -> bytes:
-    return _packed(_ascending(said, part.k, name), part.k)
+def _output_reader(part: Geometric | PlanarGeometric | Averaged) -> Reader:
+    return _index_reader(part.outputs, part.report_bytes)
 
 
-def _subset_bytes(part: Subset, said: object, name: str) -> bytes:
-    members = _ascending(said, part.k, name, part.size)
-    width = part.report_bytes // part.size
-    return b"".join([member.to_bytes(width, "little") for member in members])
+def _hadamard_reader(part: Hadamard) -> Reader:
+    return _index_reader(1 << part.bits, part.report_bytes)
 
 
-def _hashed_bytes(part: Hashed, said: object, name: str) -> bytes:
-    fields = _fields(said, ("a", "b", "bucket"), name)
-    a, b, bucket = (
-        _integer(fields["a"], PRIME, name),
-        _integer(fields["b"], PRIME, name),
-        _integer(fields["bucket"], part.g, name),
-    )
-    if not a:
-        raise Refused("form", f"{name!r} must have a from 1 on")
-    return a.to_bytes(4, "little") + b.to_bytes(4, "little") + bucket.to_bytes(part.report_bytes - 8, "little")
+def _unary_reader(part: Unary) -> Reader:
+    k = part.k
+    return lambda said, name: _packed(_ascending(said, k, name), k)
 
 
-def _bit_flip_bytes(part: BitFlip, said: object, name: str) -> bytes:
-    fields = _fields(said, ("about", "set"), name)
-    about, held = _ascending(fields["about"], part.k, name, part.bits), _ascending(fields["set"], part.k, name)
-    if not set(held) <= set(about):
-        raise Refused("size", f"{name!r} can set only values that it is about")
-    asked = b"".join([value.to_bytes(1 if part.k <= 256 else 2, "little") for value in about])
-    return asked + _packed([about.index(value) for value in held], part.bits)
+def _subset_reader(part: Subset) -> Reader:
+    k, size, width = part.k, part.size, part.report_bytes // part.size
+
+    def read(said: object, name: str) -> bytes:
+        return b"".join([member.to_bytes(width, "little") for member in _ascending(said, k, name, size)])
+
+    return read
 
 
-READERS: Mapping[type[Encoder], Callable[[Any, object, str], bytes]] = {
-    Direct: _direct_bytes,
-    Hadamard: _hadamard_bytes,
-    Unary: _unary_bytes,
-    Subset: _subset_bytes,
-    Hashed: _hashed_bytes,
-    BitFlip: _bit_flip_bytes,
-    Geometric: _output_bytes,
-    PlanarGeometric: _output_bytes,
-    Averaged: _output_bytes,
+def _hashed_reader(part: Hashed) -> Reader:
+    g, width = part.g, part.report_bytes - 8
+
+    def read(said: object, name: str) -> bytes:
+        fields = _fields(said, ("a", "b", "bucket"), name)
+        a, b = _integer(fields["a"], PRIME, name), _integer(fields["b"], PRIME, name)
+        bucket = _integer(fields["bucket"], g, name)
+        if not a:
+            raise Refused("form", f"{name!r} must have a from 1 on")
+        return a.to_bytes(4, "little") + b.to_bytes(4, "little") + bucket.to_bytes(width, "little")
+
+    return read
+
+
+def _bit_flip_reader(part: BitFlip) -> Reader:
+    k, bits, width = part.k, part.bits, 1 if part.k <= 256 else 2
+
+    def read(said: object, name: str) -> bytes:
+        fields = _fields(said, ("about", "set"), name)
+        about, held = _ascending(fields["about"], k, name, bits), _ascending(fields["set"], k, name)
+        if not set(held) <= set(about):
+            raise Refused("size", f"{name!r} can set only values that it is about")
+        asked = b"".join([value.to_bytes(width, "little") for value in about])
+        return asked + _packed([about.index(value) for value in held], bits)
+
+    return read
+
+
+_READERS: Mapping[type[Encoder], Callable[[Any], Reader]] = {
+    Direct: _direct_reader,
+    Hadamard: _hadamard_reader,
+    Unary: _unary_reader,
+    Subset: _subset_reader,
+    Hashed: _hashed_reader,
+    BitFlip: _bit_flip_reader,
+    Geometric: _output_reader,
+    PlanarGeometric: _output_reader,
+    Averaged: _output_reader,
 }
-"""The bytes of a part from JSON, in canonical form or refused: in plain Python, since for one report that is fastest."""
+
+
+def reader(part: Encoder) -> Reader:
+    """How a part is read: in plain Python, since for one report that is fastest, and with all sizes looked up before."""
+    return _READERS[type(part)](part)
 
 
 def _packed(places: Sequence[int], size: int) -> bytes:
@@ -166,6 +189,10 @@ def _fields(said: object, wanted: Sequence[str], name: str) -> Mapping[str, Any]
 
 def hexadecimal(said: object, size: int) -> bytes:
     """So many bytes, written in the one way there is."""
-    if not isinstance(said, str) or len(said) != 2 * size or not set(said) <= set("0123456789abcdef"):
+    try:
+        found = bytes.fromhex(said) if isinstance(said, str) else b""
+    except ValueError:
+        found = b""
+    if len(found) != size or found.hex() != said:
         raise Refused("malformed", f"plan and id are written in lower-case hexadecimal, {2 * size} digits here")
-    return bytes.fromhex(said)
+    return found

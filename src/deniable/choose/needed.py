@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from deniable.choose.considered import Considered, label, one_in
+from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective, not_asked
 from deniable.choose.ranking import best_of
 from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task
@@ -93,13 +94,15 @@ def warning(considered: Considered, n: int) -> str | None:
     """In plain words, before launch, that the answer of n people would be noise; or None.
 
     It would be where the 95 % interval of a share reaches further, on either side, than the average share 1 / k: a value that
-    nobody has then looks like one that has its fair share. The interval is about everyone asked, for a uniform truth.
+    nobody has then looks like one that has its fair share. The interval is about everyone asked, for a uniform truth. A larger
+    epsilon is recommended only where `exposure` would not warn of it.
 
     >>> from deniable.choose import consider
     >>> best = consider({"town": 50, "smokes": 3}, epsilon=0.5, n=2000)[0]
     >>> print(warning(best, 2000))
     With 2000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 % on average, but it would
     be known only to within 24.0 points either way. It takes 288894 people at this epsilon, or epsilon 3.596 with these people.
+    But then a report nearly tells an answer; better ask more people, or about fewer values.
     """
     whole_number("n, the number of people,", n, 1)
     if considered.share is None:
@@ -138,7 +141,10 @@ def warning(considered: Considered, n: int) -> str | None:
     except InvalidParameter:
         return f"{text}; no reasonable epsilon, up to {_REASONABLE:g}, is enough with these people."
     which = " per attribute" if considered.per == "attribute" and len(ks) > 1 else ""
-    return f"{text}, or epsilon {epsilon:g}{which} with these people."
+    text += f", or epsilon {epsilon:g}{which} with these people"
+    if exposure(best_of(replace(task, epsilon=epsilon))) is None:
+        return f"{text}."
+    return f"{text}. But then a report nearly tells an answer; better ask more people, or about fewer values."
 
 
 def _about_everyone(considered: Considered, n: int) -> list[float]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, final
+
+import numpy as np
 
 from deniable.collect.database import Database
 from deniable.collect.sums import Sums
@@ -21,14 +23,15 @@ FIRST_SNAPSHOT = 64
 
 
 class Arrival(NamedTuple):
-    """A report as it arrives: its header was read, its body was not."""
+    """Reports of one plan and round as they arrive together: their headers were read, their bodies were not."""
 
     plan_id: str
     round: int
-    id: bytes
-    body: bytes
+    ids: Sequence[bytes]
+    bodies: Sequence[bytes]
+    """As many as there are ids."""
     invitation: bytes | None = None
-    """The SHA-256 of the token that came with it."""
+    """The SHA-256 of the token that came with them: it lets in one of them."""
 
 
 @final
@@ -39,84 +42,130 @@ class Known:
         self.key, self.plan, self.wire, self.sums = key, plan, Wire(plan), Sums(plan)
 
     def count(self, reports: Reports) -> Integers:
-        """The sums of reports."""
-        return self.sums.of(self.plan.tally(reports))
+        """The sums of reports in canonical form."""
+        return self.sums.count(reports.records)
 
 
 @final
 @dataclass(frozen=True)
 class Batch:
-    """Reports of one plan and round that are canonical, and their places among the arrivals."""
+    """Reports of one plan and round that are canonical, and their places among all that arrived."""
 
     known: Known
     round: int
     places: Sequence[int]
+    ids: Sequence[bytes]
+    bodies: Sequence[bytes]
+    invitations: Sequence[bytes | None]
     reports: Reports
+
+    def places_of(self, ids: Container[bytes]) -> list[int]:
+        """Where the reports with these ids are."""
+        return [place for place, name in zip(self.places, self.ids, strict=True) if name in ids]
+
+    def some(self, which: Sequence[int]) -> Batch:
+        """A few of them, by their numbers in the batch."""
+        if len(which) == len(self.ids):
+            return self
+        bodies = [self.bodies[i] for i in which]
+        return Batch(
+            self.known,
+            self.round,
+            [self.places[i] for i in which],
+            [self.ids[i] for i in which],
+            bodies,
+            [self.invitations[i] for i in which],
+            self.known.wire.reports(bodies),
+        )
 
 
 def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list[Outcome]) -> list[Batch]:
-    """The arrivals by plan and round; what cannot be read gets its outcome here, before the database is asked."""
-    groups: dict[tuple[str, int], list[int]] = {}
-    for place, arrival in enumerate(arrivals):
-        groups.setdefault(arrival[:2], []).append(place)
+    """What arrived by plan and round; what cannot be read gets its outcome here, before the database is asked."""
+    groups: dict[tuple[str, int], list[tuple[int, Arrival]]] = {}
+    start = 0
+    for arrival in arrivals:
+        groups.setdefault(arrival[:2], []).append((start, arrival))
+        start += len(arrival.ids)
     batches = []
-    for (plan_id, number), places in groups.items():
+    for (plan_id, number), members in groups.items():
+        places = [place for start, one in members for place in range(start, start + len(one.ids))]
         known = plans.get(plan_id)
         if known is None:
+            _decide(outcomes, places, "plan")
             continue
-        reports, sound = known.wire.sound([arrivals[place].body for place in places])
+        ids = [name for _, one in members for name in one.ids]
+        bodies = [body for _, one in members for body in one.bodies]
+        tokens = [one.invitation for _, one in members for _ in one.ids]
+        reports, sound = known.wire.sound(bodies)
+        batch = Batch(known, number, places, ids, bodies, tokens, reports)
         if not sound.all():
-            for place, good in zip(places, sound.tolist(), strict=True):
-                if not good:
-                    outcomes[place] = "form"
-            places = [place for place, good in zip(places, sound.tolist(), strict=True) if good]
-        if places:
-            batches.append(Batch(known, number, places, reports))
+            _decide(outcomes, [places[i] for i in np.flatnonzero(~sound)], "form")
+            batch = batch.some(np.flatnonzero(sound).tolist())
+        if batch.ids:
+            batches.append(batch)
     return batches
 
 
-def count(
-    database: Database, batch: Batch, arrivals: Sequence[Arrival], invited: bool, now: float, outcomes: list[Outcome]
-) -> int:
+def count(database: Database, batch: Batch, invited: bool, now: float, outcomes: list[Outcome]) -> int:
     """Decide on a batch and count what is new, with the plan's lock held; how many invitations were used."""
     key, number, known = batch.known.key, batch.round, batch.known
     rows = database.run("SELECT opens, closes, sums, snapshot FROM rounds WHERE plan = ? AND number = ?", key, number)
-    takes = bool(rows) and is_open(rows[0][0], rows[0][1], now)
-    fresh: dict[bytes, int] = {}
     used: list[bytes] = []
-    if takes and not invited:
-        for place in batch.places:
-            if fresh.setdefault(arrivals[place].id, place) != place:
-                outcomes[place] = "counted before"
+    if rows and is_open(rows[0][0], rows[0][1], now):
+        fresh = _first(batch, outcomes) if not invited else _invited(database, batch, outcomes, used)
     else:
-        some = [arrivals[place] for place in batch.places]
-        stored = database.present("reports", {"plan": key, "round": number}, "id", list({one.id for one in some}))
-        tokens = {one.invitation for one in some if one.invitation is not None} if takes else set()
-        unused = database.present("invitations", {"plan": key}, "hash", list(tokens)) if tokens else set()
-        for place, one in zip(batch.places, some, strict=True):
-            if one.id in stored or one.id in fresh:
-                outcomes[place] = "counted before"  # its invitation was used when it was counted
-            elif not takes:
-                outcomes[place] = "closed"
-            elif one.invitation is None or one.invitation not in unused:
-                outcomes[place] = "invitation"
-            else:
-                unused.remove(one.invitation)
-                used.append(one.invitation)
-                fresh[one.id] = place
-        if used:
-            database.many("DELETE FROM invitations WHERE plan = ? AND hash = ?", [(key, each) for each in used])
-    if not fresh:
+        fresh = batch.some([])
+        _decide(outcomes, batch.places, "closed")
+        stored = database.present("reports", {"plan": key, "round": number}, "id", list(set(batch.ids)))
+        _decide(
+            outcomes, [place for place, name in zip(batch.places, batch.ids, strict=True) if name in stored], "counted before"
+        )
+    if not fresh.ids:
         return 0
-    new = database.insert(key, number, list(fresh), [arrivals[place].body for place in fresh.values()])
-    for name, place in fresh.items():
-        outcomes[place] = "counted" if name in new else "counted before"
-    if new:
-        reports = batch.reports
-        if len(new) < len(batch.places):
-            reports = known.wire.reports([arrivals[place].body for name, place in fresh.items() if name in new])
-        _tally(database, batch, known.count(reports), rows[0][2], rows[0][3])
+    stored = database.insert(key, number, fresh.ids, fresh.bodies)
+    if stored:
+        _decide(
+            outcomes, [place for place, name in zip(fresh.places, fresh.ids, strict=True) if name in stored], "counted before"
+        )
+        fresh = fresh.some([i for i, name in enumerate(fresh.ids) if name not in stored])
+    if fresh.ids:
+        _tally(database, batch, known.count(fresh.reports), rows[0][2], rows[0][3])
     return len(used)
+
+
+def _first(batch: Batch, outcomes: list[Outcome]) -> Batch:
+    """The reports of a batch without those that are in it again."""
+    first: dict[bytes, int] = {}
+    for i, name in enumerate(batch.ids):
+        if first.setdefault(name, i) != i:
+            outcomes[batch.places[i]] = "counted before"
+    return batch.some(list(first.values()))
+
+
+def _invited(database: Database, batch: Batch, outcomes: list[Outcome], used: list[bytes]) -> Batch:
+    """The reports that come with an invitation that nobody used; those are used now."""
+    key = batch.known.key
+    stored = database.present("reports", {"plan": key, "round": batch.round}, "id", list(set(batch.ids)))
+    tokens = {token for token in batch.invitations if token is not None}
+    unused = database.present("invitations", {"plan": key}, "hash", list(tokens)) if tokens else set()
+    first: dict[bytes, int] = {}
+    for i, (place, name, token) in enumerate(zip(batch.places, batch.ids, batch.invitations, strict=True)):
+        if name in stored or name in first:
+            outcomes[place] = "counted before"  # its invitation was used when it was counted
+        elif token is None or token not in unused:
+            outcomes[place] = "invitation"
+        else:
+            unused.remove(token)
+            used.append(token)
+            first[name] = i
+    if used:
+        database.many("DELETE FROM invitations WHERE plan = ? AND hash = ?", [(key, each) for each in used])
+    return batch.some(list(first.values()))
+
+
+def _decide(outcomes: list[Outcome], places: Iterable[int], outcome: Outcome) -> None:
+    for place in places:
+        outcomes[place] = outcome
 
 
 def _tally(database: Database, batch: Batch, added: Integers, before: bytes, snapshot: int) -> None:

@@ -44,7 +44,7 @@ class Database(ABC):
 
     @abstractmethod
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
-        """Insert reports, except those whose id is there; the ids that were inserted. No id is given twice."""
+        """Insert reports, except those whose id is there; the ids that were there. No id is given twice."""
 
     @abstractmethod
     def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:

@@ -111,7 +111,7 @@ class Handlers:
         found = await asyncio.to_thread(results.estimated, one.plan, tallies, number, level, project)
         if form == "json":
             return _json(found)
-        made = results.as_csv(found.rows) if form == "csv" else results.as_parquet(found.rows)
+        made = results.as_csv(found) if form == "csv" else results.as_parquet(found)
         return _download(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:8]}.{form}")
 
     async def show_history(self, request: Request) -> Response:

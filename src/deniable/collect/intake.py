@@ -16,7 +16,7 @@ from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
 from deniable.plan import Plan
-from deniable.wire import PREFIX, Report, Wire, from_batch
+from deniable.wire import PREFIX, Report, Wire, alike, from_batch
 from deniable.wire_json import Refused, parsed
 
 BINARY = b"application/octet-stream"
@@ -70,13 +70,23 @@ class Intake:
     def one(self, raw: bytes, kind: bytes, invitation: bytes | None) -> Arrival:
         """A single report; `Refused` or `Refusal` says what is wrong with it."""
         if kind == BINARY:
-            return self._arrival(Report.from_bytes(raw), invitation)
+            report = Report.from_bytes(raw)
+            return _arrived(self._of(report), report, invitation)
         try:
-            data = parsed(raw)
-            served = self._named(data)
-            return _arrived(served, served.wire.from_dict(data, raw), invitation)
+            return self._usual(raw, invitation) or self._strict(raw, invitation)
         except RecursionError:
             raise Refused("malformed", "the report is nested too deeply") from None
+
+    def alike(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival] | None:
+        """The reports of a batch of bytes, at once, if all have one plan, round and length, and those are right; else None."""
+        try:
+            found = alike(raw, self._most_reports) if kind == BINARY else None
+            if found is None:
+                return None
+            first, ids, bodies = found
+            return [Arrival(self._of(first).plan.id, first.round, ids, bodies, invitation)]
+        except Refused:
+            return None
 
     def many(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival | str]:
         """The reports of a batch, or the reason for which one is refused; what cannot be taken apart is refused as a whole."""
@@ -97,11 +107,29 @@ class Intake:
         except Refused as problem:
             return problem.reason
 
-    def _arrival(self, report: Report, invitation: bytes | None) -> Arrival:
+    def _of(self, report: Report) -> Served:
+        """The plan that a report names, if the report can be one of it."""
         served = self._served.get(report.plan)
         if served is None:
             raise self._unknown(report.plan.hex())
-        return _arrived(served, served.wire.check(report), invitation)
+        served.wire.check(report)
+        return served
+
+    def _usual(self, raw: bytes, invitation: bytes | None) -> Arrival | None:
+        """A report whose text is canonical by a quicker reader, which is never the one that refuses."""
+        try:
+            data = msgspec.json.decode(raw)
+            served = self._served[bytes.fromhex(data["plan"])]
+            if msgspec.json.encode(data, order="sorted") == raw:
+                return _arrived(served, served.wire.from_dict(data), invitation)
+        except (msgspec.MsgspecError, Refused, LookupError, TypeError, ValueError):
+            pass
+        return None
+
+    def _strict(self, raw: bytes, invitation: bytes | None) -> Arrival:
+        data = parsed(raw)
+        served = self._named(data)
+        return _arrived(served, served.wire.from_dict(data, raw), invitation)
 
     def _named(self, data: object) -> Served:
         """The plan that a JSON report names."""
@@ -122,7 +150,7 @@ class Intake:
 
 
 def _arrived(served: Served, report: Report, invitation: bytes | None) -> Arrival:
-    return Arrival(served.plan.id, report.round, report.id, report.body, invitation)
+    return Arrival(served.plan.id, report.round, (report.id,), (report.body,), invitation)
 
 
 def _elements(raw: bytes, most: int) -> list[msgspec.Raw]:

@@ -81,12 +81,9 @@ class Summary(Message, frozen=True):
 
     id: str
     title: str
-    invited: bool
-    """Whether a report needs an invitation."""
-    round: int | None
-    """The newest round that is open."""
-    open: list[int]
-    """All rounds that are open."""
+    invited: Annotated[bool, msgspec.Meta(description="Whether a report needs an invitation.")]
+    round: Annotated[int | None, msgspec.Meta(description="The newest round that is open now; null where none is.")]
+    open: Annotated[list[int], msgspec.Meta(description="All rounds that are open now, in order.")]
 
 
 class Plans(Message, frozen=True):
@@ -132,6 +129,7 @@ class Row(Message, frozen=True, omit_defaults=True):
     low: float
     high: float
     count: float | None
+    n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
     projected: float | None = None
     mean: float | None = None
 

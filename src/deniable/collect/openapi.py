@@ -9,6 +9,7 @@ from typing import Any, final
 import msgspec
 
 from deniable.collect import messages
+from deniable.collect.limits import Limits
 from deniable.collect.messages import REASONS
 from deniable.consistency import NAMES
 
@@ -41,6 +42,7 @@ _SECURITY = {
         "description": "`Invitation <token>`, for a plan that takes invited reports only",
     },
 }
+_MOST = Limits()
 _EVERYWHERE = ("rate", "busy", "fault")
 
 
@@ -60,6 +62,8 @@ class Operation:
     takes: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     invitation: bool = False
+    limits: str = ""
+    """The most that is taken, in words."""
 
 
 def _json(message: Any) -> dict[str, Any]:
@@ -83,6 +87,7 @@ OPERATIONS = (
         _REPORTED,
         takes={"application/octet-stream": _BYTES, "application/json": _REPORT},
         invitation=True,
+        limits=f"One report, of at most {_MOST.report_bytes:,} bytes in either form.",
     ),
     Operation(
         "add_batch",
@@ -93,6 +98,7 @@ OPERATIONS = (
         ("malformed", "form", "large", "type", "store"),
         takes={"application/octet-stream": _BYTES, "application/json": {"type": "array", "items": _REPORT}},
         invitation=True,
+        limits=f"At most {_MOST.batch_reports:,} reports, and {_MOST.batch_bytes:,} bytes.",
     ),
     Operation("list_rounds", "GET", "/plans/{id}/rounds", "A plan's rounds", {200: _json(messages.Rounds)}, ("plan", "store")),
     Operation(
@@ -205,6 +211,8 @@ def _described(operation: Operation) -> dict[str, Any]:
     }
     if operation.takes:
         described["requestBody"] = {"required": True, "content": _content(operation.takes)}
+        if operation.limits:
+            described["requestBody"]["description"] = operation.limits
     if operation.operator or operation.invitation:
         described["security"] = [{"operator": []}] if operation.operator else [{}, {"invitation": []}]
     return described

@@ -30,7 +30,7 @@ _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.CannotConnectNow: "it is starting up or shutting down",
     errors.AdminShutdown: "it was shut down",
     errors.ReadOnlySqlTransaction: "it may only be read; is it a standby?",
-    errors.DuplicateTable: "its schema has tables of something else; choose another database, or another search_path",
+    errors.DuplicateTable: "its schema has tables of something else; choose another --store, or another search_path",
 }
 
 
@@ -74,7 +74,8 @@ class Postgres(Database):
             "INSERT INTO reports (plan, round, id, body) SELECT ?, ?, given.id, given.body "
             "FROM unnest(?::bytea[], ?::bytea[]) AS given (id, body) ON CONFLICT DO NOTHING RETURNING id"
         )
-        return {name for (name,) in self.run(sql, plan, number, ids, bodies)}
+        inserted = self.run(sql, plan, number, ids, bodies)
+        return set() if len(inserted) == len(ids) else set(ids) - {name for (name,) in inserted}
 
     def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
         where = " AND ".join(f"{name} = ?" for name in head)

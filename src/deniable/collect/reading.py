@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
 
+if TYPE_CHECKING:
+    from deniable.collect.store import Store
+
 _LONGEST = 1 << 28  # bytes of tallies
 _SECONDS = 60.0
+_CHOOSE = "choose one with --round"
+
+TOKEN_FILE = Path("operator.token")
+"""Where `deniable serve` keeps the operator's token, unless told otherwise."""
 
 
 def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str | None = None) -> Tallies:
@@ -24,9 +34,49 @@ def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str
 
     store = open_store(source, create=False)
     try:
+        refuse_unknown(store, plan)
+        if number is None:
+            _refuse_several(each.number for each in store.rounds(plan.id) if each.counted)
         return store.tallies(plan.id, number)
     finally:
         store.close()
+
+
+def refuse_unknown(store: Store, plan: Plan) -> None:
+    """Refuse a plan of which a store has nothing."""
+    plans = [each.plan.id for each in store.plans()]
+    if plan.id not in plans:
+        raise unknown(store, plan.id, plans)
+
+
+def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParameter:
+    """What to say of a plan that a store does not have."""
+    known = ", ".join(each[:12] for each in plans)
+    has = f"it has {known}" if known else "it is empty"
+    return InvalidParameter(f"{store.name} has no plan {plan_id[:12]}; {has}: name another plan, or another store")
+
+
+def _refuse_several(numbers: Iterable[int]) -> None:
+    """Refuse to choose among rounds."""
+    asked = list(map(str, numbers))
+    if len(asked) > 1:
+        listed = f"{', '.join(asked[:-1])} and {asked[-1]}"
+        raise InvalidParameter(f"the same people answered in rounds {listed}, which are not added up; {_CHOOSE}")
+
+
+def token_file_for(source: str, named: Path | None) -> Path | None:
+    """The file of the operator's token: the one that is named, or the one in this folder for a collector of this machine.
+
+    What lies here is not sent to other machines unless somebody says so.
+    """
+    if named is not None or os.environ.get("DENIABLE_TOKEN"):
+        return named
+    host = urllib.parse.urlsplit(source).hostname or ""
+    try:
+        here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = False
+    return TOKEN_FILE if here and TOKEN_FILE.is_file() else None
 
 
 def find_token(file: Path | None) -> str:
@@ -39,7 +89,10 @@ def find_token(file: Path | None) -> str:
             f"{file or 'DENIABLE_TOKEN'} does not hold an operator's token; deniable serve makes operator.token"
         )
     if not token:
-        raise InvalidParameter("a collector shows results to its operator: set DENIABLE_TOKEN, or give --token-file")
+        raise InvalidParameter(
+            "a collector shows results to its operator: set DENIABLE_TOKEN, or name the file that deniable serve made where it "
+            f"was started: --token-file {TOKEN_FILE}"
+        )
     return token
 
 
@@ -53,7 +106,15 @@ def _from_collector(plan: Plan, source: str, number: int | None, token: str | No
             raw = answer.read(_LONGEST)
     except urllib.error.HTTPError as refusal:
         with refusal:
-            raise DeniableError(f"the collector at {source} refused: {_detail(refusal.read(10_000)) or refusal}") from None
+            why = _detail(refusal.read(10_000)) or str(refusal)
+        if refusal.code == 401:
+            why = (
+                "this is not its operator's token, or not any more. The one that holds is in operator.token in the folder "
+                "where it was started, or in its DENIABLE_TOKEN; give it with --token-file or in DENIABLE_TOKEN"
+            )
+        elif refusal.code == 400 and number is None:
+            why = f"{why.rstrip('.')}; {_CHOOSE}"
+        raise DeniableError(f"the collector at {source} refused: {why}") from None
     except OSError as problem:  # also no answer in time, or no such place
         raise DeniableError(f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}") from None
     try:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +10,7 @@ import msgspec
 from deniable.collect.messages import Estimates, Refusal, Row
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
+from deniable.spreadsheet import csv_bytes
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -28,27 +27,22 @@ def estimated(plan: Plan, tallies: Tallies, number: int | None, level: float, pr
     except InvalidParameter as problem:  # an attribute, or a value of it, that nobody has reported yet
         raise Refusal("few", f"There are {tallies.n:,} reports yet: {problem}") from None
     try:
-        rows = [Row(**row) for row in result.rows(level, project)]
+        rows = [Row(**row, n=result[row["attribute"]].n) for row in result.rows(level, project)]
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows)
 
 
-def as_csv(rows: Sequence[Row]) -> bytes:
+def as_csv(found: Estimates) -> bytes:
     """The table, with a header."""
-    plain = _plain(rows)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in plain for name in row)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(plain)
-    return text.getvalue().encode()
+    return csv_bytes(_table(found))
 
 
-def as_parquet(rows: Sequence[Row]) -> bytes:
+def as_parquet(found: Estimates) -> bytes:
     """The table as a Parquet file."""
     pa, parquet = require_pyarrow()
     sink = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(_plain(rows)), sink)
+    parquet.write_table(pa.Table.from_pylist(_table(found)), sink)
     return sink.getvalue()
 
 
@@ -62,5 +56,9 @@ def require_pyarrow() -> tuple[Any, Any]:
     return pa, parquet
 
 
-def _plain(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(row) for row in rows]
+def _table(found: Estimates) -> list[dict[str, Any]]:
+    """Rows that say by themselves what they are, wherever they are pasted to."""
+    about = {"level": found.level, "plan": found.plan, "round": found.round}
+    rows = [msgspec.to_builtins(row) for row in found.rows]
+    named = {name: None for row in rows for name in row}  # all have the same columns, though only a number has a mean
+    return [named | row | about for row in rows]

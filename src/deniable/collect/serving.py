@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import os
 import secrets
 import signal
@@ -130,6 +131,27 @@ def address_of(taken: socket.socket) -> str:
     host, port = taken.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def seen_from_outside(taken: socket.socket) -> str | None:
+    """Where other machines find it, if they can."""
+    host, port = taken.getsockname()[:2]
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if address.is_loopback:
+        return None
+    if address.is_unspecified:
+        host = _own_address(taken.family) or socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _own_address(family: int) -> str | None:
+    """This machine's address in its network; nothing is sent to find it."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9))  # of no machine, by RFC 5737
+            return str(probe.getsockname()[0])
+        except OSError:  # no network
+            return None
 
 
 def run(collector: Collector, taken: socket.socket, proxy: str | None = None) -> None:

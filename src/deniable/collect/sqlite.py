@@ -29,7 +29,10 @@ _PRAGMAS = (
     "synchronous = FULL",  # the log is on the disk before anything is acknowledged
     "secure_delete = ON",  # what is deleted is overwritten with zeros
     "cache_size = -32768",  # kilobytes: random ids touch pages all over the file
+    "wal_autocheckpoint = 8192",  # pages: so that most are changed many times before they are written to their places
 )
+_EACH = "WITH RECURSIVE each (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
+"""The numbers of values of one length that stand one after the other."""
 
 
 @final
@@ -61,25 +64,45 @@ class Sqlite(Database):
         self._open.executemany(sql, rows)
 
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
-        sql = f"INSERT INTO reports (plan, round, id, body) VALUES ({plan:d}, {number:d}, ?, ?) ON CONFLICT DO NOTHING"
-        rows, database = sorted(zip(ids, bodies, strict=True)), self._open
-        if len(rows) > 1:  # all at once, and back if some were there: which ones, only one by one tells
-            before = database.total_changes
-            database.execute("SAVEPOINT arriving")
-            database.executemany(sql, rows)
-            all_new = database.total_changes - before == len(rows)
-            if not all_new:
-                database.execute("ROLLBACK TO arriving")
-            database.execute("RELEASE arriving")
-            if all_new:
-                return set(ids)
-        execute = database.cursor().execute
-        return {row[0] for row in rows if execute(sql, row).rowcount}
+        lengths: dict[int, list[tuple[bytes, bytes]]] = {}
+        for row in sorted(zip(ids, bodies, strict=True)):
+            lengths.setdefault(len(row[1]), []).append(row)
+        self.run("SAVEPOINT arriving")
+        inserted = sum([self._insert(plan, number, rows) for rows in lengths.values()])
+        if inserted < len(ids):  # which ones were there, only asking tells
+            self.run("ROLLBACK TO arriving")
+        self.run("RELEASE arriving")
+        if inserted == len(ids):
+            return set()
+        there = self.present("reports", {"plan": plan, "round": number}, "id", ids)
+        for rows in lengths.values():
+            self._insert(plan, number, [row for row in rows if row[0] not in there])
+        return there
+
+    def _insert(self, plan: int, number: int, rows: Sequence[tuple[bytes, bytes]]) -> int:
+        """Rows with bodies of one length, by one statement: where there are many, others get a turn at every one of them."""
+        if not rows:
+            return 0
+        sql = (
+            f"INSERT INTO reports (plan, round, id, body) {_EACH} "
+            "SELECT ?4, ?5, substr(?2, 1 + ?3 * n, ?3), substr(?6, 1 + ?7 * n, ?7) FROM each WHERE true ON CONFLICT DO NOTHING"
+        )
+        ids, bodies = b"".join([row[0] for row in rows]), b"".join([row[1] for row in rows])
+        values = (len(rows), ids, len(rows[0][0]), plan, number, bodies, len(rows[0][1]))
+        inserted = self._open.execute(sql, values).rowcount
+        assert inserted >= 0, "the number of inserted rows is told of statements that begin with INSERT"
+        return inserted
 
     def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
-        where = " AND ".join(f"{name} = ?" for name in (*head, column))
-        sql, given = f"SELECT 1 FROM {table} WHERE {where}", tuple(head.values())
-        return {value for value in values if self._open.execute(sql, (*given, value)).fetchone()}
+        if not values:
+            return set()
+        where = " AND ".join(f"{name} = ?{place}" for place, name in enumerate(head, 4))
+        sql = (
+            f"{_EACH} SELECT group_concat(n) FROM each "
+            f"WHERE EXISTS (SELECT 1 FROM {table} WHERE {where} AND {column} = substr(?2, 1 + ?3 * n, ?3))"
+        )
+        [(found,)] = self.run(sql, len(values), b"".join(values), len(values[0]), *head.values())
+        return {values[int(place)] for place in found.split(",")} if found else set()
 
     def sweep(self, reports: bool) -> bool:
         if self._connection is None:
@@ -148,7 +171,7 @@ class Sqlite(Database):
             [(version,)] = self.run("SELECT version FROM deniable")
             return int(version)
         if tables:
-            raise InvalidParameter(f"{self.name} is a database of something else; choose another file")
+            raise InvalidParameter(f"{self.name} is a database of something else; choose another file with --store")
         return None
 
     def _identity(self) -> tuple[int, int] | None:

@@ -13,6 +13,7 @@ which order reports came; scrubbing takes away what they say.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ __all__ = ["Arrival", "Offer", "Outcome", "Registered", "Round", "Store", "Store
 
 SWEEP = 1000
 """Used invitations whose traces may remain for a while."""
+_TRIES, _PAUSE = 20, 0.1  # to clear away what was scrubbed, beside those who read; seconds in between
 
 
 @final
@@ -171,13 +173,15 @@ class Store:
         ]
 
     def add(self, arrivals: Sequence[Arrival], now: float | Callable[[], float]) -> list[Outcome]:
-        """Count a batch in one transaction, each report by itself: one that is refused is no reason to refuse another.
+        """Count reports in one transaction, each by itself: one that is refused is no reason to refuse another.
+
+        What became of each is told in the order in which they are given.
 
         A clock is read once nobody else can open or close a round: a report that waited has not come earlier for it.
 
         A report whose id is stored was counted before, whatever it says now, and even if its round is closed since then.
         """
-        outcomes: list[Outcome] = ["plan"] * len(arrivals)
+        outcomes: list[Outcome] = ["counted"] * sum([len(arrival.ids) for arrival in arrivals])
         database = self._database
         if {arrival.plan_id for arrival in arrivals} - self._plans.keys():
             self.plans()
@@ -189,7 +193,7 @@ class Store:
             invited, used = {key: self._lock(key) for key in keys}, 0
             when = now() if callable(now) else now
             for batch in batches:
-                used += counting.count(database, batch, arrivals, invited[batch.known.key], when, outcomes)
+                used += counting.count(database, batch, invited[batch.known.key], when, outcomes)
         self._used += used
         if self._used >= self._sweep_at:
             self._sweep_at += SWEEP
@@ -265,7 +269,14 @@ class Store:
                 with database.transaction(write=True):
                     self._lock(known.key)
                     after = recount.scrub(database, known, each, after)
-        self._sweep(reports=True)
+        tries = iter(range(_TRIES))
+        while not self._sweep(reports=True):
+            if next(tries, None) is None:
+                raise StoreUnavailable(
+                    f"the reports in {self.name} are scrubbed, but somebody has been reading it all the while, so that the log "
+                    "still has what they said; scrub again when nobody does"
+                )
+            time.sleep(_PAUSE)
         return sum(each.scrubbed for each in self.rounds(plan_id)) - before
 
     def check(self) -> list[str]:
@@ -302,13 +313,14 @@ class Store:
                 self._sweep()
         self._database.close()
 
-    def _sweep(self, reports: bool = False) -> None:
-        """Clear away the traces of what was deleted; the more invitations are left to write anew, the less often."""
+    def _sweep(self, reports: bool = False) -> bool:
+        """Clear away the traces of what was deleted, if nobody reads; the more invitations are left, the less often."""
         with self._database.outside():
             swept = self._database.sweep(reports=reports)
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations")
         if swept:
             self._used, self._sweep_at = 0, max(SWEEP, left)
+        return swept
 
     def _lock(self, key: int) -> bool:
         """Keep others from writing to a plan until the transaction ends; whether it takes invitations."""

@@ -10,7 +10,9 @@ from deniable.errors import InvalidReport
 from deniable.law import Integers
 from deniable.mechanism import Tally
 from deniable.plan import Plan, Reports, Tallies
+from deniable.shape import Shape
 from deniable.share import Records
+from deniable.wire_json import plain
 
 _STORED = np.dtype("<i8")
 
@@ -20,7 +22,7 @@ class Sums:
     """Where the numbers stand in the row: n, then for each attribute its n, its counts, and how many were asked."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan_id = plan.id
+        self._plan_id, self._mechanisms = plan.id, [plain(part) for part in plan.content.parts]
         nothing = plan.tally(Reports(plan.id, Records(0, tuple(part.blank(0) for part in plan.content.parts))))
         self._parts = [(name, tally.counts.size, tally.asked is not None) for name, tally in nothing.tallies.items()]
         self.size = 1 + sum(1 + k * (1 + asked) for _, k, asked in self._parts)
@@ -29,14 +31,15 @@ class Sums:
         """Nothing counted yet."""
         return np.zeros(self.size, dtype=np.int64)
 
-    def of(self, tallies: Tallies) -> Integers:
-        """The row of these tallies."""
-        pieces: list[Integers] = [np.array([tallies.n])]
-        for name, _, asked in self._parts:
-            tally = tallies[name]
-            pieces += [np.array([tally.n]), tally.counts]
-            if asked and tally.asked is not None:
-                pieces.append(tally.asked)
+    def count(self, records: Records) -> Integers:
+        """The row of reports that are in canonical form."""
+        pieces: list[Integers | list[int]] = [[records.n]]
+        for part, column in zip(self._mechanisms, records.columns, strict=True):
+            if isinstance(part, Shape):  # most are, and their tally would check again what was checked
+                pieces += [[len(column)], part.counts(column)]
+            else:
+                tally = part.tally(column)
+                pieces += [[tally.n], tally.counts, *([] if tally.asked is None else [tally.asked])]
         return np.concatenate(pieces)
 
     def tallies(self, row: Integers) -> Tallies:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
+from queue import SimpleQueue
 from typing import NamedTuple, Protocol, final
 
 from deniable.collect.counting import Arrival, Outcome
@@ -29,12 +30,13 @@ class Adds(Protocol):
     """What is written to: a store."""
 
     def add(self, arrivals: Sequence[Arrival], now: Callable[[], float]) -> list[Outcome]:
-        """Count a batch in one transaction."""
+        """Count reports in one transaction."""
 
 
 class _Entry(NamedTuple):
     arrivals: Sequence[Arrival]
-    size: int
+    reports: int
+    bytes: int
     future: asyncio.Future[list[Outcome]]
 
 
@@ -58,7 +60,7 @@ class Writer:
         """How many reports were not acknowledged yet."""
         self._bytes = 0
         self._entries: deque[_Entry] = deque()
-        self._wake = threading.Semaphore(0)
+        self._wake: SimpleQueue[None] = SimpleQueue()
         self._told = False
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="deniable-writer", daemon=True)
@@ -69,7 +71,8 @@ class Writer:
 
         What was begun is written even if the task is cancelled.
         """
-        count, size = len(arrivals), sum([len(arrival.body) for arrival in arrivals]) + _HEADER * len(arrivals)
+        count = sum([len(arrival.ids) for arrival in arrivals])
+        size = sum([len(body) for arrival in arrivals for body in arrival.bodies]) + _HEADER * count
         if self._closing:
             raise Busy("the collector is shutting down; send it again in a moment")
         if self.waiting and (self.waiting + count > self._most_waiting or self._bytes + size > self._most_bytes):
@@ -78,7 +81,7 @@ class Writer:
         future: asyncio.Future[list[Outcome]] = loop.create_future()
         self.waiting += count
         self._bytes += size
-        self._entries.append(_Entry(arrivals, size, future))
+        self._entries.append(_Entry(arrivals, count, size, future))
         if not self._told:  # after what is ready to run now: that adds to the same group
             self._told = True
             loop.call_soon(self._tell)
@@ -87,17 +90,17 @@ class Writer:
     async def close(self) -> None:
         """Write what waits, then stop. The store stays open."""
         self._closing = True
-        self._wake.release()
+        self._wake.put(None)
         while self._thread.is_alive():
             await asyncio.sleep(0.005)
 
     def _tell(self) -> None:
         self._told = False
-        self._wake.release()
+        self._wake.put(None)
 
     def _work(self) -> None:
         while True:
-            self._wake.acquire()
+            self._wake.get()
             while group := self._take(self._most_at_once):
                 self._write(group)
             if self._closing and not self._entries:
@@ -106,9 +109,9 @@ class Writer:
     def _take(self, most: float) -> list[_Entry]:
         group: list[_Entry] = []
         count = 0
-        while self._entries and (not group or count + len(self._entries[0].arrivals) <= most):
+        while self._entries and (not group or count + self._entries[0].reports <= most):
             group.append(self._entries.popleft())
-            count += len(group[-1].arrivals)
+            count += group[-1].reports
         return group
 
     def _write(self, group: list[_Entry]) -> None:
@@ -132,8 +135,8 @@ class Writer:
         results: list[tuple[_Entry, list[Outcome] | Exception]] = []
         place = 0
         for entry in group:
-            results.append((entry, outcomes[place : place + len(entry.arrivals)]))
-            place += len(entry.arrivals)
+            results.append((entry, outcomes[place : place + entry.reports]))
+            place += entry.reports
         self._settle(results)
 
     def _settle(self, results: Sequence[tuple[_Entry, list[Outcome] | Exception]]) -> None:
@@ -142,8 +145,8 @@ class Writer:
 
     def _resolve(self, results: Sequence[tuple[_Entry, list[Outcome] | Exception]]) -> None:
         for entry, result in results:
-            self.waiting -= len(entry.arrivals)
-            self._bytes -= entry.size
+            self.waiting -= entry.reports
+            self._bytes -= entry.bytes
             if entry.future.done():  # its task was cancelled
                 continue
             if isinstance(result, Exception):

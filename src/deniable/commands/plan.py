@@ -166,7 +166,11 @@ def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -
 @click.argument("reports", type=FILE, required=False)
 @click.option("--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…).")
 @click.option("--round", "number", callback=one(partial(whole, least=1)), help="With --from: the round.")
-@click.option("--token-file", type=FILE, help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it.")
+@click.option(
+    "--token-file",
+    type=FILE,
+    help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it, or operator.token in this folder.",
+)
 @writing.out
 @writing.plot("the shares")
 @click.option("--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals.")
@@ -197,8 +201,10 @@ def estimate_file(
     else:
         tallies = _collected(read, str(source), number, token_file)
     result = read.estimate(tallies)
-    rows = result.table(level, project)
-    about = {"plan": result.plan_id, "title": result.title, "n": result.n, "level": level, "project": project, "rows": rows}
+    asked = {} if source is None else {"round": number}
+    rows = [row | asked for row in result.table(level, project)]
+    about = {"plan": result.plan_id, "title": result.title, "n": result.n, "level": level, "project": project} | asked
+    about["rows"] = rows
     writing.write_tables(out, rows, about)
     writing.save_plots(plot_files, partial(result.plot, level))
     if as_json:
@@ -209,10 +215,14 @@ def estimate_file(
 
 def _collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Tallies:
     """The tallies of a collector, or of its store."""
-    from deniable.collect.reading import fetch_tallies, find_token
+    from deniable.collect.reading import fetch_tallies, find_token, token_file_for
 
-    token = find_token(token_file) if source.startswith("http") else None
-    return fetch_tallies(plan, source, number, token)
+    if not source.startswith(("http://", "https://")):
+        return fetch_tallies(plan, source, number)
+    file = token_file_for(source, token_file)
+    if file is not None and token_file is None:
+        click.echo(f"the operator's token is from {file}", err=True)
+    return fetch_tallies(plan, source, number, find_token(file))
 
 
 COMMANDS = (write_example, make_plan, verify_plan, privatize_file, estimate_file)

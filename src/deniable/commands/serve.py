@@ -1,17 +1,16 @@
-"""`deniable serve`, `tokens`, `rounds`: collect reports, invite people, open and close rounds."""
+"""`deniable serve`, `tokens`: collect reports, and invite people."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 import secrets
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from deniable.collect.store import Store
     from deniable.plan import Plan
 
-_store = click.option(
+store_option = click.option(
     "--store",
     default="sqlite:///reports.db",
     show_default=True,
@@ -34,7 +33,7 @@ _store = click.option(
 
 
 @contextmanager
-def _extra() -> Iterator[None]:
+def needing_extra() -> Iterator[None]:
     """Say what to install where it is not."""
     try:
         yield
@@ -48,7 +47,7 @@ def _extra() -> Iterator[None]:
 @click.argument("plans", type=FILE, nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 is any that is free.")
-@_store
+@store_option
 @click.option("--minimum", callback=option(partial(whole, least=1)), default="100", show_default=True,
               help="Show nothing of fewer reports.")  # fmt: skip
 @click.option("--invited", is_flag=True, help="Every report takes an invitation; make them with deniable tokens.")
@@ -91,7 +90,7 @@ def run_collector(
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
     read = {plan.id: plan for plan in map(reading.read_plan, plans)}
-    with _extra():
+    with needing_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
         from deniable.collect.intake import Served
@@ -99,6 +98,7 @@ def run_collector(
         from deniable.collect.store import open_store
 
         opened = open_store(store)
+    _warn_of_readers(store)
     with serving.listen(host, port) as taken:
         before = {one.plan.id: one.invited for one in opened.plans()}
         served = [Served(plan, invited or before.get(plan.id, False)) for plan in read.values()]
@@ -108,12 +108,44 @@ def run_collector(
         settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=10 * rate))
         collector = Collector(opened, open_store(store), served, settings)
         for one in served:
-            opened.register(one.plan, one.invited)
+            _register(opened, one.plan, one.invited)
             _open_first(opened, one, number)
         opened.tidy()
         _say_where(serving.address_of(taken), served, token, origin)
+        outside = serving.seen_from_outside(taken)
+        if outside is not None and proxy is None:
+            _warn_of_http(outside)
         serving.run(collector, taken, proxy)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
+
+
+def _register(store: Store, plan: Plan, invited: bool) -> None:
+    """Collect a plan's reports; where the store's own do not allow it, as after a rehearsal, say what to do."""
+    try:
+        store.register(plan, invited)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{problem}; collect it anew in another store, with --store") from None
+
+
+def _warn_of_readers(url: str) -> None:
+    """Of files that others on this machine can read: those that were made here are the owner's alone, copies may not be."""
+    path = Path(url.removeprefix("sqlite:///"))
+    if os.name != "posix" or not url.startswith("sqlite:///"):
+        return
+    files = [file for file in (path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))) if file.exists()]
+    shared = [str(file) for file in files if file.stat().st_mode & 0o077]
+    if shared:
+        text = f"warning: others on this machine may read {', '.join(shared)}; forbid it with: chmod 600 {' '.join(shared)}"
+        click.echo(text, err=True)
+
+
+def _warn_of_http(address: str) -> None:
+    text = (
+        f"warning: from other machines this is {address}/, where no survey can be answered: browsers give a page the "
+        "cryptography that it takes only over https, or on the machine itself. Put a reverse proxy with a certificate before "
+        "it, and name the proxy with --proxy (docs/collecting.md)"
+    )
+    click.echo(text, err=True)
 
 
 def _open_first(store: Store, one: Served, number: int | None) -> None:
@@ -139,7 +171,7 @@ def _say_where(address: str, served: Sequence[Served], token: str, origin: str) 
 @click.command("tokens")
 @click.argument("plan", type=FILE)
 @click.option("--count", callback=option(partial(whole, least=1, most=10**7)), required=True, help="How many.")
-@_store
+@store_option
 @click.option("--url", help="The survey's address: makes links of the invitations.")
 @click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
 @console.force
@@ -154,10 +186,10 @@ def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path |
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
     read = reading.read_plan(plan)
-    with _extra():
+    with needing_extra():
         from deniable.collect.intake import hash_invitation
-    made = [secrets.token_urlsafe(24) for _ in range(count)]
-    with _opened(store, read, invited=True) as opened:
+    made = [_new_token() for _ in range(count)]
+    with opened_store(store, read, invited=True) as opened:
         opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
         left = opened.invitations_left(read.id)
     text = io.StringIO()
@@ -175,69 +207,30 @@ def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path |
     click.echo(f"{left:,} invitations are unused; serve the plan with --invited", err=True)
 
 
-@click.command("rounds")
-@click.argument("plan", type=FILE)
-@_store
-@click.option("--open", "opens", callback=option(partial(whole, least=1)), help="Open this round now, until it is closed.")
-@click.option("--close", "closes", callback=option(partial(whole, least=1)), help="Close this round now.")
-@console.as_json
-def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, as_json: bool) -> None:
-    """Show the rounds of PLAN; open one, close one, or both.
-
-    A collector that runs on the same store follows at once.
-    """
-    if opens is not None and opens == closes:
-        raise InvalidParameter("a round is opened or closed, not both")
-    read = reading.read_plan(plan)
-    now = time.time()
-    with _extra(), _opened(store, read, invited=None) as opened:
-        before = {each.number: each for each in opened.rounds(read.id)}
-        if closes is not None:
-            if closes not in before:
-                raise InvalidParameter(f"round {closes} was never opened; there are {', '.join(map(str, before)) or 'none'}")
-            start = before[closes].opens
-            opened.set_round(read.id, closes, None if start is not None and start >= now else start, now)
-        if opens is not None:
-            opened.set_round(read.id, opens, None, None)
-        rounds = opened.rounds(read.id)
-    found: list[dict[str, Any]] = [
-        {
-            "number": each.number,
-            "open": each.is_open(now),
-            "opens": _when(each.opens),
-            "closes": _when(each.closes),
-            "reports": each.counted,
-        }
-        for each in rounds
-    ]
-    if as_json:
-        console.print_json(found)
-        return
-    rows = [
-        [str(one["number"]), "yes" if one["open"] else "no", one["opens"] or "", one["closes"] or "", f"{one['reports']:,}"]
-        for one in found
-    ]
-    console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
-
-
-def _when(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+def _new_token() -> str:
+    """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is drawn again."""
+    while (token := secrets.token_urlsafe(24)).startswith("-"):
+        pass
+    return token
 
 
 @contextmanager
-def _opened(url: str, plan: Plan, invited: bool | None) -> Iterator[Store]:
-    """A store in which the plan is registered; it takes invitations, or is left as it is (None)."""
-    with _extra():
+def opened_store(url: str, plan: Plan, invited: bool | None, create: bool = True) -> Iterator[Store]:
+    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only reads makes none."""
+    with needing_extra():
+        from deniable.collect.reading import refuse_unknown
         from deniable.collect.store import open_store
 
-        store = open_store(url)
+        store = open_store(url, create)
     try:
-        if invited is not None or plan.id not in {each.plan.id for each in store.plans()}:
-            store.register(plan, bool(invited))
+        if not create:
+            refuse_unknown(store, plan)
+        elif invited is not None or plan.id not in {each.plan.id for each in store.plans()}:
+            _register(store, plan, bool(invited))
         yield store
     finally:
         store.close()
 
 
-COMMANDS = (run_collector, make_tokens, show_rounds)
+COMMANDS = (run_collector, make_tokens)
 """What the command line offers from here."""

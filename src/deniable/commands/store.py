@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from deniable.commands.console import one as option
 from deniable.errors import DeniableError, InvalidParameter
 
 if TYPE_CHECKING:
-    from deniable.collect.store import Store
+    from deniable.collect.store import Round, Store
     from deniable.plan import Plan, Reports
 
 _where = click.option(
@@ -47,13 +47,16 @@ def _opened(url: str) -> Iterator[Store]:
 
 def _chosen(store: Store, plan_file: Path | None) -> Plan:
     """The plan of a file, or the only one there is."""
+    from deniable.collect.reading import unknown
+
     plans = {each.plan.id: each.plan for each in store.plans()}
     wanted = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
+    if not wanted:
+        raise InvalidParameter(f"{store.name} is empty: no plan was ever served from it; name another with --store")
     if len(wanted) != 1:
         raise InvalidParameter(f"name the plan's file: {store.name} has {len(plans)} plans")
     if wanted[0] not in plans:
-        known = ", ".join(each[:12] for each in plans)
-        raise InvalidParameter(f"{store.name} has no plan {wanted[0][:12]}; it has {known}")
+        raise unknown(store, wanted[0], plans)
     return plans[wanted[0]]
 
 
@@ -71,8 +74,9 @@ def check_store(url: str, as_json: bool) -> None:
     Where reports are scrubbed, those that are left are counted, and the count that was made of the others is added.
     """
     with _opened(url) as store:
-        problems = store.check()
-        rounds = [(each.plan.id, part) for each in store.plans() for part in store.rounds(each.plan.id)]
+        problems, name = store.check(), store.name
+        plans = [each.plan.id for each in store.plans()]
+        rounds = [(plan, part) for plan in plans for part in store.rounds(plan)]
     if as_json:
         facts = [
             {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed} for plan, part in rounds
@@ -87,7 +91,16 @@ def check_store(url: str, as_json: bool) -> None:
     if problems:
         raise Damaged(f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help")
     if not as_json:
-        click.echo("OK: the tallies are those of the reports")
+        click.echo(_verdict(name, plans, rounds))
+
+
+def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]]) -> str:
+    """What a store that is in order has to say; one without reports is no proof of anything."""
+    if not plans:
+        return f"there is nothing in {name}: no plan was ever served from it; is it the right --store?"
+    if not any(part.counted for _, part in rounds):
+        return f"no report was counted in {name} yet, so there is nothing to compare"
+    return "OK: the tallies are those of the reports"
 
 
 @look_after.command("scrub")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from deniable.commands import console
 from deniable.errors import InvalidParameter
+from deniable.spreadsheet import csv_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def write_tables(files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data:
     for file in files:
         with console.writing(file) as temporary:
             ending = file.suffix.lower()
-            written = _csv(whole) if ending == ".csv" else _parquet(whole) if ending == ".parquet" else None
+            written = csv_bytes(whole) if ending == ".csv" else _parquet(whole) if ending == ".parquet" else None
             temporary.write_bytes(console.json_text(data).encode() if written is None else written)
 
 
@@ -68,14 +68,6 @@ def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
         else:
             cells[before.rstrip("_") if before and name == "mean" else f"{before}{name}"] = cell
     return cells
-
-
-def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:

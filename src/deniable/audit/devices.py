@@ -1,0 +1,126 @@
+"""Who is audited: anything that makes reports of answers, many devices at a time or one by one."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import final
+
+import numpy as np
+
+from deniable.client import Client
+from deniable.errors import InvalidParameter
+from deniable.law import Integers
+from deniable.plan import Plan
+from deniable.simulated import remembering
+from deniable.wire import Wire
+from deniable.words import Words, checked_source
+
+Answers = Mapping[str, object]
+Side = tuple[Answers, ...]
+"""What one person answers, round after round."""
+
+Reporter = Callable[[Answers, bytes, int], bytes]
+"""A client as a function: answers, the device's secret and the round give the bytes of a report."""
+
+
+class Devices(ABC):
+    """Devices that nobody has asked before, as many as are wanted."""
+
+    headed: bool = True
+    """Whether a report has the header of the wire; else it is a body only."""
+    at_once: int = 1 << 17
+    """How many devices are asked for at a time, at most."""
+
+    @abstractmethod
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        """For each round, the report of each new device; device i answers as sides[who[i]]."""
+
+    def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
+        """Whole reports of new devices that all answer alike, from two fresh starts; they must differ.
+
+        None: nothing can be started afresh here.
+        """
+        return None
+
+
+@final
+class InBulk(Devices):
+    """The devices of a plan, by the code that a `Client` runs, for many of them at once."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, words: Words | None = None) -> None:
+        self._plan, self._wire = plan, Wire(plan)
+        self._words = checked_source(words)
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        words = self._words
+        if self._plan.content.rounds is not None:
+            words = remembering(int(words.take(1)[0]), words)  # other devices, with other secrets, in every block
+        reports = []
+        for records in zip(*sides, strict=True):
+            codes = np.ascontiguousarray(self._plan.encode(list(map(dict, records)))[:, who])
+            reports.append(self._wire.bodies(self._plan.privatize_codes(codes, words)))
+        return reports
+
+    def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
+        """Those of clients, one by one."""
+        one, other = (_one_by_one(client_of(self._plan), [side[:1]], count)[0] for _ in range(2))
+        return one, other
+
+
+@final
+class OneByOne(Devices):
+    """Devices that a function plays, one report at a time."""
+
+    at_once = 1 << 13
+
+    def __init__(self, report: Reporter) -> None:
+        if not callable(report):
+            raise InvalidParameter(
+                "a client is a plan, a dn.Client, dn.audit.Program(command, plan), or a function of answers, the device's "
+                f"secret and the round that returns a report's bytes, got {type(report).__name__}"
+            )
+        self._report = report
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        rounds: list[list[bytes]] = [[] for _ in sides[0]]
+        for i in who.tolist():
+            secret = secrets.token_bytes(32)
+            for number, answers in enumerate(sides[i], 1):
+                rounds[number - 1].append(_checked(self._report(answers, secret, number)))
+        return rounds
+
+
+def client_of(plan: Plan) -> Reporter:
+    """The client of this library, as a function: a new device for every secret.
+
+    >>> import deniable as dn
+    >>> plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
+    >>> len(client_of(plan)({"color": "red"}, bytes(32), 1))
+    30
+    """
+    return lambda answers, secret, number: Client(plan, secret=secret).report(answers, number).to_bytes()
+
+
+def _one_by_one(report: Reporter, sides: Sequence[Side], count: int) -> Sequence[Sequence[bytes]]:
+    return OneByOne(report).answer(sides, np.zeros(count, dtype=np.int64))
+
+
+def _checked(report: object) -> bytes:
+    if not isinstance(report, bytes | bytearray):
+        raise InvalidParameter(f"the client must return the bytes of a report, got {type(report).__name__}")
+    return bytes(report)
+
+
+def devices_of(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
+    """Devices like this client, and their plan where it is known."""
+    if isinstance(client, Client):
+        client = client.plan
+    if isinstance(client, Plan):
+        return InBulk(client, words), client
+    if isinstance(client, Devices):
+        return client, getattr(client, "plan", None)
+    return OneByOne(client), None  # type: ignore[arg-type]

@@ -1,0 +1,54 @@
+"""What must never come twice: report ids, and the same reports from a program that is started again."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+
+from deniable.audit.seen import HEADER, Bytes
+
+_CERTAIN = 1e-9  # chance of a false alarm
+
+
+@final
+class Ids:
+    """Report ids so far, 64 bits of each: that two of a few million agree by chance has probability below 10^-6."""
+
+    def __init__(self) -> None:
+        self._seen: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
+
+    def add(self, ids: Bytes) -> None:
+        """The ids of a block, several rounds beside each other."""
+        if ids.size:
+            halves = np.ascontiguousarray(ids).reshape(-1, 16).view("<u8")
+            self._seen.append(halves[:, 0] ^ (halves[:, 1] * np.uint64(0x9E3779B97F4A7C15)))
+
+    def repeated(self) -> int:
+        """How many came again."""
+        if not self._seen:
+            return 0
+        ids = np.concatenate(self._seen)
+        return int(ids.size - np.unique(ids).size)
+
+
+def same_sequence(one: Sequence[bytes], other: Sequence[bytes], headed: bool) -> str | None:
+    """What is wrong with the reports of two fresh starts, in words; None if nothing is.
+
+    Independent reports of the same answer may come in any order: that both starts gave the very same sequence has a chance
+    of one in the number of its different orders.
+    """
+    start = HEADER if headed else 0
+    first, second = ([report[start:] for report in reports] for reports in (one, other))
+    ids = [report[HEADER - 16 : HEADER] for report in (*one, *other)] if headed else []
+    if len(set(ids)) < len(ids):
+        return "report ids come again: whoever sees two reports knows that one source made them, and it is not random"
+    if first != second:
+        return None
+    orders = math.lgamma(len(first) + 1) - sum(math.lgamma(count + 1) for count in Counter(first).values())
+    if orders < -math.log(_CERTAIN):
+        return None
+    return f"started again, it sent the same {len(first)} reports: its randomness is seeded, and whoever has it can undo it"

@@ -1,0 +1,159 @@
+"""What an attacker sees of a block of trials: the bytes themselves, and which of the two answers each report supports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.exact import PRIME
+from deniable.law import Integers
+from deniable.mechanism import Array
+from deniable.plan import Plan
+from deniable.shape import Encoder
+from deniable.shapes import Direct, Hashed, Subset, Unary
+from deniable.wire import PREFIX, VERSION, Wire
+from deniable.wire_json import plain
+
+Bytes = npt.NDArray[np.uint8]
+
+HEADER = 1 + PREFIX + 4 + 16
+"""How many bytes of a report come before its body: version, plan, round and id."""
+NEITHER, FIRST, SECOND, BOTH, ABSENT, REFUSED = range(6)
+"""What a report says of an attribute: which of the pair's answers it supports, that it does not report it, or nothing."""
+_ID = slice(HEADER - 16, HEADER)
+
+
+@final
+@dataclass(frozen=True)
+class Seen:
+    """A block of trials: what was seen, and (for the judge, not for the guess) which answer each device held."""
+
+    pair: Integers
+    second: npt.NDArray[np.bool_]
+    bodies: Bytes
+    """All rounds' bodies beside each other, each with its length in two bytes before it."""
+    ids: Bytes
+    """All rounds' report ids beside each other; no columns where reports have none."""
+    support: Bytes
+    """A column for each round and attribute: one of the six states above; no columns without a plan."""
+
+
+@final
+@dataclass
+class Refusals:
+    """Reports that a collector would refuse, by the reason."""
+
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, bytes] = field(default_factory=dict)
+
+    def add(self, reason: str, wrong: npt.NDArray[np.bool_], reports: Sequence[bytes]) -> None:
+        """Count those that are wrong."""
+        count = int(wrong.sum())
+        if count:
+            self.reasons[reason] += count
+            self.examples.setdefault(reason, reports[int(np.argmax(wrong))])
+
+
+@final
+class Reader:
+    """Cuts reports into what is seen of them."""
+
+    def __init__(self, plan: Plan | None, headed: bool, codes: Sequence[Integers]) -> None:
+        """For each round, the codes of every side: a row per attribute, a column per side (first, second of each pair)."""
+        self._wire = None if plan is None else Wire(plan)
+        self._plan, self._headed, self._codes = plan, headed and plan is not None, codes
+        self._widths: dict[int, int] = {}
+        self.refusals = Refusals()
+
+    def read(self, reports: Sequence[Sequence[bytes]], pair: Integers, second: npt.NDArray[np.bool_]) -> Seen:
+        """All rounds of a block."""
+        bodies, ids, support = [], [], []
+        for number, said in enumerate(reports, 1):
+            table, lengths = as_table(said)
+            good = np.ones(len(said), dtype=bool)
+            if self._headed:
+                good = self._checked_headers(table, lengths, number, said)
+                ids.append(np.pad(table[:, _ID], ((0, 0), (0, 16 - table[:, _ID].shape[1]))))
+                table, lengths = table[:, HEADER:], lengths - HEADER
+            bodies.append(np.clip(lengths, 0, 0xFFFF).astype("<u2").view(np.uint8).reshape(-1, 2))
+            bodies.append(self._aligned(table, number))
+            if self._wire is not None:
+                support.append(self._support(said, good, number, pair))
+        nothing = np.zeros((len(pair), 0), dtype=np.uint8)
+        return Seen(pair, second, *(np.hstack([nothing, *tables]) for tables in (bodies, ids, support)))
+
+    def _aligned(self, table: Bytes, number: int) -> Bytes:
+        """As many columns in every block, so that what was learned of one fits the next."""
+        longest = 0 if self._wire is None else self._wire.lengths[-1]
+        width = self._widths.setdefault(number, max(longest, table.shape[1]))
+        return np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
+
+    def _checked_headers(self, table: Bytes, lengths: Integers, number: int, said: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        assert self._wire is not None
+        if table.shape[1] < HEADER:
+            good = np.zeros(len(said), dtype=bool)
+        else:
+            right = np.frombuffer(bytes([VERSION]) + self._wire.prefix + number.to_bytes(4, "little"), dtype=np.uint8)
+            good = (lengths >= HEADER) & (table[:, : len(right)] == right).all(axis=1)
+        self.refusals.add("header (version, plan, round)", ~good, said)
+        return good
+
+    def _support(self, said: Sequence[bytes], good: npt.NDArray[np.bool_], number: int, pair: Integers) -> Bytes:
+        """The state of every attribute; what a collector refuses says nothing that is supported."""
+        assert self._wire is not None
+        assert self._plan is not None
+        parts, codes = self._plan.content.parts, self._codes[number - 1]
+        states = np.full((len(said), len(parts)), REFUSED, dtype=np.uint8)
+        start, places = (HEADER if self._headed else 0), np.flatnonzero(good)
+        kept = said if start == 0 and good.all() else [said[i][start:] for i in places.tolist()]
+        found, sound = self._wire.sound(kept)
+        wrong = good.copy()
+        wrong[places[sound]] = False
+        self.refusals.add("body (not canonical)", wrong, said)
+        places = places[sound]
+        states[places] = ABSENT
+        records = found.records
+        for j, (part, column) in enumerate(zip(parts, records.columns, strict=True)):
+            who = places if records.reporters is None else places[records.reporters[j]]
+            first, second = codes[j, 2 * pair[who]], codes[j, 2 * pair[who] + 1]
+            column = np.ascontiguousarray(column)
+            states[who, j] = supports(part, column, first) + 2 * supports(part, column, second).astype(np.uint8)
+        return states
+
+
+def as_table(reports: Sequence[bytes]) -> tuple[Bytes, Integers]:
+    """Byte strings as rows, filled up with zeros, and how long they were."""
+    lengths = np.fromiter(map(len, reports), dtype=np.int64, count=len(reports))
+    width = int(lengths.max(initial=0))
+    even = reports if (lengths == width).all() else [report.ljust(width, b"\0") for report in reports]
+    return np.frombuffer(b"".join(even), dtype=np.uint8).reshape(len(reports), width), lengths
+
+
+def supports(part: Encoder, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+    """Whether each report supports one value, its own; -1, no answer, is never supported."""
+    known, mechanism = np.maximum(values, 0), plain(part)
+    if isinstance(mechanism, Direct):
+        return np.asarray(reports == values)
+    if isinstance(mechanism, Subset):
+        return np.asarray((reports == values[:, None]).any(axis=1))
+    if isinstance(mechanism, Unary):
+        held = reports[np.arange(len(reports)), known >> 3] >> (known & 7).astype(np.uint8) & 1
+    elif isinstance(mechanism, Hashed):
+        a, b, bucket = (reports[name].astype(np.uint64) for name in ("a", "b", "bucket"))
+        held = (a * (known + 1).astype(np.uint64) + b) % np.uint64(PRIME) % np.uint64(mechanism.g) == bucket
+    else:
+        held = np.concatenate([np.zeros(0, bool), *_in_blocks(mechanism, reports, known)])
+    return np.asarray(held.astype(bool) & (values >= 0))
+
+
+def _in_blocks(mechanism: Encoder, reports: Array, values: Integers) -> list[npt.NDArray[np.bool_]]:
+    step = max(1, (1 << 22) // mechanism.k)
+    blocks = range(0, len(reports), step)
+    return [
+        np.take_along_axis(mechanism.support(reports[i : i + step]), values[i : i + step, None], axis=1)[:, 0] for i in blocks
+    ]

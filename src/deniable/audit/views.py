@@ -1,0 +1,140 @@
+"""Ways to look at a report that learn, from trials with known answers, how much likelier it is from one than from the other.
+
+A view gives each trial a score: above 0 speaks for the first answer, below for the second. What it learns may be wrong, and is
+then useless, but never unsafe: a bound is computed from other trials than those that it was learned from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.audit.bound import Floats, lower_epsilon
+from deniable.audit.seen import Bytes, Seen
+
+Source = Literal["bytes", "support"]
+
+_CELLS = 1 << 18  # of a table of whole reports; two that fall together count as one, which costs power only
+_MOST_COLUMNS = 1 << 15  # of learned tables: 256 numbers each, for both answers
+_STEPS = 200  # thresholds that are considered
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class View(ABC):
+    """One way to look."""
+
+    name: str
+
+    @abstractmethod
+    def learn(self, seen: Seen) -> None:
+        """Count trials."""
+
+    @abstractmethod
+    def scores(self, seen: Seen) -> Floats:
+        """How much the counts speak for the first answer, in nats."""
+
+
+@final
+class Additive(View):
+    """Byte by byte (or attribute by attribute), as if they were independent."""
+
+    def __init__(self, source: Source, pairs: int) -> None:
+        self.name = f"every {'byte' if source == 'bytes' else 'attribute'} and round, added up"
+        self._source, self._pairs = source, pairs
+        self._counts: npt.NDArray[np.int64] | None = None
+
+    def _table(self, seen: Seen) -> Bytes:
+        return np.hstack([seen.bodies, seen.ids]) if self._source == "bytes" else seen.support
+
+    def learn(self, seen: Seen) -> None:
+        table = self._table(seen)
+        if self._counts is None or self._counts.shape[0] < table.shape[1]:  # longer reports than any before: start over
+            self._counts = np.zeros((table.shape[1], self._pairs, 2, 256), dtype=np.int64)
+        if self._counts.size > _MOST_COLUMNS * 512:
+            self._counts = np.zeros((0, self._pairs, 2, 256), dtype=np.int64)
+        base = (2 * seen.pair + seen.second) << 8
+        for column, counts in zip(table.T, self._counts, strict=False):
+            counts += np.bincount(base + column, minlength=counts.size).reshape(counts.shape)
+
+    def scores(self, seen: Seen) -> Floats:
+        total = np.zeros(len(seen.pair))
+        if self._counts is None:
+            return total
+        base = seen.pair << 8
+        for column, counts in zip(self._table(seen).T, self._counts, strict=False):
+            total += _evidence(counts[:, 0], counts[:, 1]).reshape(-1)[base + column]
+        return total
+
+
+@final
+class Joint(View):
+    """The whole report at once, where there are few different ones."""
+
+    def __init__(self, source: Source) -> None:
+        self.name = "whole reports" if source == "bytes" else "all attributes and rounds at once"
+        self._source = source
+        self._counts = np.zeros((2, _CELLS), dtype=np.int64)
+
+    def _cells(self, seen: Seen) -> npt.NDArray[np.int64]:
+        cells = seen.pair.astype(np.uint64) + np.uint64(1)
+        for column in (seen.bodies if self._source == "bytes" else seen.support).T:
+            cells = (cells ^ (cells >> np.uint64(29))) * _MIX + column
+        cells = (cells ^ (cells >> np.uint64(32))) * _MIX
+        return (cells >> np.uint64(46)).astype(np.int64)  # 18 bits
+
+    def learn(self, seen: Seen) -> None:
+        np.add.at(self._counts.reshape(-1), self._cells(seen) + _CELLS * seen.second, 1)
+
+    def scores(self, seen: Seen) -> Floats:
+        cells = self._cells(seen)
+        return _evidence(self._counts[0, cells], self._counts[1, cells])
+
+
+def _evidence(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> Floats:
+    """The logarithm of the ratio of two counts; what was never seen speaks for nobody."""
+    return np.asarray(np.log((first + 0.5) / (second + 0.5)))
+
+
+def views_of(pairs: int, planned: bool) -> list[View]:
+    """All ways to look there are."""
+    sources: tuple[Source, ...] = ("support", "bytes") if planned else ("bytes",)
+    return [view for source in sources for view in (Joint(source), Additive(source, pairs))]
+
+
+@final
+class Chooser:
+    """Finds, on trials of its own, the view and the threshold from which on its guesses show most."""
+
+    def __init__(self, views: list[View], alpha: float) -> None:
+        self._views, self._alpha = views, alpha
+        self._scores: list[list[Floats]] = [[] for _ in views]
+
+    def add(self, seen: Seen) -> None:
+        """More trials; a score is kept as positive where it is right."""
+        for view, kept in zip(self._views, self._scores, strict=True):
+            kept.append(np.where(seen.second, -1.0, 1.0) * view.scores(seen))
+
+    def chosen(self) -> tuple[View, float]:
+        """The best view, and the least score that is a guess."""
+        found = [_best_threshold(np.concatenate(kept), self._alpha) for kept in self._scores]
+        best = max(range(len(found)), key=lambda i: found[i][0])
+        return self._views[best], found[best][1]
+
+
+def _best_threshold(signed: Floats, alpha: float) -> tuple[float, float]:
+    """The largest lower bound, and the threshold that gives it."""
+    size = np.abs(signed)
+    order = np.argsort(-size)
+    size, right = size[order], np.cumsum(signed[order] > 0)
+    ranks = np.unique(np.geomspace(1, len(size), _STEPS).astype(np.int64)) - 1
+    thresholds = np.unique(size[ranks])
+    thresholds = thresholds[thresholds > 1e-9]  # without any evidence there is no guess
+    if not thresholds.size:
+        return 0.0, np.inf
+    guesses = np.searchsorted(-size, -thresholds, side="right")
+    bounds = lower_epsilon(right[guesses - 1], guesses, alpha)
+    best = int(np.argmax(bounds))
+    return float(bounds[best]), float(thresholds[best])

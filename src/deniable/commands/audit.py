@@ -1,0 +1,109 @@
+"""`deniable audit`: does a client give away more than its plan says?"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands import console, reading
+from deniable.commands.console import FILE, one, positive, real, whole
+
+if TYPE_CHECKING:
+    from deniable.audit import Audit
+
+FAILED = 3
+"""The exit code of an audit that failed."""
+
+_TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
+
+
+@click.command("audit")
+@click.argument("plan", type=FILE)
+@click.option("--command", metavar="COMMAND", help="A program that makes reports, such as 'node client.js'.")
+@click.option(
+    "--trials",
+    callback=one(partial(whole, least=100)),
+    help=f"Devices for each of two answers.  [default: {_TRIALS:,}; of a program {_TRIALS_OF_PROGRAMS:,}]",
+)
+@click.option(
+    "--per", type=click.Choice(["record", "attribute"]), default="record", show_default=True, help="Who is told apart."
+)
+@click.option("--rounds", callback=one(partial(whole, least=1)), help="Of a plan that asks again: reports of each device.")
+@click.option(
+    "--pairs", type=click.Choice(["ends", "every"]), default="ends", show_default=True, help="Answers that are compared."
+)
+@click.option("--claim", callback=one(positive), help="An epsilon to hold it to, in place of the plan's.")
+@click.option("--level", callback=one(real), default="0.9999", show_default=True, help="How sure the bound must be.")
+@click.option("--timeout", callback=one(positive), default="30", show_default=True, help="Seconds for a program to move.")
+@console.as_json
+def audit_client(
+    plan: Path,
+    command: str | None,
+    trials: int | None,
+    per: str,
+    rounds: int | None,
+    pairs: str,
+    claim: float | None,
+    level: float,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Audit the client of a plan: a lower bound on epsilon from the bytes of its reports, beside the claim.
+
+    Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the claim allows is
+    a leak. Without --command the Python client is audited. A program reads a line of JSON for each report, {"answers": {...},
+    "round": 1, "secret": "..."}, and writes a line with its bytes in hexadecimal or base64, or its JSON form.
+
+    "ends" compares the first values of all attributes with the last, "every" each value with the next. Per attribute, only
+    one answer differs.
+
+    Exit codes: 0 PASS, 3 FAIL, 1 the program or the plan cannot be used, 2 the command was called wrongly. A pass is no proof.
+    """
+    from deniable import audit
+
+    read = reading.read_plan(plan)
+    client = read if command is None else audit.Program(command, read, timeout)
+    count = trials or (_TRIALS if command is None else _TRIALS_OF_PROGRAMS)
+    with console.progress("auditing") as show:
+        found = audit.lower_bound(
+            client,
+            pairs,  # type: ignore[arg-type]
+            count,
+            plan=read,
+            claim=claim,
+            per=per,  # type: ignore[arg-type]
+            rounds=rounds,
+            level=level,
+            show=show,
+        )
+    if as_json:
+        console.print_json({"plan": read.id, "command": command} | found.to_dict())
+    else:
+        _print(found, "the Python client" if command is None else command)
+    if not found.passed:
+        raise SystemExit(FAILED)
+
+
+def _print(found: Audit, who: str) -> None:
+    setting = found.setting
+    rounds = "" if setting.rounds == 1 else f", {setting.rounds} rounds"
+    pairs = len(setting.pairs)
+    click.echo(f"{who}: {found.trials:,} devices for each answer, {pairs:,} pair{'' if pairs == 1 else 's'}{rounds}")
+    facts = {
+        "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
+        "claim": f"{found.claim:.4f}   per {setting.per}",
+        "ceiling": f"{found.ceiling:.4f}   the most that so many trials can show",
+        "noticeable": f"{found.noticeable:.4f}   less than this above the claim may go unnoticed",
+    }
+    for name, text in facts.items():
+        click.echo(f"  {name:<12} {text}")
+    rows = [[event.name, f"{event.guesses:,}", f"{event.right:,}", f"{event.bound:.4f}"] for event in found.events]
+    console.print_table("", ["method", "guesses", "right", "lower bound"], rows)
+    click.echo(found.summary)
+
+
+COMMANDS = (audit_client,)
+"""What the command line offers from here."""

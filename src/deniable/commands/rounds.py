@@ -1,0 +1,93 @@
+"""`deniable rounds`: see what is open, open a round, close one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniable.commands import console, reading
+from deniable.commands.console import FILE, whole
+from deniable.commands.console import one as option
+from deniable.commands.serve import needing_extra, opened_store, store_option
+from deniable.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from deniable.collect.store import Store, Times
+
+
+@click.command("rounds")
+@click.argument("plan", type=FILE)
+@store_option
+@click.option("--open", "opens", callback=option(partial(whole, least=1)), help="Open this round now, until it is closed.")
+@click.option("--close", "closes", callback=option(partial(whole, least=1)), help="Close this round now.")
+@console.as_json
+def show_rounds(plan: Path, store: str, opens: int | None, closes: int | None, as_json: bool) -> None:
+    """Show the rounds of PLAN; open one, close one, or both.
+
+    A collector that runs on the same store follows at once.
+    """
+    if opens is not None and opens == closes:
+        raise InvalidParameter("a round is opened or closed, not both")
+    read = reading.read_plan(plan)
+    now = time.time()
+    with needing_extra(), opened_store(store, read, invited=None, create=opens is not None) as opened:
+        before = {each.number: each for each in opened.rounds(read.id)}
+        if closes is not None:
+            _close(opened, read.id, before, closes, now)
+        if opens is not None:
+            _open(opened, read.id, before.get(opens), opens, now)
+        rounds = opened.rounds(read.id)
+    found: list[dict[str, Any]] = [
+        {
+            "number": each.number,
+            "open": each.is_open(now),
+            "opens": _when(each.opens),
+            "closes": _when(each.closes),
+            "reports": each.counted,
+        }
+        for each in rounds
+    ]
+    if as_json:
+        console.print_json(found)
+        return
+    if not found:
+        click.echo("no round was opened yet; deniable serve opens the first, or --open one now")
+        return
+    rows = [
+        [str(one["number"]), "yes" if one["open"] else "no", one["opens"] or "", one["closes"] or "", f"{one['reports']:,}"]
+        for one in found
+    ]
+    console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
+
+
+def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
+    """Close a round now; one that is closed stays as it is."""
+    if number not in before:
+        raise InvalidParameter(f"round {number} was never opened; there are {', '.join(map(str, before)) or 'none'}")
+    start, end = before[number].opens, before[number].closes
+    if end is not None and end <= now:
+        click.echo(f"round {number} is closed already, since {_when(end)}; nothing was changed", err=True)
+    else:
+        store.set_round(plan_id, number, None if start is not None and start >= now else start, now)
+
+
+def _open(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
+    """Open a round now; one that is open without an end stays as it is."""
+    if before is not None and before.closes is None and before.is_open(now):
+        click.echo(f"round {number} is open already; nothing was changed", err=True)
+    else:
+        store.set_round(plan_id, number, None, None)
+
+
+def _when(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+COMMANDS = (show_rounds,)
+"""What the command line offers from here."""

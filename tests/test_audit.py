@@ -1,0 +1,424 @@
+"""The audit: its bound is one, it finds the faults it must find, and no correct client fails."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import deniable as dn
+from deniable.audit.bound import Event, ceiling, lower_epsilon
+from deniable.audit.devices import InBulk, Side
+from deniable.audit.seen import NEITHER, supports
+from deniable.law import Integers
+from deniable.plan import Plan
+from deniable.wire import Report, Wire
+from tests import statistics
+from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
+
+MILLION, AUDITS, FEW = statistics.AUDIT_TRIALS, statistics.AUDITS, statistics.AUDIT_FEW
+
+
+def one(mechanism: dn.Mechanism, **more: int) -> Plan:
+    """A plan for one attribute."""
+    assert isinstance(mechanism, dn.Mechanism)
+    return Plan.of({"x": [str(value) for value in range(mechanism.k)]}, mechanism, people=1000, **more)  # type: ignore[arg-type]
+
+
+def many(share: dn.Share, **more: int) -> Plan:
+    names = {f"x{j}": [str(value) for value in range(part.k)] for j, part in enumerate(share.parts)}
+    return Plan.of(names, share, people=1000, **more)  # type: ignore[arg-type]
+
+
+class FaultyDevices(dn.audit.Devices):
+    """Devices of a plan for one attribute whose mechanism is not the plan's."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, mechanism: dn.Mechanism, seed: int) -> None:
+        self.plan, self.mechanism, self.words = plan, mechanism, dn.seeded(seed)
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        codes = self.plan.encode([dict(side[0]) for side in sides])[0]
+        return [[row.tobytes() for row in self.mechanism.privatize(codes[who], self.words)]]
+
+
+class Seeded(dn.audit.Devices):
+    """The right devices, with words that are the same in every run; those of the system are not started twice."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, seed: int) -> None:
+        self.plan, self._right = plan, InBulk(plan, dn.seeded(seed))
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        return self._right.answer(sides, who)
+
+
+class Redrawing(dn.audit.Devices):
+    """Devices that draw what they should keep anew in every round."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, seed: int) -> None:
+        self.plan, self.wire, self.words = plan, Wire(plan), dn.seeded(seed)
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        codes = np.ascontiguousarray(self.plan.encode([dict(side[0]) for side in sides])[:, who])
+        return [self.wire.bodies(self.plan.privatize_codes(codes, self.words)) for _ in sides[0]]
+
+
+def audited(client: object, seed: int = 1, trials: int = MILLION, **more: object) -> dn.audit.Audit:
+    return dn.audit.lower_bound(client, trials=trials, words=dn.seeded(seed), **more)  # type: ignore[arg-type]
+
+
+# ---- the bound
+
+
+@pytest.mark.parametrize(("right", "guesses", "alpha"), [(73, 100, 0.05), (9000, 10_000, 1e-4), (40, 40, 0.01)])
+def test_bound_is_clopper_pearson(right: int, guesses: int, alpha: float) -> None:
+    """At the bound, as many right guesses or more have a probability of just alpha."""
+    epsilon = float(lower_epsilon(right, guesses, alpha))
+    share = math.exp(epsilon) / (1 + math.exp(epsilon))
+    assert math.isclose(stats.binom.sf(right - 1, guesses, share), alpha, rel_tol=1e-6)
+
+
+def test_bound_is_never_negative_and_never_above_the_ceiling() -> None:
+    assert lower_epsilon([0, 3, 50], [0, 10, 100], 0.01).tolist() == [0, 0, 0]
+    assert Event("nothing", 0, 0, 0.01).bound == 0
+    assert math.isclose(ceiling(2000, 0.01), float(lower_epsilon(2000, 2000, 0.01)), rel_tol=1e-9)
+    assert 12 < ceiling(2 * MILLION, 5e-5) < 12.5
+
+
+def test_bound_holds_as_often_as_it_says() -> None:
+    """Right guesses with exactly the claimed chance: above the claim at most alpha of the time, and not never."""
+    epsilon, guesses, alpha = 1.0, 1000, 0.1
+    right = np.random.default_rng(3).binomial(guesses, math.e / (1 + math.e), 20_000)
+    wrong = int((lower_epsilon(right, guesses, alpha) > epsilon).sum())
+    statistics.at_least(20_000 - wrong, 20_000, 1 - alpha, "audit bound")
+    assert wrong > 0.08 * 20_000
+
+
+@pytest.mark.parametrize("k", [5, 40])
+@pytest.mark.parametrize("name", ["grr", "oue", "sue", "olh", "blh", "ss", "hr", "the"])
+def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> None:
+    m = dn.PROTOCOLS[name].make(k, 1.0)
+    assert isinstance(m, dn.Direct | dn.Unary | dn.Subset | dn.Hashed | dn.Hadamard)
+    reports = m.privatize(np.arange(2000) % k, dn.seeded(1))
+    values = (np.arange(2000) * 7) % (k + 1) - 1
+    table = np.hstack([np.zeros((2000, 1), dtype=bool), m.support(reports)])
+    assert (supports(m, reports, values) == table[np.arange(2000), values + 1]).all()
+
+
+# ---- planted faults
+
+USUAL = [(name, epsilon) for name in ("grr", "oue") for epsilon in (0.5, 1.0, 2.0, 4.0)]
+
+
+@pytest.mark.parametrize(("name", "epsilon"), USUAL)
+def test_thresholds_5_percent_off_are_found(name: str, epsilon: float) -> None:
+    """k = 100. The chance to find it is above 95 % at worst (GRR, epsilon 0.5), and near 1 elsewhere."""
+    m = dn.PROTOCOLS[name].make(100, epsilon)
+    found = audited(FaultyDevices(one(m), MovedP(m, 0.05), seed=2))
+    assert found.lower_bound > found.claim
+    assert found.verdict == "FAIL"
+    assert "above the claim" in found.summary
+
+
+UNRESET = [("sue", 0.5), ("sue", 1.0), ("sue", 2.0), ("sue", 4.0), ("oue", 0.5), ("oue", 1.0), ("oue", 2.0), ("oue", 4.0)]
+
+
+@pytest.mark.parametrize(("name", "epsilon"), UNRESET)
+def test_true_bit_not_reset_is_found(name: str, epsilon: float) -> None:
+    """The unary client of pure-ldp 1.1.2: its true epsilon is ln(e^eps + 2) for OUE, ln(e^eps + e^(eps/2) + 1) for SUE.
+
+    For OUE at epsilon 4 that is 0.036 too much, which 10^6 trials find 4 times in 5; it has 3 * 10^6.
+    """
+    m = dn.PROTOCOLS[name].make(25, epsilon)
+    assert isinstance(m, dn.Unary)
+    trials = 3 * MILLION if (name, epsilon) == ("oue", 4.0) else MILLION // 4
+    found = audited(FaultyDevices(one(m), UnresetBit(m), seed=2), trials=trials)
+    true = math.log(math.exp(epsilon) + (2 if name == "oue" else math.exp(epsilon / 2) + 1))
+    assert found.claim < found.lower_bound < true + 1e-9
+    assert true - found.lower_bound < 0.1
+
+
+def test_unshuffled_subset_is_found() -> None:
+    """The order is in the bytes, so no bound holds; and a collector would refuse them."""
+    m = dn.ss(25, 1.0)
+    found = audited(FaultyDevices(one(m), TruthFirst(m), seed=2))
+    assert found.lower_bound > 5
+    assert found.best.name.startswith("learned")
+    assert any("not canonical" in fault for fault in found.faults)
+
+
+def test_order_alone_is_found_without_the_plan() -> None:
+    """By the bytes alone, where nobody says what they mean."""
+    m = dn.ss(25, 1.0)
+    faulty, words = TruthFirst(m), dn.seeded(2)
+
+    def client(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        return faulty.privatize([int(str(answers["x"]))], words).tobytes()
+
+    found = audited(client, trials=5000, pairs=[({"x": "0"}, {"x": "24"})], claim=1.0)
+    assert found.lower_bound > 2.5
+    assert found.faults == ()
+
+
+FAKED = [([2, 2], "grr"), ([10, 10], "grr"), ([5, 5, 5], "grr"), ([2] * 10, "grr"), ([4, 4], "oue-z"), ([4, 4], "oue-r")]
+
+
+@pytest.mark.parametrize(("ks", "protocol"), FAKED)
+def test_fake_data_claimed_at_epsilon_per_record_is_found(ks: list[int], protocol: str) -> None:
+    """RS+FD as published says epsilon = 1; per record it is ln(d (e - 1) + 1), which is what the plan states."""
+    share = dn.rsfd(ks, 1.0, protocol, calibration="published")
+    plan = many(share)
+    found = audited(plan, claim=1.0)
+    assert 1.0 < found.lower_bound <= share.loss("record")
+    assert audited(plan, trials=100_000).passed, "what the plan itself states is true"
+
+
+def test_fake_data_per_attribute_is_not_per_record() -> None:
+    """The relation makes the difference: two people who differ in one answer are told apart no better than is said."""
+    plan = many(dn.rsfd([3, 3], 1.0, "grr", calibration="published"))
+    per_attribute = audited(plan, trials=200_000, claim=1.0, per="attribute")
+    assert per_attribute.passed
+    assert len(per_attribute.setting.pairs) == 2
+    assert not audited(plan, trials=200_000, claim=1.0).passed
+
+
+@pytest.mark.parametrize(("make", "rounds"), [(dn.l_grr, 5), (dn.l_osue, 5), (dn.loloha, 5)])
+def test_redrawn_permanent_answers_are_found(make: Callable[..., dn.Memoized], rounds: int) -> None:
+    plan = one(make(10, 1.0, 2.0), rounds=rounds)
+    found = audited(Redrawing(plan, seed=2), rounds=rounds, trials=MILLION // 10)
+    assert found.claim <= 2.0 < found.lower_bound
+    assert audited(Redrawing(plan, seed=3), trials=20_000).passed, "one round cannot show it"
+
+
+def test_redrawn_attribute_is_found() -> None:
+    plan = many(dn.smp([4, 4], 1.0, "grr"))
+    again = many(dn.allomfree([4, 4], 1.0, 2.0), rounds=6)
+    assert audited(plan, trials=20_000).passed
+    assert audited(Redrawing(again, seed=2), rounds=6, trials=MILLION // 20).lower_bound > 2.0
+
+
+def test_one_bit_never_randomized_is_found_among_all_values() -> None:
+    """Value 3 of 40: the first against the last does not see it, every value against the next does."""
+    m = dn.oue(40, 1.0)
+    plan = one(m)
+    assert audited(FaultyDevices(plan, StuckBit(m, 3), seed=2), trials=100_000).passed
+    assert audited(FaultyDevices(plan, StuckBit(m, 3), seed=2), pairs="every", trials=MILLION // 2).lower_bound > 2.0
+
+
+def seeded_client(plan: Plan, ids: bool) -> Callable[[dict[str, object], bytes, int], bytes]:
+    """A client whose every device starts from the same seed."""
+    wire = Wire(plan)
+
+    def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        body = wire.bodies(plan.privatize([answers], dn.seeded(42)))[0]
+        name = random.Random(42).randbytes(16) if ids else secret[:16]
+        return Report(wire.prefix, number, name, body).to_bytes()
+
+    return report
+
+
+def test_seeded_devices_are_found() -> None:
+    """The same noise on every device: the bytes tell the answer, and ids come again."""
+    plan = one(dn.oue(20, 1.0))
+    found = audited(seeded_client(plan, ids=False), trials=2000, plan=plan)
+    assert found.lower_bound > 4
+    assert found.faults == ()
+    assert any("report ids of" in fault for fault in audited(seeded_client(plan, ids=True), trials=2000, plan=plan).faults)
+
+
+def test_answers_in_report_ids_are_found() -> None:
+    plan = one(dn.grr(4, 1.0))
+    wire = Wire(plan)
+
+    def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        body = wire.bodies(plan.privatize([answers]))[0]
+        return Report(wire.prefix, number, secret[:15] + str(answers["x"]).encode(), body).to_bytes()
+
+    assert audited(report, trials=3000, plan=plan).lower_bound > 4
+
+
+def test_another_header_is_a_fault() -> None:
+    plan, other = one(dn.grr(4, 1.0)), one(dn.grr(4, 1.1))
+    found = audited(dn.audit.client_of(other), trials=200, plan=plan)
+    assert not found.passed
+    assert "header" in found.faults[0]
+
+
+# ---- correct clients
+
+RIGHT: dict[str, Callable[[], Plan]] = {
+    "grr": lambda: one(dn.grr(4, 1.0)),
+    "grr 2": lambda: one(dn.grr(2, 3.0)),
+    "oue": lambda: one(dn.oue(10, 1.0)),
+    "sue": lambda: one(dn.sue(10, 2.0)),
+    "olh": lambda: one(dn.olh(10, 1.0)),
+    "ss": lambda: one(dn.ss(10, 1.0)),
+    "hr": lambda: one(dn.hr(10, 1.0)),
+    "spl": lambda: many(dn.spl([3, 4], 1.0, "grr")),
+    "smp": lambda: many(dn.smp([3, 4, 2], 1.0, "oue")),
+    "rsfd": lambda: many(dn.rsfd([3, 3], 1.0, "grr")),
+    "rsfd published": lambda: many(dn.rsfd([2, 2], 1.0, "oue-r", calibration="published")),
+    "l_grr": lambda: one(dn.l_grr(4, 1.0, 2.0), rounds=3),
+    "l_osue": lambda: one(dn.l_osue(4, 1.0, 2.0), rounds=3),
+    "loloha": lambda: one(dn.loloha(10, 1.0, 2.0), rounds=3),
+    "dbitflip": lambda: one(dn.dbitflip(10, 1.0, bits=4), rounds=3),
+}
+
+
+def correct_audits(level: float) -> list[tuple[str, dn.audit.Audit]]:
+    """Every kind of client in turn, with seeds of its own."""
+    plans = {name: make() for name, make in RIGHT.items()}
+    found = []
+    for seed, (name, plan) in zip(range(AUDITS), list(plans.items()) * AUDITS, strict=False):
+        rounds = plan.content.rounds
+        found.append((name, audited(Seeded(plan, 1000 + seed), seed, FEW, level=level, rounds=rounds)))
+    return found
+
+
+def test_no_correct_client_fails_in_200_audits() -> None:
+    found = correct_audits(dn.audit.LEVEL)
+    assert len(found) == AUDITS
+    failed = [(name, audit) for name, audit in found if not audit.passed]
+    assert failed == []
+    statistics.at_least(AUDITS - len(failed), AUDITS, dn.audit.LEVEL, "audits of correct clients")
+
+
+def test_correct_clients_fail_no_more_often_than_the_level_says() -> None:
+    """At a level of 60 % up to 80 of 200 may fail. Some do: so the bound is tight, and a wrong one would be seen."""
+    found = correct_audits(statistics.AUDIT_ROUGH)
+    passed = sum(audit.passed for _, audit in found)
+    statistics.at_least(passed, AUDITS, statistics.AUDIT_ROUGH, "audits of correct clients at a rough level")
+    assert passed < AUDITS - 10
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon"), [("grr", 1.0), ("oue", 1.0), ("ss", 2.0), ("olh", 1.0), ("hr", 1.0), ("sue", 4.0)]
+)
+def test_the_bound_is_tight(name: str, epsilon: float) -> None:
+    """With 10^6 trials it comes within 4 % of the truth."""
+    found = audited(one(dn.PROTOCOLS[name].make(20, epsilon)), trials=MILLION // 2)
+    assert 0.96 * epsilon < found.lower_bound <= epsilon
+    assert found.passed
+    assert found.conclusive
+    assert found.noticeable < 0.06
+
+
+def test_our_client_one_by_one_passes() -> None:
+    plan = one(dn.oue(10, 1.0))
+    level = 1 - statistics.SYSTEM_ALPHA
+    found = audited(dn.audit.client_of(plan), trials=1000, plan=plan, level=level)
+    assert found.passed, found.summary
+    assert found.lower_bound > 0.2
+    assert audited(dn.Client(plan), trials=1000, level=level).passed
+
+
+# ---- what is asked for
+
+
+def test_what_it_says() -> None:
+    plan = one(dn.grr(4, 1.0))
+    found = audited(plan, trials=1000)
+    said = found.to_dict()
+    assert said["verdict"] == "PASS"
+    assert said["pairs"] == [[[{"x": "0"}], [{"x": "3"}]]]
+    assert said["per"] == "record"
+    assert sum(event["alpha"] for event in said["events"]) <= 1 - found.level + 1e-12
+    assert "no proof" in found.summary
+    hopeless = audited(one(dn.grr(4, 10.0)), trials=100)
+    assert hopeless.passed
+    assert not hopeless.conclusive
+    assert "cannot show more than" in hopeless.summary
+
+
+def test_progress_is_told() -> None:
+    seen: list[tuple[int, int]] = []
+    dn.audit.lower_bound(one(dn.grr(4, 1.0)), trials=1000, show=lambda done, total: seen.append((done, total)))
+    assert seen == [(500, 2000), (1000, 2000), (2000, 2000)]
+
+
+def test_pairs_by_name() -> None:
+    plan = many(dn.smp([3, 2], 1.0, "grr"))
+    counts = {
+        (name, per): len(audited(plan, trials=100, pairs=name, per=per).setting.pairs)
+        for name, per in product(("ends", "every"), ("record", "attribute"))
+    }
+    assert counts == {("ends", "record"): 1, ("ends", "attribute"): 2, ("every", "record"): 3, ("every", "attribute"): 5}
+
+
+def test_numbers_and_missing_answers_are_audited() -> None:
+    study = dn.Study({"age": dn.Range(0, 100, step=10, open_high=True), "smokes": ["yes", "no"]}, epsilon=1.0, missing="value")
+    found = audited(study.plan(people=1000), trials=2000, pairs="every", per="attribute")
+    assert found.passed
+    assert any(side[0]["age"] is None for pair in found.setting.pairs for side in pair)
+
+
+def test_changing_answers_have_a_claim_of_their_own() -> None:
+    plan = one(dn.l_grr(4, 1.0, 2.0), rounds=2)
+    changing = [([{"x": "0"}, {"x": "1"}], [{"x": "1"}, {"x": "0"}])]
+    found = audited(plan, trials=20_000, pairs=changing, rounds=2)
+    assert found.passed
+    assert plan.loss.repeated is not None
+    assert math.isclose(found.claim, plan.loss.repeated.changing_values, rel_tol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"pairs": [({"x": "0"}, {"x": "0"})]}, "both sides of a pair are the same"),
+        ({"pairs": []}, "no pairs"),
+        ({"pairs": "all"}, "'ends', 'every' or a list"),
+        ({"pairs": [({"x": "0"},)]}, "a pair is two records"),
+        ({"pairs": [("0", "1")]}, "a side is a record"),
+        ({"pairs": [({"x": "0"}, {"x": "9"})]}, "'9' is not a value"),
+        ({"trials": 10}, "at least 100"),
+        ({"level": 1.0}, "level is how sure"),
+        ({"claim": -1.0}, "a claim is an epsilon"),
+        ({"rounds": 2}, "from 1 to 1"),
+        ({"per": "person"}, "per is 'record' or 'attribute'"),
+    ],
+)
+def test_refusals(more: dict[str, object], message: str) -> None:
+    with pytest.raises(dn.DeniableError, match=message):
+        dn.audit.lower_bound(one(dn.grr(4, 1.0)), **({"trials": 100} | more))  # type: ignore[arg-type]
+
+
+def test_pairs_per_attribute_differ_in_one_answer() -> None:
+    plan = many(dn.smp([3, 2], 1.0, "grr"))
+    with pytest.raises(dn.InvalidParameter, match="differ in one answer only; these differ in x0, x1"):
+        dn.audit.lower_bound(plan, pairs=[({"x0": "0", "x1": "0"}, {"x0": "1", "x1": "1"})], per="attribute", trials=100)
+
+
+def test_what_is_no_client_is_refused() -> None:
+    with pytest.raises(dn.InvalidParameter, match="a client is a plan"):
+        dn.audit.lower_bound(7, claim=1.0, pairs=[({"x": 1}, {"x": 2})])
+    with pytest.raises(dn.InvalidParameter, match="say what is claimed"):
+        dn.audit.lower_bound(lambda *_: b"", pairs=[({"x": 1}, {"x": 2})])
+    with pytest.raises(dn.InvalidParameter, match="say which answers are compared"):
+        dn.audit.lower_bound(lambda *_: b"", claim=1.0)
+    with pytest.raises(dn.InvalidParameter, match="must return the bytes"):
+        dn.audit.lower_bound(lambda *_: "ff", claim=1.0, pairs=[({"x": 1}, {"x": 2})], trials=100)
+
+
+def test_without_a_plan_only_bytes_are_seen() -> None:
+    """Randomized response in a format of its own, with a claim that is too low."""
+    draw = random.Random(5)
+
+    def client(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        truth = draw.random() < 0.8
+        return b"yes" if truth == (answers["ill"] == "yes") else b"no"
+
+    pair = [({"ill": "yes"}, {"ill": "no"})]
+    found = audited(client, trials=20_000, pairs=pair, claim=1.0)
+    assert 1.2 < found.lower_bound < math.log(4)
+    assert audited(client, trials=20_000, pairs=pair, claim=math.log(4)).passed
+    assert NEITHER == 0

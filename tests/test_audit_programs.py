@@ -1,0 +1,221 @@
+"""Audits of real programs, in Python and in Node, and of programs that do all that programs do wrong; exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.audit.repeats import same_sequence
+from deniable.plan import Plan
+from tests import statistics
+from tests.running import Run
+from tests.services import missing
+
+SURE = ("--level", f"{1 - statistics.SYSTEM_ALPHA:.9f}")
+"""For right clients, whose words are the operating system's: their audits may fail by chance, so this must be rare."""
+NODE_CLIENT = Path(dn.__file__).parent / "collect" / "pages" / "client.mjs"
+
+RIGHT = """
+import base64, json, sys
+import deniable as dn
+plan = dn.Plan.read("plan.json")
+for line in sys.stdin:
+    asked = json.loads(line)
+    client = dn.Client(plan, secret=bytes.fromhex(asked["secret"]))
+    report = client.report(asked["answers"], asked["round"])
+    print(FORM)
+"""
+FORMS = {
+    "hexadecimal": "report.to_bytes().hex()",
+    "base64": "base64.b64encode(report.to_bytes()).decode()",
+    "json": "client.readable(report)",
+}
+WORDS = """
+import json, random, sys
+import deniable as dn
+from deniable.wire import Report, Wire
+plan = dn.Plan.read("plan.json")
+wire, draw = Wire(plan), random.Random(SEED)
+for line in sys.stdin:
+    asked = json.loads(line)
+    words = dn.fixed([draw.getrandbits(64) for _ in range(plan.words)])
+    body = wire.bodies(plan.privatize_codes(plan.encode([asked["answers"]]), words))[0]
+    print(Report(wire.prefix, asked["round"], IDENTITY, body).to_bytes().hex())
+"""
+"""A client with a generator of its own, which keeps nothing from round to round."""
+
+
+@pytest.fixture
+def plan() -> Plan:
+    """In a folder of its own, as `plan.json`."""
+    made = dn.Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=1000)
+    made.write("plan.json")
+    return made
+
+
+def program(text: str) -> str:
+    """A Python program, and the command that runs it."""
+    Path("client.py").write_text(text, encoding="utf-8")
+    return f"{shlex.quote(sys.executable)} client.py"
+
+
+def node() -> str:
+    if shutil.which("node") is None:
+        missing("Node is not installed")
+    return f"node {shlex.quote(str(NODE_CLIENT))} plan.json"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_right_program_passes(run: Run, plan: Plan, form: str) -> None:
+    command = program(RIGHT.replace("FORM", FORMS[form]))
+    outcome = run("audit", "plan.json", "--command", command, "--trials", "1000", "--json", *SURE)
+    assert outcome.code == 0, outcome.out + outcome.err
+    found = json.loads(outcome.out)
+    assert (found["verdict"], found["plan"], found["command"]) == ("PASS", plan.id, command)
+    assert 0.3 < found["lower_bound"] <= found["claim"] == 1.0
+    assert found["faults"] == []
+
+
+def test_our_client_in_node_passes(run: Run, plan: Plan) -> None:
+    outcome = run("audit", "plan.json", "--command", node(), "--trials", "3000", *SURE)
+    assert outcome.code == 0, outcome.out + outcome.err
+    assert "PASS: nothing above the claim of 1.0000 was found" in outcome.out
+    assert "lower bound" in outcome.out
+    assert "a pass is no proof" in outcome.out
+
+
+def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
+    """It fails if it is held to less than it says: so the audit does see what it sends."""
+    made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.0, 2.0), people=1000, rounds=4)
+    made.write("plan.json")
+    asked = ("audit", "plan.json", "--command", node(), "--trials", "700", "--rounds", "4", "--json")
+    outcome = run(*asked, *SURE)
+    assert outcome.code == 0, outcome.out + outcome.err
+    assert json.loads(outcome.out)["claim"] < 2.0
+    assert run(*asked, "--claim", "0.8").code == 3
+
+
+def test_a_program_that_redraws_fails(run: Run) -> None:
+    made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.0, 2.0), people=1000, rounds=5)
+    made.write("plan.json")
+    command = program(WORDS.replace("SEED", "").replace("IDENTITY", "draw.randbytes(16)"))
+    outcome = run("audit", "plan.json", "--command", command, "--trials", "1500", "--rounds", "5")
+    assert outcome.code == 3, outcome.out + outcome.err
+    assert "FAIL: epsilon is at least" in outcome.out
+    assert run("audit", "plan.json", "--command", command, "--trials", "200", *SURE).code == 0, "one round cannot show it"
+
+
+@pytest.mark.parametrize(("identity", "said"), [("draw.randbytes(16)", "report ids come again"), ("SECRET", "is seeded")])
+def test_a_seeded_program_fails(run: Run, plan: Plan, identity: str, said: str) -> None:
+    """Nothing is wrong with its reports but that another start gives the same."""
+    own = identity.replace("SECRET", 'bytes.fromhex(asked["secret"])[:16]')
+    command = program(WORDS.replace("SEED", "7").replace("IDENTITY", own))
+    outcome = run("audit", "plan.json", "--command", command, "--trials", "200", "--json", *SURE)
+    assert outcome.code == 3
+    found = json.loads(outcome.out)
+    assert found["lower_bound"] <= found["claim"]
+    assert said in found["faults"][0]
+
+
+def test_one_sequence_twice_is_no_fault_where_chance_does_it() -> None:
+    """Two starts that both sent one and the same report, or two that differ only in order, say nothing."""
+    assert same_sequence([b"a"] * 256, [b"a"] * 256, headed=False) is None
+    assert same_sequence([b"a", b"b"] * 3, [b"a", b"b"] * 3, headed=False) is None
+    assert same_sequence([b"a", b"b"] * 128, [b"b", b"a"] * 128, headed=False) is None
+    assert same_sequence([b"a", b"b"] * 128, [b"a", b"b"] * 128, headed=False) is not None
+
+
+BROKEN = {
+    "prints something else": ("print('Hello!')", "line 1 of the program's output is no report", "5"),
+    "prints nothing": ("", "ended after 0 of 256 reports, with exit code 0, without a word on stderr", "5"),
+    "dies": ("import sys; sys.exit('no plan here')", "with exit code 1; it said: no plan here", "5"),
+    "dies midway": (
+        "input(); print('00'); raise OSError('disk is full')",
+        "after 1 of 256 reports.*OSError: disk is full",
+        "5",
+    ),
+    "hangs": ("import time; time.sleep(60)", "the program hangs: for 0.5 s it has neither read nor written", "0.5"),
+    "writes too much": ("while True: print('00')", "more than a line for each of the 256 lines", "5"),
+    "empty lines": ("while True: print()", "line 1 of the program's output is no report", "5"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_program_that_cannot_be_audited(run: Run, plan: Plan, how: str) -> None:
+    text, said, timeout = BROKEN[how]
+    outcome = run("audit", "plan.json", "--command", program(text), "--timeout", timeout)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("error: ")
+    assert re.search(said, outcome.err), outcome.err
+
+
+def test_what_a_program_has_started_is_ended_with_it(run: Run, plan: Plan) -> None:
+    """Else its pipes would stay open, and nobody could tell that it hangs."""
+    start = time.monotonic()
+    outcome = run("audit", "plan.json", "--command", "sh -c 'sleep 50; true'", "--timeout", "0.5")
+    assert outcome.code == 1
+    assert "the program hangs" in outcome.err
+    assert time.monotonic() - start < 20
+
+
+def test_commands_that_are_none(run: Run, plan: Plan) -> None:
+    assert "'no-such-program' cannot be started" in run("audit", "plan.json", "--command", "no-such-program").err
+    assert run("audit", "plan.json", "--command", "'unclosed").code == 2
+    assert run("audit", "plan.json", "--command", "").code == 2
+    assert run("audit", "plan.json", "--trials", "7").code == 2
+    assert run("audit", "plan.json", "--rounds", "3").code == 2
+    assert run("audit", "plan.json", "--level", "2").code == 2
+    assert run("audit", "nowhere.json").code == 1
+
+
+def test_reports_that_no_collector_takes_fail(run: Run, plan: Plan) -> None:
+    """They are read as bytes, whatever they are."""
+    command = program("import sys, os\nfor line in sys.stdin: print(os.urandom(31).hex())")
+    outcome = run("audit", "plan.json", "--command", command, "--trials", "200")
+    assert outcome.code == 3
+    assert "FAIL: a collector refuses 400 of 400 reports, by their header" in outcome.out
+
+
+def test_the_python_client_of_a_plan(run: Run, plan: Plan) -> None:
+    outcome = run("audit", "plan.json", "--trials", "20_000", *SURE)
+    assert outcome.code == 0
+    assert "the Python client: 20,000 devices for each answer, 1 pair" in outcome.out
+    failed = run("audit", "plan.json", "--trials", "20_000", "--claim", "0.5", "--per", "attribute", "--pairs", "every")
+    assert failed.code == 3
+    assert "FAIL: epsilon is at least" in failed.out
+    assert "above the claim of 0.5000" in failed.out
+
+
+def test_a_program_without_a_plan(tmp_path: Path) -> None:
+    """Any format: here a word, randomized by a coin."""
+    text = """
+import json, random, sys
+for line in sys.stdin:
+    lie = random.random() < 0.2
+    print((b"yes" if (json.loads(line)["answers"]["ill"] == "yes") != lie else b"no").hex())
+"""
+    script = tmp_path / "client.py"
+    script.write_text(text, encoding="utf-8")
+    client = dn.audit.Program([sys.executable, str(script)], None)
+    found = dn.audit.lower_bound(client, [({"ill": "yes"}, {"ill": "no"})], trials=5000, claim=0.5)
+    assert not found.passed
+    assert 1.1 < found.lower_bound < 1.4
+    assert found.faults == ()
+
+
+def test_without_a_plan_nothing_is_taken_for_an_id(tmp_path: Path) -> None:
+    """Long reports of another format, alike in all bytes but the last."""
+    script = tmp_path / "client.py"
+    script.write_text("import os, sys\nfor line in sys.stdin: print('00' * 40 + os.urandom(1).hex())", encoding="utf-8")
+    client = dn.audit.Program([sys.executable, str(script)], None)
+    found = dn.audit.lower_bound(client, [({"x": 1}, {"x": 2})], trials=200, claim=0.5)
+    assert found.faults == ()
+    assert found.lower_bound < 0.5

@@ -1,0 +1,126 @@
+"""The quick ways in take just what the strict ways take, and give the same."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deniable as dn
+from deniable.collect.intake import BINARY, JSON, Intake, Served
+from deniable.collect.limits import Limits
+from deniable.collect.messages import Refusal
+from deniable.collect.store import Arrival
+from deniable.plan import Plan
+from deniable.strict import canonical
+from deniable.wire import Report, Wire, to_batch
+from deniable.wire_json import Refused
+from tests import vectors
+
+CASES = [case for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]
+HOSTILE = [case for case in json.loads((vectors.FOLDER / "hostile-reports.json").read_text("utf-8")) if "json" in case]
+PLAN = Plan.of({"a": ["x", "y", "z"], "b": ["0", "1"]}, dn.spl([3, 2], 1.0, "grr"), people=100)
+WIRE = Wire(PLAN)
+TAKES = Intake([Served(PLAN)], Limits(batch_reports=50))
+
+
+def result(work: Callable[[], object]) -> object:
+    """What is given, or why it is refused."""
+    try:
+        return work()
+    except (Refused, Refusal) as refusal:
+        return refusal.reason
+
+
+def flat(found: Sequence[Arrival | str]) -> list[Arrival | str]:
+    """Reports one by one."""
+    each: list[Arrival | str] = []
+    for one in found:
+        if isinstance(one, str):
+            each.append(one)
+        else:
+            each += [one._replace(ids=(a,), bodies=(b,)) for a, b in zip(one.ids, one.bodies, strict=True)]
+    return each
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_a_canonical_text_is_read_quickly(case: dict[str, Any]) -> None:
+    intake, raw = Intake([Served(Plan.from_json(case["plan"]))], Limits()), case["json"].encode()
+    quick = intake._usual(raw, b"token")
+    assert quick is not None
+    assert quick == intake._strict(raw, b"token") == intake.one(bytes.fromhex(case["bytes"]), BINARY, b"token")
+    spaced = raw.replace(b'","', b'", "', 1)
+    for wrong in (spaced, b" " + raw, raw[:-1], raw[:-1] + b',"id":1}', raw.replace(b'"round":', b'"round":-', 1)):
+        assert intake._usual(wrong, None) is None
+        assert isinstance(result(lambda wrong=wrong: intake.one(wrong, JSON, None)), str)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case["name"])
+def test_the_quick_reader_takes_nothing_that_is_refused(case: dict[str, Any]) -> None:
+    intake = Intake([Served(Plan.from_json(case["plan"]))], Limits())
+    assert intake._usual(case["json"].encode(), None) is None
+    assert result(lambda: intake.one(case["json"].encode(), JSON, None)) == case["refused"]
+
+
+_text = st.text(min_size=1, max_size=8).filter(lambda text: text.isprintable())
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.dictionaries(_text, st.integers(0, 2**53) | st.lists(st.integers(0, 300), max_size=5), max_size=6))
+def test_both_writers_write_the_same(data: dict[str, Any]) -> None:
+    assert msgspec.json.encode(data, order="sorted") == canonical(data)
+
+
+def some(n: int) -> list[Report]:
+    answers = {"a": ["x", "y", "z"] * n, "b": ["0", "1", "0"] * n}
+    bodies = WIRE.bodies(PLAN.privatize(answers, dn.seeded(1)))[:n]
+    return [Report(WIRE.prefix, 1, bytes([i]) * 16, body) for i, body in enumerate(bodies)]
+
+
+def test_a_batch_of_one_kind_is_taken_apart_at_once() -> None:
+    raw = to_batch(some(50))
+    quick = TAKES.alike(raw, BINARY, b"token")
+    assert quick is not None
+    assert len(quick) == 1
+    assert flat(quick) == TAKES.many(raw, BINARY, b"token")
+    assert TAKES.alike(b"", BINARY, None) is None
+    assert TAKES.alike(to_batch(some(51)), BINARY, None) is None
+    assert result(lambda: TAKES.many(to_batch(some(51)), BINARY, None)) == "large"
+
+
+@pytest.mark.parametrize("change", ["plan", "round", "longer", "shorter", "version", "headless"])
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_the_quick_way_is_never_the_one_that_refuses(change: str, which: str) -> None:
+    reports = some(5)
+
+    def changed(report: Report) -> bytes:
+        raw = report.to_bytes()
+        forms = {
+            "plan": report._replace(plan=bytes(8)).to_bytes(),
+            "round": report._replace(round=7).to_bytes(),
+            "longer": raw + b"\0",
+            "shorter": raw[:-1],
+            "version": b"\x02" + raw[1:],
+            "headless": raw[:20],
+        }
+        return forms[change]
+
+    texts = [changed(one) if which == "all" or i == 2 else one.to_bytes() for i, one in enumerate(reports)]
+    raw = b"".join(struct.pack("<I", len(text)) + text for text in texts)
+    assert TAKES.alike(raw, BINARY, None) is None
+    assert sum(isinstance(one, str) for one in TAKES.many(raw, BINARY, None)) == (5 if which == "all" else 1)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.lists(st.binary(max_size=40), max_size=4), st.binary(max_size=6))
+def test_whatever_comes_both_ways_agree(texts: list[bytes], rest: bytes) -> None:
+    raw = b"".join(struct.pack("<I", len(text)) + text for text in texts) + rest
+    quick = TAKES.alike(raw, BINARY, None)
+    if quick is not None:
+        assert flat(quick) == TAKES.many(raw, BINARY, None)

@@ -1,0 +1,238 @@
+"""What an operator meets at the command line: stores that are not there, rounds that are closed, tokens that are old."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.collect import results, serving
+from deniable.collect.store import Arrival, open_store
+from deniable.plan import Plan
+from deniable.spreadsheet import harmless
+from tests.collector import BINARY, HTTP, TOKEN, collecting, small_plan, some_reports
+from tests.running import Run
+
+PLAN = small_plan()
+AGAIN = small_plan("Again", rounds=True)
+STORE = "sqlite:///reports.db"
+
+
+def filled(plan: Plan, *rounds: int, invited: bool = False) -> None:
+    """A store in this folder with forty reports of a plan in each of these rounds."""
+    store = open_store(STORE)
+    store.register(plan, invited)
+    for number in rounds:
+        store.set_round(plan.id, number)
+        reports = some_reports(plan, 40, number, number)
+        store.add([Arrival(plan.id, number, [one.id for one in reports], [one.body for one in reports])], 0.0)
+    store.close()
+
+
+@pytest.fixture
+def plan_file(run: Run) -> str:
+    PLAN.write(Path("plan.json"))
+    return "plan.json"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rounds plan.json",
+        "rounds plan.json --close 1",
+        "store check",
+        "store scrub --yes",
+        "store export -o r.parquet",
+        f"estimate plan.json --from {STORE}",
+    ],
+)
+def test_who_only_reads_makes_no_store(command: str, run: Run, plan_file: str) -> None:
+    told = run(*command.split())
+    assert (told.code, "there is no store at sqlite:///reports.db" in told.err) == (2, True)
+    assert os.listdir() == [plan_file]
+
+
+@pytest.mark.parametrize("command", ["rounds plan.json", "rounds plan.json --close 1", f"estimate plan.json --from {STORE}"])
+def test_who_only_reads_registers_no_plan(command: str, run: Run, plan_file: str) -> None:
+    filled(AGAIN, 1)
+    told = run(*command.split())
+    assert told.code == 2
+    assert f"has no plan {PLAN.id[:12]}; it has {AGAIN.id[:12]}: name another plan, or another store" in told.err
+    store = open_store(STORE)
+    assert [each.plan.id for each in store.plans()] == [AGAIN.id]
+    store.close()
+
+
+def test_rounds_can_be_opened_before_anything_is_served(run: Run, plan_file: str) -> None:
+    told = run("rounds", plan_file, "--open", "1", "--json")
+    assert [(one["number"], one["open"]) for one in json.loads(told.out)] == [(1, True)]
+
+
+def test_an_empty_store_is_not_in_order_but_empty(run: Run, plan_file: str) -> None:
+    open_store(STORE).close()
+    told = run("store", "check")
+    assert (told.code, told.out) == (
+        0,
+        f"there is nothing in {STORE}: no plan was ever served from it; is it the right --store?\n",
+    )
+    assert "is empty: no plan was ever served from it" in run("store", "scrub").err
+    filled(PLAN)
+    assert "no round was opened yet" in run("rounds", plan_file).out
+    for _ in range(2):
+        assert (
+            run("store", "check").out.splitlines()[-1].startswith(f"no report was counted in {STORE} yet, so there is nothing")
+        )
+        run("rounds", plan_file, "--open", "1")
+    filled(PLAN, 1)
+    assert run("store", "check").out.splitlines()[-1] == "OK: the tallies are those of the reports"
+
+
+def test_a_closed_round_keeps_its_closing_time(run: Run, plan_file: str) -> None:
+    def times() -> list[tuple[float | None, float | None]]:
+        store = open_store(STORE)
+        found = [(each.opens, each.closes) for each in store.rounds(PLAN.id)]
+        store.close()
+        return found
+
+    filled(PLAN, 1)
+    told = run("rounds", plan_file, "--open", "1")
+    assert "round 1 is open already; nothing was changed" in told.err
+    assert run("rounds", plan_file, "--close", "1").err == ""
+    before = times()
+    told = run("rounds", plan_file, "--close", "1")
+    assert (told.code, "round 1 is closed already, since 2" in told.err) == (0, True)
+    assert times() == before
+    assert run("rounds", plan_file, "--open", "1").err == ""
+    assert times() == [(None, None)]
+
+
+def test_a_round_that_will_close_can_be_closed_now(run: Run, plan_file: str) -> None:
+    store = open_store(STORE)
+    store.register(PLAN)
+    store.set_round(PLAN.id, 1, 10.0, 32503680000.0)
+    told = run("rounds", plan_file, "--close", "1")
+    assert told.err == ""
+    [found] = store.rounds(PLAN.id)
+    store.close()
+    assert found.opens == 10.0
+    assert found.closes is not None
+    assert found.closes < 32503680000.0
+
+
+def test_several_rounds_are_chosen_by_option(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(AGAIN, 1, 3)
+    file = str(AGAIN.write(tmp_path / "again.json"))
+    told = run("estimate", file, "--from", STORE)
+    assert told.code == 2
+    assert "answered in rounds 1 and 3, which are not added up; choose one with --round" in told.err
+    assert run("estimate", file, "--from", STORE, "--round", "3", "-o", "shares.csv").code == 0
+    with Path("shares.csv").open(encoding="utf-8") as opened:
+        assert {(row["round"], row["plan"]) for row in csv.DictReader(opened)} == {("3", AGAIN.id)}
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    with collecting(tmp_path, [AGAIN], "--minimum", "10") as running:
+        told = run("estimate", file, "--from", running.url)
+        assert (told.code, told.err.strip().endswith("; choose one with --round")) == (1, True)
+        assert run("estimate", file, "--from", running.url, "--round", "1").code == 0
+
+
+def test_the_token_of_this_folder_is_for_collectors_of_this_machine(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
+    with collecting(tmp_path, [PLAN], "--minimum", "10", DENIABLE_TOKEN="") as running:
+        for report in some_reports(PLAN, 40):
+            HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY)
+        told = run("estimate", "plan-0.json", "--from", running.url)
+        assert (told.code, told.err) == (0, "the operator's token is from operator.token\n")
+        named = run("estimate", "plan-0.json", "--from", running.url, "--token-file", "operator.token")
+        assert (named.code, named.err, named.out) == (0, "", told.out)
+        monkeypatch.setenv("DENIABLE_TOKEN", "an-older-token-of-somebody")
+        old = run("estimate", "plan-0.json", "--from", running.url)
+        assert old.code == 1
+        assert "not its operator's token, or not any more. The one that holds is in operator.token" in old.err
+        monkeypatch.delenv("DENIABLE_TOKEN")
+        for elsewhere in ("https://survey.example", "http://192.0.2.1", "http://localhost.example", "http://127.0.0.1.example"):
+            told = run("estimate", "plan-0.json", "--from", elsewhere)
+            assert (told.code, "--token-file operator.token" in told.err) == (2, True), "nothing is sent there unasked"
+
+
+def test_after_a_rehearsal_another_store_is_named(run: Run, plan_file: str) -> None:
+    filled(PLAN, 1)
+    for command in (("serve", plan_file, "--port", "0", "--invited"), ("tokens", plan_file, "--count", "1")):
+        told = run(*command)
+        assert (told.code, "collect it anew in another store, with --store" in told.err) == (2, True)
+
+
+def test_phones_need_https(tmp_path: Path) -> None:
+    for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
+        folder = tmp_path / host
+        folder.mkdir()
+        with collecting(folder, [PLAN], "--host", host) as running:
+            assert ("over https, or on the machine itself" in running.errors()) is warned
+            assert running.url.startswith("http://127.0.0.1:")
+    folder = tmp_path / "proxied"
+    folder.mkdir()
+    with collecting(folder, [PLAN], "--host", "0.0.0.0", "--proxy", "10.0.0.1") as running:
+        assert running.errors() == ""
+
+
+def test_where_other_machines_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving.listen("127.0.0.1", 0) as taken:
+        assert serving.seen_from_outside(taken) is None
+    with serving.listen("0.0.0.0", 0) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(serving, "_own_address", lambda _: "198.51.100.7")
+        assert serving.seen_from_outside(taken) == f"http://198.51.100.7:{port}"
+        monkeypatch.setattr(serving, "_own_address", lambda _: None)
+        monkeypatch.setattr(socket, "gethostname", lambda: "here")
+        assert serving.seen_from_outside(taken) == f"http://here:{port}"
+
+
+def test_files_that_others_can_read_are_told(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN]) as running:
+        assert running.errors() == ""
+        assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("reports.db*")} == {0o600}
+        running.stop()
+        (tmp_path / "reports.db").chmod(0o644)
+        running.start()
+        assert (
+            "others on this machine may read reports.db, reports.db-wal, reports.db-shm; forbid it with: chmod 600"
+            in running.errors()
+        )
+
+
+def test_invitations_are_no_formulas_and_no_options(run: Run, plan_file: str) -> None:
+    made = run("tokens", plan_file, "--count", "1000").out.splitlines()[1:]  # one in 64 would begin with a minus
+    assert not [token for token in made if token[0] in "=+-@"]
+
+
+FORMULA = '=HYPERLINK("http://example.org")'
+
+
+def test_labels_do_not_become_formulas(run: Run) -> None:
+    labels = [FORMULA, "+1", "-2 to under 5", "@sum(a1)", "-cmd|' /c calc'!a0"]
+    plan = dn.Study({"+question": labels, "b": ["x", "y"]}, epsilon=20.0, share="split").plan(people=1000)
+    tallies = plan.tally(plan.privatize({"+question": labels * 50, "b": ["x"] * 250}, dn.seeded(3)))
+    shown = results.as_csv(results.estimated(plan, tallies, 1, 0.95)).decode()
+    plan.write(Path("plan.json"))
+    plan.write_reports(Path("reports.parquet"), plan.privatize({"+question": labels * 50, "b": ["x"] * 250}, dn.seeded(3)))
+    assert run("estimate", "plan.json", "reports.parquet", "-o", "shares.csv", "-o", "shares.json").code == 0
+    for text in (shown, Path("shares.csv").read_text(encoding="utf-8")):
+        rows = list(csv.DictReader(text.splitlines()))
+        assert [row["value"] for row in rows][:5] == [f"'{FORMULA}", "+1", "-2 to under 5", "'@sum(a1)", "'-cmd|' /c calc'!a0"]
+        assert rows[0]["attribute"] == "'+question"
+        assert any(row["frequency"].startswith("-") or float(row["low"]) < 0 for row in rows), "numbers stay numbers"
+    assert json.loads(Path("shares.json").read_text(encoding="utf-8"))["rows"][0]["value"] == FORMULA
+
+
+def test_what_is_harmless_stays_as_it_is() -> None:
+    for cell in ("red", "", "a=b", "-5", "+1.5", "-5 to under -1.25", "-3 or more", -1.5, None, 7):
+        assert harmless(cell) == cell
+    for cell in ("=1", "+a", "-1+1", "-1 to under 2!", "@a", "\tx", "\rx", "-5 to under =1"):
+        assert harmless(cell) == f"'{cell}"
