@@ -19,6 +19,7 @@ import numpy as np
 
 from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.mechanism import Array
+from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.repeat import Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Subset, Unary
@@ -28,6 +29,8 @@ from deniable.words import DrawnRows
 WORDS = 1 << 64
 Law = dict[Any, Fraction]
 """How likely every outcome is: a value, a tuple of bits, or a tuple of those."""
+NUMBERS = (0, 1, 1 << 31, (3 << 30) + 7, 1 << 32)
+"""Places of a number, of 2^32 + 1, that stand for all."""
 Record = tuple[int, ...]
 Choice = tuple[Fraction, list[int], list[int]]
 """Words with one and the same effect: how likely they are, the first and the last of them."""
@@ -107,7 +110,66 @@ def part_law(part: Encoder, value: int) -> Law:
             return subset_law(k, size, keep, value)
         case Memoized():
             return repeated_law(part, value, 1)
+        case Geometric():
+            return geometric_law(part, value)
+        case PlanarGeometric():
+            return planar_law(part, value)
+        case Averaged(of=of):
+            return mean_law(of, value)
     raise AssertionError(f"say how {type(part).__name__} samples")
+
+
+def geometric_law(part: Geometric, value: int) -> Law:
+    """A word below 2^63 goes down by as many steps as there are tails above it, another up by those above its mirror."""
+    tails: list[int] = part.tails.tolist()[1:]
+    last = part.n
+
+    def sent(word: int) -> int:
+        up = word >= WORDS >> 1
+        steps = sum((WORDS - 1 - word if up else word) < tail for tail in tails)
+        return min(value + steps, last) if up else max(value - steps, 0)
+
+    cuts = (WORDS >> 1, *tails, *(WORDS - tail for tail in tails))
+    return mixture((chance, {sent(first[0]): Fraction(1)}) for chance, first, _ in _cut(*cuts))
+
+
+def planar_law(part: PlanarGeometric, value: int) -> Law:
+    """Every displacement has its words; what would leave the grid stays at its edge."""
+    row, column = divmod(value, part.columns)
+    found: Law = {}
+    for down in range(1 - part.rows, part.rows):
+        for right in range(1 - part.columns, part.columns):
+            at = min(max(row + down, 0), part.rows - 1), min(max(column + right, 0), part.columns - 1)
+            cell = at[0] * part.columns + at[1]
+            found[cell] = found.get(cell, Fraction(0)) + Fraction(int(part.noise[abs(down), abs(right)]), WORDS)
+    return found
+
+
+def mean_law(of: Duchi | Piecewise | Hybrid, place: int) -> Law:
+    """By its definition, in integers: a threshold that moves with the number, or a window that does."""
+    if isinstance(of, Duchi):
+        yes = Fraction(duchi_threshold(of, place), WORDS)
+        return {0: 1 - yes, 1: yes}
+    if isinstance(of, Hybrid):
+        fine = mean_law(of.piecewise, place)
+        coarse = {of.piecewise.outputs + bit: chance for bit, chance in mean_law(of.duchi, place).items()}
+        share = Fraction(of.share, WORDS)
+        return mixture([(share, fine), (1 - share, coarse)])
+    low, part = divmod(place * (of.k - 1), 1 << 32)
+    up = Fraction(part, 1 << 32)
+    return mixture([(1 - up, _window_law(of, low))] + ([(up, _window_law(of, low + 1))] if part else []))
+
+
+def duchi_threshold(of: Duchi, place: int) -> int:
+    moved = abs(place - (1 << 31)) * (of.keep - (WORDS >> 1)) // (1 << 31)
+    return (WORDS >> 1) + (moved if place >= 1 << 31 else -moved)
+
+
+def _window_law(of: Piecewise, value: int) -> Law:
+    inside = Fraction(of.keep, WORDS)
+    near = {value + j: chance for j, chance in enumerate(cells(of.window))}
+    far = {j + (of.window if j >= value else 0): chance for j, chance in enumerate(cells(of.k - 1))}
+    return mixture([(inside, near), (1 - inside, far)])
 
 
 def repeated_law(part: Memoized, value: int, reports: int) -> Law:
@@ -182,7 +244,12 @@ def law_of(share: Share, record: Record) -> Law:
 
 def records_of(share: Share) -> list[Record]:
     """Every record there can be."""
-    return list(itertools.product(*(range(part.k) for part in share.parts)))
+    return list(itertools.product(*(values_of(part) for part in share.parts)))
+
+
+def values_of(part: Encoder) -> Sequence[int]:
+    """All values; of a number, some places, both ends among them."""
+    return NUMBERS if isinstance(part, Averaged) else range(part.k)
 
 
 # What is lost.
@@ -203,7 +270,7 @@ def true_ratio(share: Share, per: str) -> Fraction:
     for j, part in enumerate(share.parts):
         for record in laws:
             if record[j] == 0:
-                alike = [laws[(*record[:j], value, *record[j + 1 :])] for value in range(part.k)]
+                alike = [laws[(*record[:j], value, *record[j + 1 :])] for value in values_of(part)]
                 worst = max(worst, worst_ratio(alike))
     return worst
 
@@ -303,7 +370,22 @@ def _part_choices(part: Encoder) -> list[Choice]:
             return _across(_joined([_cut(one, zero)] * k), k)
         case Memoized(first=first, second=second):
             return _joined([_part_choices(first), _part_choices(second)])
+        case Geometric(tails=tails):
+            return _cut(WORDS >> 1, *tails.tolist(), *(WORDS - tail for tail in tails.tolist()))
+        case PlanarGeometric():
+            return _cut(*part._ascending.tolist())
+        case Averaged(of=of):
+            return _mean_choices(of)
     raise AssertionError(f"say which choices {type(part).__name__} makes")
+
+
+def _mean_choices(of: Duchi | Piecewise | Hybrid) -> list[Choice]:
+    if isinstance(of, Duchi):
+        return _cut(*(duchi_threshold(of, place) for place in NUMBERS))
+    if isinstance(of, Hybrid):
+        return _joined([_cut(of.share), _mean_choices(of.piecewise), _mean_choices(of.duchi)])
+    places = [-(-WORDS * j // bound) for bound in (of.window, of.k - 1) for j in range(bound)]
+    return _joined([_cut(of.keep), _cut(*places), _cut(*((place * (of.k - 1) % (1 << 32)) << 32 for place in NUMBERS))])
 
 
 def _fake_choices(fake: Fake) -> list[Choice]:

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable.domain import NO_ANSWER, Categories, Domain, Range, as_domain
+from deniable.asked import as_domain
+from deniable.domain import NO_ANSWER, Categories, Domain, Range
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.plan import Plan
 from deniable.protocols import grr

@@ -172,7 +172,7 @@ def test_what_is_refused() -> None:
         with pytest.raises(dn.InvalidReport, match="reports of this mechanism"):
             m.tally(np.array([m.outputs], dtype=np.int64))
         with pytest.raises(dn.InvalidReport, match="made from a tally"):
-            m.estimate(dn.Tally(2, np.array([1, 1])))
+            m.estimate(dn.Tally(3, np.array([1, 1, 1])))
         with pytest.raises(dn.InvalidParameter, match="at least two reports"):
             m.estimate(m.tally(m.privatize([0.5], dn.seeded(1))))
         assert len(m.privatize([], dn.fixed([]))) == 0

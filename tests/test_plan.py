@@ -23,16 +23,16 @@ import deniable as dn
 from deniable import longitudinal as again
 from deniable import multidimensional as many
 from deniable.choose import Objective
-from deniable.document import NANO, Loss
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.fakes import Blank, Guessed, Imitated, Prior
-from deniable.notation import canonical
 from deniable.plan import InvalidPlan, Plan, Reports, Tallies
 from deniable.repeat import Memoized
 from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.simulated import remembering, seeded
+from deniable.stated import NANO, Loss
+from deniable.strict import canonical
 from deniable.study import Study
 from deniable.words import FULL
 
@@ -304,7 +304,7 @@ FAKE, PART = ("share", "fakes", 0), ("share", "fakes", 0, "part")
         (setting("attributes", 1, "domain", "digits", to=-1), "digits must be"),
         (setting("attributes", 1, "domain", "open_low", to=0), "true or false"),
         (lambda data: data["attributes"][1]["domain"].update(step=250, digits=3), "canonical"),
-        (setting("attributes", 1, "domain", "kind", to="grid"), "'grid' is not a domain"),
+        (setting("attributes", 1, "domain", "kind", to="ring"), "'ring' is not a domain"),
         (setting("attributes", to={}), "attributes must be a list"),
         (setting("people", to=0), "people must be"),
         (setting("people", to=-5), "people must be"),
@@ -908,7 +908,8 @@ def refuse_unfit(data: Any, schema: dict[str, Any]) -> None:
     elif kind is not None:
         assert isinstance(data, KINDS[kind])
     if kind == "object":
-        assert set(data) == set(schema["properties"]) == set(schema["required"])
+        assert set(schema["required"]) <= set(data) <= set(schema["properties"])
+        assert set(schema["properties"]) - set(schema["required"]) <= {"metric"}  # where nothing has distances
         assert schema["additionalProperties"] is False
         for name, one in data.items():
             refuse_unfit(one, schema["properties"][name])

@@ -18,6 +18,7 @@ from deniable import protocols, robust
 
 PUBLIC = [
     "PROTOCOLS",
+    "Averaged",
     "BestChannel",
     "AboveCap",
     "BitFlip",
@@ -60,6 +61,7 @@ PUBLIC = [
     "Moments",
     "NotExact",
     "NotSent",
+    "Number",
     "Objective",
     "Piecewise",
     "Plan",

@@ -19,8 +19,16 @@ from deniable.wire_json import Refused
 from tests import vectors
 
 POSITIVE = [(kind, case) for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]
-HOSTILE = json.loads((vectors.FOLDER / "hostile-reports.json").read_text("utf-8"))
-HOSTILE_PLANS = json.loads((vectors.FOLDER / "hostile-plans.json").read_text("utf-8"))
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    return [
+        case for folder in ("", "metric/") for case in json.loads((vectors.FOLDER / f"{folder}{name}.json").read_text("utf-8"))
+    ]
+
+
+HOSTILE = read("hostile-reports")
+HOSTILE_PLANS = read("hostile-plans")
 
 
 @pytest.mark.parametrize("kind", vectors.FILES)
@@ -62,7 +70,7 @@ def test_hostile_reports_are_refused(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", HOSTILE_PLANS, ids=lambda case: case["name"])
 def test_hostile_plans_are_refused(case: dict[str, Any]) -> None:
-    forms = r"canonical form|integers only|is not|does not fit"
+    forms = r"canonical form|integers only|is not|does not fit|must state|decimal digits|steps are|noise is"
     words = {"id": "id is", "form": forms, "leaks": "states a loss of", "version": "version"}
     with pytest.raises(dn.InvalidPlan, match=words[case["refused"]]):
         Plan.from_json(case["plan"])

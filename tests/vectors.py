@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import deniable as dn
-from deniable.notation import canonical
+from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan
 from deniable.shape import Encoder
 from deniable.share import Sample, Share
+from deniable.strict import canonical
+from deniable.units import metric_mechanism
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
 
@@ -110,12 +112,54 @@ def repeated() -> dict[str, Plan]:
     }
 
 
+AGES = dn.Range(0, 8, step=1, open_high=True, privacy="metric", epsilon=0.5)
+TOWN = dn.Grid(47.6, 6.8, 47.61, 6.82, rows=3, columns=4, epsilon=dn.per_meter(level=1.0, radius=500))
+INCOME = dn.Number(0, 10_000, open_high=True)
+METRIC_QUESTIONS: dict[str, Any] = {"color": COLORS, "age": AGES, "home": TOWN, "income": INCOME}
+METRIC_ANSWERS: list[dict[str, Any]] = [
+    {"color": "red", "age": 0, "home": [47.6, 6.8], "income": 0},
+    {"color": "black", "age": 104, "home": [47.61, 6.82], "income": 123_456.7},
+    {"color": "blue", "age": 3.5, "home": "47.6051, 6.8117", "income": "1234.5"},
+    {"color": "white", "age": 7, "home": [47.6033, 6.8149], "income": 9999.99},
+]
+
+
+def metric_parts() -> tuple[Encoder, ...]:
+    age, home = (metric_mechanism(domain) for domain in (AGES, TOWN))
+    assert age is not None
+    assert home is not None
+    return dn.grr(5, 1.0), age, home, averaged("hybrid", 1.0)
+
+
+def metric() -> dict[str, Plan]:
+    """Plans with distances and with numbers."""
+    parts = metric_parts()
+    ocean = dn.Grid(-17.3, 179.5, -16.3, -179.5, rows=5, columns=5, epsilon=1e-5)
+    across, far = metric_mechanism(ocean), dn.geometric(299, 1.0)
+    assert across is not None
+    found = {
+        "geometric": of(parts[1], {"age": AGES}),
+        "geometric, far tail": of(far, {"age": dn.Range(0, 150, step=0.5, open_high=True)}),
+        "planar-geometric": of(parts[2], {"home": TOWN}),
+        "planar-geometric, across the 180th meridian": of(across, {"home": ocean}),
+        "a grid of values": of(dn.grr(12, 1.0), {"home": TOWN}),
+        "mixed, split": of(dn.Split(parts), METRIC_QUESTIONS),
+        "mixed, sample": of(Sample(parts), METRIC_QUESTIONS),
+        "mixed, two of four": of(Sample(parts, 2), METRIC_QUESTIONS),
+        "mixed, no answer is random": of(dn.Split(parts), METRIC_QUESTIONS, missing="random"),
+    }
+    means = {name: of(averaged(name, 1.0), {"income": INCOME}) for name in MEANS}
+    means["duchi, below zero"] = of(averaged("duchi", 0.3), {"income": dn.Number(-0.25, 0.5, open_low=True, open_high=True)})
+    return found | means
+
+
 PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "single": single,
     "split": split,
     "sample": sample,
     "faked": faked,
     "repeated": repeated,
+    "metric/reports": metric,
 }
 
 
@@ -126,8 +170,20 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
             ANSWERS[:3] if plan.content.missing == "refuse" else [{**ANSWERS[0], "age": None}, {**ANSWERS[1], "smokes": None}]
         )
         return [dict(answer) for answer in some]
+    if set(plan.names) <= set(METRIC_QUESTIONS) and plan.names != ("color",):
+        return [dict(answer) for answer in metric_answers(plan)]
     count = 1 if len(plan.names) > 3 else 3
     return [{name: labels[(7 * i + 1) % len(labels)] for name, labels in plan.labels.items()} for i in range(count)]
+
+
+def metric_answers(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Those who are asked, moved into the box where that is another one."""
+    for answer in METRIC_ANSWERS:
+        one = {name: answer[name] for name in plan.names}
+        box = next((one.domain for one in plan.content.attributes if one.name == "home"), None)
+        if isinstance(box, dn.Grid) and box != TOWN.plain:
+            one["home"] = [-16.5, 179.75 if answer["income"] else -179.6]
+        yield one | ({"home": None, "income": None} if plan.content.missing == "random" and answer["age"] == 104 else {})
 
 
 def report_from(plan: Plan, answers: Mapping[str, Any], secret: bytes, words: list[int], number: int, name: bytes) -> Report:
@@ -157,13 +213,8 @@ def cases(kind: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def hostile_reports() -> Iterator[dict[str, Any]]:
-    """Reports that no client makes: each breaks one rule."""
-
-    def case(name: str, plan: Plan, refused: str, **form: Any) -> dict[str, Any]:
-        return {"name": name, "plan": plan.to_json(), "refused": refused, **form}
-
-    one_of_each = {
+def one_of_each() -> dict[str, Plan]:
+    return {
         "direct": of(dn.grr(5, 1.0)),
         "unary": of(dn.oue(5, 1.0)),
         "subset": of(dn.ss(20, 1.0)),
@@ -175,7 +226,20 @@ def hostile_reports() -> Iterator[dict[str, Any]]:
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
         "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
     }
-    for kind, plan in one_of_each.items():
+
+
+def metric_of_each() -> dict[str, Plan]:
+    names = ("geometric", "planar-geometric", "duchi", "piecewise", "hybrid", "mixed, split", "mixed, sample")
+    return {name: plan for name, plan in metric().items() if name in names}
+
+
+def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
+    """Reports that no client makes: each breaks one rule."""
+
+    def case(name: str, plan: Plan, refused: str, **form: Any) -> dict[str, Any]:
+        return {"name": name, "plan": plan.to_json(), "refused": refused, **form}
+
+    for kind, plan in plans.items():
         words = [int(word) for word in dn.seeded(3).take(plan.words)]
         report = report_from(plan, answers_of(plan)[0], bytes(32), words, 1, bytes(range(16)))
         good, text = report.to_bytes(), Wire(plan).to_json(report).decode()
@@ -238,7 +302,15 @@ def json_with(data: Mapping[str, Any], **changed: Any) -> str:
 def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     """Bodies of the right length that are not canonical."""
     last = len(body) - 1
-    if kind in ("direct", "split"):
+    if kind in ("geometric", "planar-geometric", "duchi"):
+        yield "an output beyond the last", bytes([{"geometric": 8, "planar-geometric": 12, "duchi": 2}[kind]])
+    elif kind in ("piecewise", "hybrid"):
+        yield "an output beyond the last", bytes([255, 255])
+    elif kind == "mixed, split":
+        yield "an age beyond the last", body[:1] + bytes([8]) + body[2:]
+        yield "a place beyond the last", body[:2] + bytes([12]) + body[3:]
+        yield "a number beyond the last", body[:3] + bytes([255, 255])
+    elif kind in ("direct", "split"):
         yield "a value beyond the last", bytes([5]) + body[1:]
     elif kind in ("unary", "memoized"):
         yield "a bit beyond the last", bytes([body[0] | 0x20])
@@ -268,9 +340,8 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         yield "a bit beyond the last", bytes([body[0] | 0x20]) + body[1:]
 
 
-def hostile_plans() -> Iterator[dict[str, Any]]:
-    """Plans that a device must not answer. All but the first two have the right id."""
-    shares: dict[str, Plan] = {
+def hostile_shares() -> dict[str, Plan]:
+    return {
         "direct": of(dn.grr(5, 1.0)),
         "unary": of(dn.oue(5, 1.0)),
         "subset": of(dn.ss(20, 1.0)),
@@ -284,7 +355,11 @@ def hostile_plans() -> Iterator[dict[str, Any]]:
         "hashed-memoized": of(dn.loloha(50, 1.0, 2.0, g=3), rounds=2),
         "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
     }
-    for kind, plan in shares.items():
+
+
+def hostile_plans(shares: Mapping[str, Plan] | None = None) -> Iterator[dict[str, Any]]:
+    """Plans that a device must not answer. All but the first two have the right id."""
+    for kind, plan in (hostile_shares() if shares is None else shares).items():
         text = plan.to_json()
         data = json.loads(text)
         yield {"name": f"{kind}, wrong id", "plan": text.replace(plan.id, "0" * 64), "refused": "id"}
@@ -318,6 +393,75 @@ def hostile_plans() -> Iterator[dict[str, Any]]:
         yield {"name": f"{kind}, sizes that do not fit", "plan": sealed(fewer), "refused": "form"}
 
 
+def hostile_metric_plans() -> Iterator[dict[str, Any]]:
+    """Plans with distances that a device must not answer: the usual faults, and those that only they can have."""
+    plans = metric_of_each()
+    yield from hostile_plans(plans)
+    for kind, plan in plans.items():
+        data = json.loads(plan.to_json())
+        metric = data["losses"].get("metric")
+        if metric is None:
+            more = {**data["losses"], "metric": {"rest": data["losses"]["record"], "units": []}}
+            yield refused_plan(f"{kind}, states distances that it has not", {**data, "losses": more}, "form")
+            continue
+        without = {name: value for name, value in data["losses"].items() if name != "metric"}
+        yield refused_plan(f"{kind}, states no loss per unit", {**data, "losses": without}, "form")
+        if metric["rest"]:
+            yield refused_plan(f"{kind}, states less of the rest", with_metric(data, rest=metric["rest"] - 2), "leaks")
+        for j, unit in enumerate(metric["units"]):
+            for change, reason in (
+                ({"loss": unit["loss"] - 2}, "leaks"),
+                ({"unit": "mile"}, "form"),
+                ({"name": "shoe size"}, "form"),
+            ):
+                units = [{**one, **change} if i == j else one for i, one in enumerate(metric["units"])]
+                yield refused_plan(f"{kind}, states {json.dumps(change)}", with_metric(data, units=units), reason)
+    yield from hostile_tables(plans)
+
+
+def hostile_tables(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
+    """Tables that do not fit together, or do not fit what is asked."""
+    line, plane, number = (json.loads(plans[kind].to_json()) for kind in ("geometric", "planar-geometric", "piecewise"))
+    tails, noise = line["share"]["parts"][0]["tails"], plane["share"]["parts"][0]["noise"]
+    steps = plane["share"]["parts"][0]["steps"]
+    one_more = [str(int(tails[0]) + 1), *tails[1:]]
+    flat = [*tails[:-1], tails[-2]]
+    long = [str((1 << 63) + 5000), *(str((1 << 63) - 5000 - i) for i in range(4096))]
+    tables = {"a word too many": one_more, "a step of no word": flat, "too long": long, "a zero": [*tails[:-1], "0"]}
+    for name, table in tables.items():
+        yield refused_plan(f"tails, {name}", with_part(line, tails=table), "form")
+    less = [[str(int(noise[0][0]) - 1), *noise[0][1:]], *noise[1:]]
+    for name, rows in (("a word too few", less), ("a short row", [noise[0][:-1], *noise[1:]]), ("a row less", noise[:-1])):
+        yield refused_plan(f"noise, {name}", with_part(plane, noise=rows), "form")
+    yield refused_plan("steps longer than the cells are", with_part(plane, steps=[steps[0] + 2, steps[1]]), "form")
+    yield refused_plan("steps of no length", with_part(plane, steps=[0, steps[1]]), "form")
+    yield refused_plan("a step too few", with_part(plane, steps=steps[:1]), "form")
+    eight = {"kind": "categories", "labels": list("abcdefgh")}
+    yield refused_plan("distances between values that have none", with_domain(line, eight), "form")
+    yield refused_plan("a mean of values", with_domain(number, eight), "form")
+    box, numbers = plane["attributes"][0]["domain"], number["attributes"][0]["domain"]
+    yield refused_plan("noise of another grid", with_domain(plane, {**box, "rows": 4, "columns": 3}), "form")
+    yield refused_plan("a grid beyond the world", with_domain(plane, {**box, "east": 400 * 10**9}), "form")
+    yield refused_plan("no answer has no distance", {**line, "missing": "value"}, "form")
+    yield refused_plan("a number that ends before it begins", with_domain(number, {**numbers, "high": -1}), "form")
+
+
+def refused_plan(name: str, data: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    return {"name": name, "plan": sealed(data), "refused": reason}
+
+
+def with_metric(data: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
+    return {**data, "losses": {**data["losses"], "metric": {**data["losses"]["metric"], **changed}}}
+
+
+def with_part(data: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
+    return {**data, "share": {**data["share"], "parts": [{**data["share"]["parts"][0], **changed}]}}
+
+
+def with_domain(data: Mapping[str, Any], domain: Mapping[str, Any]) -> dict[str, Any]:
+    return {**data, "attributes": [{"name": data["attributes"][0]["name"], "domain": domain}]}
+
+
 def sealed(data: Mapping[str, Any]) -> str:
     """A document with the id that belongs to it."""
     body = {name: value for name, value in data.items() if name != "id"}
@@ -327,6 +471,11 @@ def sealed(data: Mapping[str, Any]) -> str:
 def sharper(data: Any) -> Any:
     """The same plan with every truth-telling threshold moved a thousandth of the way to certainty."""
     if isinstance(data, dict):
+        if "tails" in data:
+            rest = [int(tail) - int(tail) // 1000 for tail in data["tails"][1:]]
+            return {**data, "tails": [str(FULL - rest[0]), *map(str, rest)]}
+        if "noise" in data:
+            return {**data, "noise": sharper_noise([[int(word) for word in row] for row in data["noise"]])}
         return {
             name: str(int(value) + (FULL - int(value)) // 1000) if name in ("keep", "one") else sharper(value)
             for name, value in data.items()
@@ -334,10 +483,23 @@ def sharper(data: Any) -> Any:
     return [sharper(item) for item in data] if isinstance(data, list) else data
 
 
+def sharper_noise(noise: list[list[int]]) -> list[list[str]]:
+    """A thousandth of the words of every displacement go to none at all."""
+    less = [[word - word // 1000 for word in row] for row in noise]
+    times = [[(1 if i == 0 else 2) * (1 if j == 0 else 2) for j in range(len(row))] for i, row in enumerate(less)]
+    others = sum(word * often for row, many in zip(less, times, strict=True) for word, often in zip(row, many, strict=True))
+    less[0][0] = FULL - (others - less[0][0])
+    return [list(map(str, row)) for row in less]
+
+
 FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     **{kind: partial(cases, kind) for kind in PLANS},
-    "hostile-reports": hostile_reports,
+    "hostile-reports": lambda: hostile_reports(one_of_each()),
     "hostile-plans": hostile_plans,
+    "metric/hostile-reports": lambda: hostile_reports(
+        {kind: plan for kind, plan in metric_of_each().items() if kind != "mixed, sample"}  # its bodies differ in length
+    ),
+    "metric/hostile-plans": hostile_metric_plans,
 }
 
 
@@ -348,6 +510,6 @@ def text_of(kind: str) -> str:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "metric").mkdir(parents=True, exist_ok=True)
     for kind in FILES:
         (FOLDER / f"{kind}.json").write_text(text_of(kind), encoding="utf-8")

@@ -30,7 +30,6 @@ from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_s
 from deniable.matrix import Matrix
 from deniable.mechanism import Mechanism, Tally
 from deniable.multidimensional import rsfd, rsrfd, smp, spl
-from deniable.notation import InvalidPlan
 from deniable.plan import Plan
 from deniable.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
 from deniable.repeat import HashedMemoized, Losses, Memoized
@@ -39,6 +38,7 @@ from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.shuffle import Shuffled, shuffled
 from deniable.simulated import fixed, remembering, seeded
+from deniable.strict import InvalidPlan
 from deniable.study import Study
 from deniable.summed import Summed
 from deniable.words import Words, below, chance, device, keyed, system
@@ -49,6 +49,7 @@ if _typing.TYPE_CHECKING:
     from deniable.grid import Grid
     from deniable.likelihood import Likelihood, mle, mle_groups
     from deniable.metric import (
+        Averaged,
         Channel,
         ContinuousWave,
         Duchi,
@@ -77,9 +78,10 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
+    from deniable.numeric import Number
     from deniable.summaries import Summary, circular_mean_of, mean_of, quantile_of
 
-_LATER = ("grid", "metric", "likelihood", "channels", "summaries")
+_LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries")
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
 _ROOMS = ("audit",)
 """Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered."""
@@ -89,6 +91,7 @@ __version__ = "0.1.0"
 __all__ = [
     "PROTOCOLS",
     "AboveCap",
+    "Averaged",
     "BestChannel",
     "BitFlip",
     "Blank",
@@ -130,6 +133,7 @@ __all__ = [
     "Moments",
     "NotExact",
     "NotSent",
+    "Number",
     "Objective",
     "Piecewise",
     "Plan",

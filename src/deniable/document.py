@@ -15,32 +15,20 @@ from deniable.answer import checked_text
 from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.notation import (
-    InvalidPlan,
-    Json,
-    checked_fields,
-    checked_integer,
-    checked_list,
-    checked_string,
-    domain_from_dict,
-    domain_to_dict,
-    share_from_dict,
-    share_to_dict,
-)
+from deniable.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
 from deniable.repeat import Losses, Repeated
 from deniable.shape import Encoder
 from deniable.share import Faked, Sample, Share
+from deniable.stated import Loss
+from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
+from deniable.units import check_fit, refuse_together, rest_loss, unit_loss
 
 VERSION = 1
-NANO = 10**9
-"""Losses are stated in units of 1 / NANO nat."""
 NO_ANSWER_LABEL = "no answer"
 MOST_ROUNDS = 1000
 
 Missing = Literal["refuse", "value", "random"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
-
-_FIGURES = ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual")
 
 
 @final
@@ -53,17 +41,6 @@ class Attribute:
 
     def __post_init__(self) -> None:
         checked_text(self.name, "an attribute's name")
-
-
-@final
-@dataclass(frozen=True)
-class Loss:
-    """What one report gives away, exactly and rounded up: of the whole record, and of one attribute of it."""
-
-    record: float
-    attribute: float
-    repeated: Losses | None = None
-    """For studies that ask again: what a person's reports give away of their record, together."""
 
 
 @final
@@ -95,6 +72,7 @@ class Content:
             raise InvalidParameter(f"a plan holds a mechanism with an exact loss, or a share, got {type(self.share).__name__}")
         self._check_sizes()
         self._check_rounds()
+        refuse_together(names, self.share, self.missing, self.rounds is not None)
 
     def _check_sizes(self) -> None:
         if len(self.parts) != len(self.attributes):
@@ -102,6 +80,7 @@ class Content:
         for attribute, part in zip(self.attributes, self.parts, strict=True):
             if self.missing == "value" and NO_ANSWER_LABEL in attribute.domain.labels:
                 raise InvalidParameter(f"{attribute.name!r} has a value {NO_ANSWER_LABEL!r} already; refuse missing answers")
+            check_fit(attribute.name, attribute.domain, part)
             if part.k != self.size(attribute):
                 raise InvalidParameter(f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}")
 
@@ -134,7 +113,9 @@ class Content:
             record, attribute = self.share.loss("record"), self.share.loss("attribute")
         else:
             record = attribute = self.share.loss()
-        return Loss(record, attribute, self._repeated())
+        pairs = zip(self.attributes, self.parts, strict=True)
+        units = tuple(found for one, part in pairs if (found := unit_loss(one.name, part)) is not None)
+        return Loss(record, attribute, self._repeated(), rest_loss(self.share) if units else None, units)
 
     def _repeated(self) -> Losses | None:
         """All attributes that one person reports, together; which ones is drawn once and kept."""
@@ -192,66 +173,9 @@ class Content:
         return content
 
 
-@final
-@dataclass(frozen=True)
-class Stated:
-    """The losses that a plan states, in billionths of a nat, rounded up; None where there is no bound."""
-
-    record: int
-    attribute: int
-    repeated: tuple[int | None, ...] | None = None
-
-    @staticmethod
-    def of(loss: Loss) -> Stated:
-        """What a plan with this loss should state."""
-        record, attribute = math.ceil(Fraction(loss.record) * NANO), math.ceil(Fraction(loss.attribute) * NANO)
-        if loss.repeated is None:
-            return Stated(record, attribute)
-        figures = (getattr(loss.repeated, figure) for figure in _FIGURES)
-        repeated = (_nanos(figure) for figure in figures)
-        return Stated(record, attribute, tuple(repeated))
-
-    def to_dict(self) -> Json:
-        """The field `losses` of a document."""
-        repeated = None if self.repeated is None else dict(zip(_FIGURES, self.repeated, strict=True))
-        return {"record": self.record, "attribute": self.attribute, "repeated": repeated}
-
-    @staticmethod
-    def from_dict(data: object) -> Stated:
-        """Back from `to_dict`."""
-        data = checked_fields(data, "losses", ("record", "attribute", "repeated"))
-        record, attribute = (checked_integer(data[name], f"the loss per {name}") for name in ("record", "attribute"))
-        if data["repeated"] is None:
-            return Stated(record, attribute)
-        repeated = checked_fields(data["repeated"], "repeated losses", _FIGURES)
-        figures = (repeated[name] for name in _FIGURES)
-        return Stated(record, attribute, tuple(None if one is None else checked_integer(one, "a loss") for one in figures))
-
-    def refuse_less(self, loss: Loss) -> None:
-        """Refuse where the true loss is above what is stated."""
-        true = Stated.of(loss)
-        if (self.repeated is None) != (true.repeated is None):
-            raise InvalidPlan("the plan must state losses of repeated reports if, and only if, it asks again")
-        claims = [self.record, self.attribute, *(self.repeated or ())]
-        truths = [true.record, true.attribute, *(true.repeated or ())]
-        for name, claim, truth in zip(("record", "attribute", *_FIGURES), claims, truths, strict=False):
-            if claim is not None and (truth is None or claim < truth):
-                spent = "have no bound" if truth is None else f"lose {truth / NANO:.9f}"
-                raise InvalidPlan(
-                    f"the plan states a loss of {claim / NANO:.9f} ({name.replace('_', ' ')}), but its thresholds {spent}; "
-                    "do not answer it"
-                )
-
-
 def checked_people(people: object) -> int:
     """How many people are asked: a whole number, which may be written as 1e5."""
     return whole_number("people", int(people) if isinstance(people, float) and people.is_integer() else people, 1, 1 << 53)
-
-
-def _nanos(figure: float) -> int | None:
-    """Billionths, rounded up; None where there is no bound, or none that every language holds exactly."""
-    nanos = None if math.isinf(figure) else math.ceil(Fraction(figure) * NANO)
-    return None if nanos is None or nanos > 1 << 53 else nanos
 
 
 def _up(number: Fraction) -> float:

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.answer import checked_label, composed, is_missing, label_of, listed, numbers_of
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.exact import whole_number
+from deniable.exact import positive_epsilon, whole_number
 from deniable.law import Floats, Integers
 from deniable.mechanism import checked_values
 
@@ -31,10 +31,16 @@ NO_ANSWER = -1
 
 _UNKNOWN = -2
 _MOST_BINS = 1 << 16
-_LARGEST = 10**15  # integers up to here, and their quotients by powers of ten, are told apart by every float
-_MOST_DIGITS = 15
+LARGEST = 10**15
+"""Integers up to here, and their quotients by powers of ten, are told apart by every float."""
+MOST_DIGITS = 15
+"""Decimals of a number."""
 _SHOWN = 8
 _SELF = "this attribute"
+
+
+Privacy = Literal["equal", "metric"]
+"""Whether all values are hidden from each other alike, by the study's epsilon, or near ones better than far ones."""
 
 
 class Domain(ABC):
@@ -42,6 +48,9 @@ class Domain(ABC):
 
     labels: tuple[str, ...]
     """The values' names, in the order of their codes."""
+    privacy: Privacy = "equal"
+    epsilon: float | None = None
+    """Of metric privacy: what a study lets a report lose, per unit of distance."""
 
     @abstractmethod
     def codes(self, values: object, name: str = _SELF) -> Integers:
@@ -51,6 +60,11 @@ class Domain(ABC):
     def k(self) -> int:
         """The number of values."""
         return len(self.labels)
+
+    @property
+    def plain(self) -> Domain:
+        """The values alone, as a plan has them: how they are hidden is its mechanisms' matter."""
+        return self
 
     @final
     def encode(self, values: object, name: str = _SELF) -> Integers:
@@ -131,6 +145,9 @@ class Categories(Domain):
 class Range(Domain):
     """Numbers in bins of one width, from `low` to under `high`. With an open end, the last bin on that side has no limit.
 
+    In a study a range with `privacy="metric"` has an epsilon of its own, per unit of its numbers: 0.1 per year of age. Bins
+    that are farther apart can be told apart better, so that near ones get less noise.
+
     >>> age = Range(0, 100, step=10, open_high=True)
     >>> age.encode([0, 9.99, 10, 104]).tolist(), age.labels[1], age.labels[-1]
     ([0, 0, 1, 9], '10 to under 20', '90 or more')
@@ -141,18 +158,21 @@ class Range(Domain):
     step: float
     open_low: bool = False
     open_high: bool = False
+    privacy: Privacy = "equal"
+    epsilon: float | None = None
 
     def __post_init__(self) -> None:
+        check_privacy(self)
         for end in ("low", "high", "step"):
-            object.__setattr__(self, end, _plain(getattr(self, end), end))
+            object.__setattr__(self, end, plain_number(getattr(self, end), end))
         for end in ("open_low", "open_high"):
             if not isinstance(getattr(self, end), bool):
                 raise InvalidParameter(f"{end} is true or false, got {getattr(self, end)!r}")
         if self.step <= 0 or self.high <= self.low:
             raise InvalidParameter(f"a range goes up from low by a positive step, got {self.low} to {self.high} by {self.step}")
-        if self.digits > _MOST_DIGITS or max(abs(self.scaled_low), abs(self._scaled_high)) > _LARGEST:
+        if self.digits > MOST_DIGITS or max(abs(self.scaled_low), abs(self._scaled_high)) > LARGEST:
             numbers = f"{self.low} to {self.high} by {self.step}"
-            raise InvalidParameter(f"a range's numbers have at most {_MOST_DIGITS} digits, got {numbers}; round them")
+            raise InvalidParameter(f"a range's numbers have at most {MOST_DIGITS} digits, got {numbers}; round them")
         bins, rest = divmod(self._scaled_high - self.scaled_low, self.scaled_step)
         if rest:
             raise InvalidParameter(f"step {self.step} does not divide the range from {self.low} to {self.high} into whole bins")
@@ -163,30 +183,30 @@ class Range(Domain):
     def from_integers(low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool) -> Range:
         """Back from the integers: numbers are integers over 10^digits."""
         whole_number("bins", bins, 2, _MOST_BINS)
-        whole_number("digits", digits, 0, _MOST_DIGITS)
-        whole_number("step", step, 1, _LARGEST)
-        whole_number("low", low, -_LARGEST, _LARGEST)
+        whole_number("digits", digits, 0, MOST_DIGITS)
+        whole_number("step", step, 1, LARGEST)
+        whole_number("low", low, -LARGEST, LARGEST)
         high = low + bins * step
-        return Range(_scaled(low, digits), _scaled(high, digits), _scaled(step, digits), open_low, open_high)
+        return Range(from_integer(low, digits), from_integer(high, digits), from_integer(step, digits), open_low, open_high)
 
     @cached_property
     def digits(self) -> int:
         """How many decimals the numbers have."""
-        return max(0, *(-_exponent(number) for number in (self.low, self.high, self.step)))
+        return max(0, *(-decimal_exponent(number) for number in (self.low, self.high, self.step)))
 
     @cached_property
     def scaled_low(self) -> int:
         """The lower end, times 10^digits."""
-        return _whole(self.low, self.digits)
+        return to_integer(self.low, self.digits)
 
     @cached_property
     def scaled_step(self) -> int:
         """The step, times 10^digits."""
-        return _whole(self.step, self.digits)
+        return to_integer(self.step, self.digits)
 
     @cached_property
     def _scaled_high(self) -> int:
-        return _whole(self.high, self.digits)
+        return to_integer(self.high, self.digits)
 
     @cached_property
     def bins(self) -> int:
@@ -196,6 +216,10 @@ class Range(Domain):
     @property
     def k(self) -> int:
         return self.bins
+
+    @property
+    def plain(self) -> Range:
+        return replace(self, privacy="equal", epsilon=None) if self.privacy == "metric" else self
 
     @cached_property
     def edges(self) -> Floats:
@@ -235,55 +259,18 @@ class Range(Domain):
         return np.where(missing, NO_ANSWER, np.clip(codes, 0, self.bins - 1))
 
 
-def as_domain(values: object, name: str = _SELF) -> Domain:
-    """A domain as it is, the categories of a list of labels, or what a mapping says as a TOML file does.
-
-    >>> as_domain({"low": 0, "high": 100, "step": 10}) == Range(0, 100, step=10)
-    True
-    """
-    if isinstance(values, Domain):
-        return values
-    if isinstance(values, Mapping):
-        return _written(values, f"attributes.{name}")
-    if isinstance(values, set | frozenset):
-        raise InvalidParameter(f"{name!r}: a set has no order, and a plan's values have one; give a list")
-    if isinstance(values, tuple) and len(values) == 2 and all(_is_number(value) for value in values):
-        low, high = values
+def check_privacy(domain: Domain) -> None:
+    """Refuse an unknown kind of privacy, and an epsilon that is not one of its own."""
+    if domain.privacy not in ("equal", "metric"):
+        raise InvalidParameter(f"privacy is 'equal' or 'metric', got {domain.privacy!r}")
+    if domain.epsilon is None:
+        return
+    positive_epsilon(domain.epsilon)
+    if domain.privacy != "metric":
         raise InvalidParameter(
-            f"{name!r}: ({low}, {high}) may be two values or a range; write [{low}, {high}] or Range({low}, {high}, step=...)"
+            "an attribute has an epsilon of its own only with privacy='metric', per unit of distance; "
+            "all others share the study's"
         )
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidParameter(f"{name!r} needs a list of values or a Range, got {values!r}")
-    try:
-        return Categories(values)
-    except InvalidParameter as problem:
-        raise InvalidParameter(f"{name!r}: {problem}") from None
-
-
-def _written(table: Mapping[Any, Any], where: str) -> Domain:
-    """The values of an attribute, or its range, by the names that a TOML file has for them."""
-    known = ("values",) if "values" in table else ("low", "high", "step", "open_low", "open_high")
-    for key in table:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            shown = key if str(key).isprintable() else repr(key)
-            raise InvalidParameter(f"{where}.{shown}: an attribute has values, or low, high and step{hint}")
-    if "values" in table:
-        if not isinstance(table["values"], list):
-            raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")
-        return as_domain(table["values"], where)
-    for key in ("low", "high", "step"):
-        if key not in table:
-            raise InvalidParameter(f"{where} has no {key!r}; an attribute has values, or low, high and step")
-    try:
-        return Range(**table)
-    except InvalidParameter as problem:
-        raise InvalidParameter(f"{where}: {problem}") from None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def refuse_missing(codes: Integers, name: str) -> None:
@@ -310,31 +297,34 @@ def _repeats(labels: tuple[str, ...]) -> bool:
     return len(set(labels)) < len(labels)
 
 
-def _plain(number: Any, end: str) -> float:
+def plain_number(number: Any, end: str) -> float:
     """An int where it is whole, else a float."""
     try:
         known = not isinstance(number, bool) and isinstance(number, Real | Decimal) and np.isfinite(float(number))
     except (OverflowError, ValueError):
-        raise InvalidParameter(f"{end} must be a number of at most {_MOST_DIGITS} digits") from None
+        raise InvalidParameter(f"{end} must be a number of at most {MOST_DIGITS} digits") from None
     if not known:
         raise InvalidParameter(f"{end} must be a number, got {number!r}")
     return _plain_float(float(number)) if not isinstance(number, Integral) else int(number)
 
 
 def _plain_float(number: float) -> float:
-    return int(number) if number.is_integer() and abs(number) < _LARGEST * 10 else number
+    return int(number) if number.is_integer() and abs(number) < LARGEST * 10 else number
 
 
-def _exponent(number: float) -> int:
+def decimal_exponent(number: float) -> int:
+    """The power of ten of its last digit."""
     exponent = Decimal(str(number)).normalize().as_tuple().exponent
     return exponent if isinstance(exponent, int) else 0
 
 
-def _whole(number: float, digits: int) -> int:
+def to_integer(number: float, digits: int) -> int:
+    """A number times 10^digits."""
     return int(Fraction(str(number)) * 10**digits)
 
 
-def _scaled(number: int, digits: int) -> float:
+def from_integer(number: int, digits: int) -> float:
+    """An integer over 10^digits."""
     return _plain_float(number / 10**digits)
 
 

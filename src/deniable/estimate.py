@@ -169,6 +169,29 @@ class Estimate:
         )
 
 
+@final
+@dataclass(frozen=True)
+class MeanEstimate:
+    """What n reports say about the mean of a number, and how far off that may be."""
+
+    n: int
+    mean: float
+    stderr: float
+    """The standard error, the people being a sample of those the study is about."""
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the true mean is, with this confidence: a mean of many reports is normal."""
+        from scipy.special import ndtri
+
+        reach = -float(ndtri((1 - number("a confidence level", level, 0.0, 1.0)) / 2)) * self.stderr
+        return self.mean - reach, self.mean + reach
+
+    def between(self, low: float, high: float) -> MeanEstimate:
+        """The same for numbers from low to high, where these are from -1 to 1."""
+        half = (high - low) / 2
+        return MeanEstimate(self.n, low + (self.mean + 1) * half, self.stderr * half)
+
+
 def _clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tuple[Floats, Floats]:
     """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ by nothing."""
     from scipy.special import betainccinv, betaincinv

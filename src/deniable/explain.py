@@ -9,13 +9,17 @@ from textwrap import fill
 
 from deniable.bitflip import BitFlip
 from deniable.choose import Considered, Objective, exposure, warning
-from deniable.document import NANO, Content, Loss
+from deniable.document import Content
+from deniable.domain import Domain, Range
 from deniable.exact import text_up
+from deniable.metric import Averaged
+from deniable.numeric import Number
 from deniable.references import has_prior, protocol_name
 from deniable.repeat import Repeated
 from deniable.shape import Encoder
 from deniable.share import Faked, Sample, Split
 from deniable.shuffle import shuffled
+from deniable.stated import NANO, Loss
 
 _DELTA = 1e-6  # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
 _MOST_ROWS = 12
@@ -57,22 +61,27 @@ def _attributes(content: Content, here: Considered) -> str:
     headers = ["attribute", "values", "protocol", "typical error", "best guess", "if reported", "blind guess", "bytes"]
     rows = []
     for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
-        guesses = [_percent(here.success[j]), _percent(here.success_reported[j]) if some else "", _percent(1 / part.k)]
-        numbers = [_points(here.standard_errors[j]), *guesses, str(part.report_bytes)]
-        rows.append([attribute.name, f"{part.k:,}", protocol_name(part), *numbers])
+        guesses = [_percent(here.success[j]), _percent(here.success_reported[j]) if some else "", _percent(part.blind)]
+        numbers = [_error(attribute.domain, here.standard_errors[j]), *guesses, str(part.report_bytes)]
+        values = "a number" if isinstance(part, Averaged) else f"{part.k:,}"
+        rows.append([attribute.name, values, protocol_name(part), *numbers])
     lines = [
         *_table(headers, rows),
         f"typical error: the standard error of an estimated share, averaged over its values, for {content.people:,} people",
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, is right about a "
         "person's answer",
     ]
+    if any(isinstance(part, Averaged) for part in content.parts):
+        lines.append(
+            "of a number: the typical error is that of its mean, and what is guessed is the half of its range it is in"
+        )
     if some:
         lines.append("if reported: the same for people whose report holds that answer, if the attacker knows that it does")
     return "\n".join(lines)
 
 
 def _losses(content: Content, loss: Loss) -> str:
-    lines = ["What one report gives away (exact, rounded up, in nats):"]
+    lines = ["What one report gives away (exact, rounded up, in nats):", *_promises(content, loss)]
     if len(content.attributes) > 1:
         lines += [
             f"  {_nats(loss.record)} per record: no report is more than {_times(loss.record)} likelier from one person than "
@@ -98,6 +107,25 @@ def _losses(content: Content, loss: Loss) -> str:
     return "\n".join(lines)
 
 
+def _promises(content: Content, loss: Loss) -> list[str]:
+    """Where attributes have distances: what is promised of each per unit, and of the rest; the worst case comes after."""
+    if loss.rest is None:
+        return []
+    domains = {attribute.name: attribute.domain for attribute in content.attributes}
+    lines = []
+    for one in loss.units:
+        domain = domains[one.name]
+        if isinstance(domain, Range):
+            about = f"per step of {domain.step:g} in {one.name!r}: two people several bins apart lose so many times this"
+        else:
+            about = f"per kilometer in {one.name!r}: two people lose this times the distance of the middles of their cells"
+        lines.append(f"  {_nats(one.loss)} {about}")
+    if len(loss.units) < len(content.attributes):
+        lines.append(f"  {_nats(loss.rest)} for all other attributes together, of two people who do not differ in these")
+    lines.append("  In the worst case, however far apart the answers are, and counted by every device's cap:")
+    return lines
+
+
 def _missing(content: Content) -> str:
     if content.missing == "value":
         return 'A missing answer is a value of its own, "no answer", and as deniable as any other.'
@@ -110,7 +138,7 @@ def _missing(content: Content) -> str:
 
 
 def _shuffle(content: Content, loss: Loss) -> str:
-    if content.rounds is not None or content.people < 2:
+    if content.rounds is not None or content.people < 2 or loss.units:  # the worst case is not what is promised there
         return ""
     found = shuffled(loss.record, content.people, min(_DELTA, 0.01 / content.people))
     if found.epsilon >= loss.record:
@@ -205,6 +233,11 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _first_line(text: str | None) -> str:
     return "" if text is None else text.split("\n", 1)[0]
+
+
+def _error(domain: Domain, error: float) -> str:
+    """Points of a share; of a number, what its mean is off by, in its own unit."""
+    return f"{error * (domain.high - domain.low):.3g}" if isinstance(domain, Number) else _points(error)
 
 
 def _points(error: float) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from deniable.domain import NO_ANSWER, Domain
+from deniable.answer import is_missing
+from deniable.domain import NO_ANSWER, Domain, Privacy, check_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
 from deniable.law import Floats, Integers
@@ -18,6 +20,8 @@ from deniable.metric import great_circle
 
 _MOST_SIDE = 1 << 12
 _SELF = "this attribute"
+_CORNERS = ("south", "west", "north", "east")
+_NANO = 10**9
 
 
 @final
@@ -27,6 +31,9 @@ class Grid(Domain):
 
     A box that crosses the 180th meridian has a west that is larger than its east. The size of a cell, in meters, is that
     at the edge nearest to a pole, where it is smallest: distances between cells are never taken for more than they are.
+
+    In a study a grid has an epsilon of its own, per meter, such as `per_meter(level=2.0, radius=200)`; with `privacy="equal"`
+    its cells are values like others, and share the study's.
 
     >>> city = Grid(south=47.60, west=6.80, north=47.70, east=6.95, rows=20, columns=20)
     >>> code = city.encode([(47.642, 6.862)])
@@ -42,8 +49,11 @@ class Grid(Domain):
     east: float
     rows: int
     columns: int
+    privacy: Privacy = "metric"
+    epsilon: float | None = None
 
     def __post_init__(self) -> None:
+        check_privacy(self)
         object.__setattr__(self, "rows", whole_number("the number of rows", self.rows, 2, _MOST_SIDE))
         object.__setattr__(self, "columns", whole_number("the number of columns", self.columns, 2, _MOST_SIDE))
         for name, most in (("south", 90.0), ("north", 90.0), ("west", 180.0), ("east", 180.0)):
@@ -64,6 +74,34 @@ class Grid(Domain):
     @property
     def k(self) -> int:
         return self.rows * self.columns
+
+    @property
+    def plain(self) -> Grid:
+        return replace(self, privacy="metric", epsilon=None)
+
+    @property
+    def corners(self) -> dict[str, int]:
+        """South, west, north and east in billionths of a degree, as a plan has them."""
+        found = {}
+        for name in _CORNERS:
+            degrees = getattr(self, name)
+            found[name] = round(degrees * _NANO)
+            if found[name] / _NANO != degrees:
+                raise InvalidParameter(f"a plan holds degrees with at most 9 decimals, got {name} = {degrees}; round it")
+        return found
+
+    @staticmethod
+    def from_integers(south: int, west: int, north: int, east: int, rows: int, columns: int) -> Grid:
+        """Back from the corners in billionths of a degree."""
+        return Grid(south / _NANO, west / _NANO, north / _NANO, east / _NANO, rows, columns)
+
+    @cached_property
+    def millimeters(self) -> tuple[int, int]:
+        """The size of a cell in whole millimeters, rounded down: the distances that a plan counts by."""
+        down, across = (math.floor(step * 1000) for step in self.steps)
+        if min(down, across) < 1:
+            raise InvalidParameter("cells of a grid in a plan are at least a millimeter wide; use larger ones")
+        return down, across
 
     @cached_property
     def steps(self) -> tuple[float, float]:
@@ -112,15 +150,34 @@ class Grid(Domain):
 
 def _pairs(values: object, name: str) -> Floats:
     try:
-        items = values if isinstance(values, np.ndarray) else [(np.nan, np.nan) if item is None else item for item in values]  # type: ignore[attr-defined]
+        items = values if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" else list(map(_pair, values))  # type: ignore[call-overload]
         pairs = np.array(items, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidValue(f"the values of {name!r} must be a list of pairs of latitude and longitude in degrees") from None
+        raise InvalidValue(
+            f"the values of {name!r} must be pairs of latitude and longitude in degrees, or texts such as '47.64, 6.86'"
+        ) from None
     if pairs.size == 0:
         return np.zeros((0, 2))
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InvalidValue(f"the values of {name!r} must be pairs of latitude and longitude, got shape {pairs.shape}")
+    if np.isinf(pairs).any():
+        raise InvalidValue(f"the values of {name!r} must be pairs of degrees, got one that is infinite")
     return pairs
+
+
+def _pair(item: Any) -> tuple[float, float]:
+    """Latitude and longitude, of a pair or of a text with both; NaN where one is missing."""
+    if isinstance(item, str) and item.strip():
+        first, second = item.split(",")
+        return float(first), float(second)
+    if not isinstance(item, Sequence | np.ndarray) or is_missing(item):
+        if is_missing(item):
+            return math.nan, math.nan
+        raise TypeError
+    first, second = item
+    if isinstance(first, bool) or isinstance(second, bool):
+        raise TypeError
+    return tuple(math.nan if is_missing(one) else float(one) for one in (first, second))  # type: ignore[return-value]
 
 
 def _text(degrees: float, digits: int, positive: str, negative: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ are left out. `Moments` is the sibling for noisy sums, `matrix.Matrix` for chann
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -373,6 +374,8 @@ class Moments:
     k: int
     noise: float
     best_guess: float = field(repr=False)
+    combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
+    """The variance, for one report, of a sum of shares with these weights, where the noise of cells goes together."""
 
     p, q, gain = 1.0, 0.0, 1.0
 

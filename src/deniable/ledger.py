@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from deniable.document import NANO, Stated
 from deniable.errors import DeniableError
-from deniable.notation import InvalidPlan
 from deniable.plan import Plan
+from deniable.stated import NANO, Stated
+from deniable.strict import InvalidPlan
 from deniable.table import replacing
 
 try:

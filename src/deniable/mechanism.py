@@ -144,13 +144,18 @@ class Mechanism(ABC):
     def estimate(self, tally: Tally) -> Estimate:
         """Unbiased frequencies with error bars."""
 
+    @property
+    def tallied(self) -> int:
+        """How many counts a tally has: one per value, unless a report is about something else."""
+        return self.k
+
     @final
     def checked_tally(self, tally: Tally) -> Tally:
         """Refuse what is not a tally, or one of some other number of values."""
         if not isinstance(tally, Tally):
             raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
-        if tally.counts.size != self.k:
-            raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.k}")
+        if tally.counts.size != self.tallied:
+            raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.tallied}")
         return tally
 
 

@@ -7,28 +7,37 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from deniable import explain, references, reports_file, table
 from deniable.answer import people_of
+from deniable.asked import as_domain
 from deniable.choose import Considered
-from deniable.document import NANO, VERSION, Attribute, Content, Loss, Missing, Stated
-from deniable.domain import NO_ANSWER, as_domain, refuse_missing
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted
-from deniable.estimate import Backend, Estimate
-from deniable.law import Integers
-from deniable.notation import InvalidPlan, canonical, parsed
+from deniable.document import VERSION, Attribute, Content, Missing
+from deniable.domain import NO_ANSWER, refuse_missing
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
+from deniable.estimate import Backend, Estimate, MeanEstimate
+from deniable.grid import Grid
+from deniable.law import Integers, Law, Marginal
+from deniable.numeric import Number
 from deniable.refusals import located
 from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
-from deniable.result import Result, Unreported
+from deniable.result import MEAN, Result, Unreported
 from deniable.shape import Encoder
-from deniable.share import Records, Sample, Share
+from deniable.share import Faked, Records, Sample, Share
+from deniable.stated import NANO, Loss, Stated
+from deniable.strict import InvalidPlan, canonical, parsed
 from deniable.words import Words, below, checked_source
+
+if TYPE_CHECKING:
+    from deniable.likelihood import Likelihood
+
+_MOST_BELOW = 1 << 32  # of the places of a number all but the last are drawn
 
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
 
@@ -63,7 +72,7 @@ class Plan:
         >>> plan.loss.record <= 1.0, Plan.from_json(plan.to_json()) == plan
         (True, True)
         """
-        asked = tuple(Attribute(name, as_domain(values, name)) for name, values in attributes.items())
+        asked = tuple(Attribute(name, as_domain(values, name).plain) for name, values in attributes.items())
         content = Content(asked, share, people, title, missing, rounds)
         return Plan(content, Stated.of(content.loss()), tuple(considered))
 
@@ -81,6 +90,11 @@ class Plan:
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The values' names, by attribute."""
         return {attribute.name: self.content.labels(attribute) for attribute in self.content.attributes}
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The attributes that are places."""
+        return tuple(one.name for one in self.content.attributes if isinstance(one.domain, Grid))
 
     @property
     def words(self) -> int:
@@ -158,7 +172,7 @@ class Plan:
     def encode(self, answers: object) -> Integers:
         """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random."""
         attributes = self.content.attributes
-        columns = table.columns_of(answers, self.names)
+        columns = table.columns_of(answers, self.names, self.places)
         codes = []
         for attribute, column in zip(attributes, columns, strict=True):
             try:
@@ -200,7 +214,7 @@ class Plan:
                 if absent.size:
                     column = self.share.words + j
                     drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
-                    codes[j, absent] = below(drawn, attribute.domain.k).astype(np.int64)
+                    codes[j, absent] = below(drawn, min(attribute.domain.k, _MOST_BELOW)).astype(np.int64)
         enough = rows.columns(0, self.share.words)
         if isinstance(self.share, Share):
             return Reports(self.id, self.share.encode(np.ascontiguousarray(codes), enough))
@@ -227,18 +241,45 @@ class Plan:
             raise InvalidReport(
                 f"there are tallies of {', '.join(tallies.tallies)}; the attributes are {', '.join(self.names)}"
             )
-        found, unreported = {}, {}
-        for j, (name, part) in enumerate(zip(self.names, self.content.parts, strict=True)):
-            tally = part.checked_tally(tallies[name])
-            law = self.share.marginal(j) if isinstance(self.share, Share) else part.law
+        found: dict[str, Estimate] = {}
+        means: dict[str, MeanEstimate] = {}
+        unreported = {}
+        for j, (attribute, part) in enumerate(zip(self.content.attributes, self.content.parts, strict=True)):
+            name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
+            labels = self.content.labels(attribute)
             try:
-                found[name] = Estimate(tally.n, tally.counts, law, self.labels[name], asked=tally.asked)
+                estimate = part.estimated(tally, self._marginal(j), labels)
             except InvalidParameter as problem:
-                unreported[name] = Unreported(tally.n, self.labels[name], str(problem))
-        if not found:
+                unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
+                continue
+            if isinstance(estimate, Estimate):
+                found[name] = estimate
+            else:
+                assert isinstance(attribute.domain, Number)
+                means[name] = estimate.between(attribute.domain.low, attribute.domain.high)
+        if not found and not means:
             name, nothing = next(iter(unreported.items()))
             raise InvalidParameter(f"{name!r}: {nothing.why}")
-        return Result(self.id, tallies.n, found, unreported, self.content.title)
+        domains = {one.name: one.domain for one in self.content.attributes}
+        return Result(self.id, tallies.n, found, unreported, self.content.title, means, domains)
+
+    def mle(self, tallies: Tallies, name: str, **options: Any) -> Likelihood:
+        """The most likely shares of one attribute's values, with a certificate: `dn.mle` for a tally of this plan.
+
+        For an attribute with distances that is often the better histogram: its unbiased shares scatter widely.
+        """
+        if name not in self.names:
+            raise InvalidParameter(not_among(name, "an attribute", self.names))
+        refuse_other_plan(tallies.plan_id, self.id)
+        from deniable.likelihood import mle
+
+        j = self.names.index(name)
+        source: Any = self._marginal(j) if isinstance(self.share, Faked) else self.content.parts[j]
+        return replace(mle(source, tallies[name], **options), labels=self.labels[name])
+
+    def _marginal(self, attribute: int) -> Law | Marginal:
+        """The law by which an attribute is estimated."""
+        return self.share.marginal(attribute) if isinstance(self.share, Share) else self.share.law
 
     def write_reports(self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False) -> int:
         """Write reports, or blocks of them, to a Parquet file that names this plan; how many records there were."""
@@ -255,7 +296,11 @@ class Plan:
     def __repr__(self) -> str:
         title = f" · {self.content.title}" if self.content.title else ""
         asked = f"{counted(len(self.names), 'attribute')}, {self.content.people:,} people"
-        return f"<Plan {self.id[:12]}{title}: {asked}, loss {self.stated.record / NANO:g} per record>"
+        metric = self.stated.metric
+        units = [] if metric is None else [f"{one.loss / NANO:g} per {one.unit} of {one.name!r}" for one in metric.units]
+        promised = [] if metric is None or not metric.rest else [f"{metric.rest / NANO:g} for the rest"]
+        losses = ", ".join([*units, *promised, f"{self.stated.record / NANO:g} per record{' at worst' if units else ''}"])
+        return f"<Plan {self.id[:12]}{title}: {asked}, loss {losses}>"
 
     def _body(self) -> dict[str, Any]:
         return self.content.to_dict() | {"losses": self.stated.to_dict()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deniable.bitflip import BitFlip
 from deniable.fakes import Guessed, Imitated, Prior
+from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric
 from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
@@ -30,6 +31,12 @@ def protocol_name(part: Encoder) -> str:
         return "l_grr"
     if isinstance(part, HashedMemoized):
         return "loloha"
+    if isinstance(part, Averaged):
+        return type(part.of).__name__.lower()
+    if isinstance(part, Geometric):
+        return "geometric"
+    if isinstance(part, PlanarGeometric):
+        return "planar_geometric"
     return "dbitflip" if isinstance(part, BitFlip) else type(part).__name__
 
 
@@ -41,7 +48,7 @@ def keys(share: Share | Encoder) -> list[str]:
         found.append("arcolezi2021")
     if isinstance(share, Faked) and any(has_prior(fake) for fake in share.fakes):
         found.append("arcolezi2023")
-    if not any(isinstance(part, Repeated) for part in parts):
+    if not any(isinstance(part, Repeated | Metric) for part in parts):
         found.append("feldman2021")  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 
@@ -86,6 +93,11 @@ _PROTOCOLS = {
     "l_soue": "arcolezi2022",
     "loloha": "arcolezi2023loloha",
     "dbitflip": "ding2017",
+    "geometric": "kacem2018",
+    "planar_geometric": "andres2013",
+    "duchi": "duchi2018",
+    "piecewise": "wang2019",
+    "hybrid": "wang2019",
 }
 
 _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
@@ -200,6 +212,49 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
             "title": "Collecting Telemetry Data Privately",
             "booktitle": "Advances in Neural Information Processing Systems (NeurIPS)",
             "year": "2017",
+        },
+    ),
+    "kacem2018": (
+        "inproceedings",
+        {
+            "author": "Kacem, Ghazaleh and Palamidessi, Catuscia",
+            "title": "Geometric Noise for Locally Private Counting Queries",
+            "booktitle": "Workshop on Programming Languages and Analysis for Security (PLAS)",
+            "year": "2018",
+        },
+    ),
+    "andres2013": (
+        "inproceedings",
+        {
+            "author": "Andr{\\'e}s, Miguel E. and Bordenabe, Nicol{\\'a}s E. and Chatzikokolakis, Konstantinos and "
+            "Palamidessi, Catuscia",
+            "title": "Geo-Indistinguishability: Differential Privacy for Location-Based Systems",
+            "booktitle": "ACM Conference on Computer and Communications Security (CCS)",
+            "pages": "901--914",
+            "year": "2013",
+        },
+    ),
+    "duchi2018": (
+        "article",
+        {
+            "author": "Duchi, John C. and Jordan, Michael I. and Wainwright, Martin J.",
+            "title": "Minimax Optimal Procedures for Locally Private Estimation",
+            "journal": "Journal of the American Statistical Association",
+            "volume": "113",
+            "number": "521",
+            "pages": "182--201",
+            "year": "2018",
+        },
+    ),
+    "wang2019": (
+        "inproceedings",
+        {
+            "author": "Wang, Ning and Xiao, Xiaokui and Yang, Yin and Zhao, Jun and Hui, Siu Cheung and Shin, Hyejin and "
+            "Shin, Junbum and Yu, Ge",
+            "title": "Collecting and Analyzing Multidimensional Data with Local Differential Privacy",
+            "booktitle": "IEEE International Conference on Data Engineering (ICDE)",
+            "pages": "638--649",
+            "year": "2019",
         },
     ),
     "feldman2021": (

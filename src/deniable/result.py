@@ -7,11 +7,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from deniable.errors import counted, not_among
-from deniable.estimate import Backend, Estimate, checked_backend
+import numpy as np
+
+from deniable.domain import Domain, Range
+from deniable.errors import InvalidParameter, counted, not_among
+from deniable.estimate import Backend, Estimate, MeanEstimate, checked_backend
+from deniable.law import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from deniable.summaries import Summary
+
+MEAN = "mean"
+"""What stands for a value where the mean of a number is estimated."""
 
 
 class Unreported(NamedTuple):
@@ -24,8 +33,8 @@ class Unreported(NamedTuple):
 
 @final
 @dataclass(frozen=True, repr=False)
-class Result(Mapping[str, Estimate]):
-    """Estimates by attribute, with the values' names."""
+class Result(Mapping[str, Any]):
+    """Estimates by attribute, with the values' names: an `Estimate` of shares, or of a number a `MeanEstimate`."""
 
     plan_id: str
     n: int
@@ -34,22 +43,57 @@ class Result(Mapping[str, Estimate]):
     unreported: Mapping[str, Unreported] = field(default_factory=dict)
     """The attributes that nobody has reported yet."""
     title: str = ""
+    means: Mapping[str, MeanEstimate] = field(default_factory=dict)
+    """The attributes of which the mean is estimated, in their own unit."""
+    domains: Mapping[str, Domain] = field(default_factory=dict, compare=False)
+    """What the attributes' values are."""
 
-    def __getitem__(self, name: str) -> Estimate:
+    def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
             raise KeyError(f"{name!r} has {counted(self.unreported[name].n, 'report')}: {self.unreported[name].why}")
+        if name in self.means:
+            return self.means[name]
         if name not in self.estimates:
-            raise KeyError(not_among(name, "an attribute", self.estimates))
+            raise KeyError(not_among(name, "an attribute", [*self.estimates, *self.means]))
         return self.estimates[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.estimates)
+        return iter([*self.estimates, *self.means])
 
     def __len__(self) -> int:
-        return len(self.estimates)
+        return len(self.estimates) + len(self.means)
+
+    def mean(self, name: str, level: float = 0.95) -> Summary:
+        """The mean of a number, or of a range by the middles of its bins, with its standard error and interval."""
+        from deniable.summaries import Summary, mean_of
+
+        if name in self.means:
+            found = self.means[name]
+            return Summary(found.mean, found.stderr, *found.interval(level))
+        return mean_of(self._ordered(name), self._middles(name), level)
+
+    def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
+        """The bin of a range, by its middle, below or in which this share of the people is, with its interval."""
+        from deniable.summaries import quantile_of
+
+        return quantile_of(self._ordered(name), share, self._middles(name), level)
+
+    def _ordered(self, name: str) -> Estimate:
+        found = self[name]
+        if not isinstance(found, Estimate) or not isinstance(self.domains.get(name), Range):
+            raise InvalidParameter(f"{name!r} is no range of numbers, so it has no mean and no quantiles here")
+        if found.k > self.domains[name].k:
+            raise InvalidParameter(f"{name!r} has people without an answer, who have no place on a line; ask mean_of yourself")
+        return found
+
+    def _middles(self, name: str) -> Floats:
+        """The middle of every bin; of an open one, as if it were not."""
+        domain = self.domains[name]
+        assert isinstance(domain, Range)
+        return np.asarray((domain.edges[1:] + domain.edges[:-1]) / 2)
 
     def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
-        """A row per value that is estimated."""
+        """A row per value that is estimated, and one per mean, where there are any; then `mean` is a column of its own."""
         found = []
         for name, estimate in self.estimates.items():
             low, high = estimate.interval(level)
@@ -64,15 +108,25 @@ class Result(Mapping[str, Estimate]):
                     "high": float(high[v]),
                     "count": float(estimate.counts[v]),
                 }
-                found.append(row if projected is None else row | {"projected": float(projected[v])})
-        return found
+                row |= {} if projected is None else {"projected": float(projected[v])}
+                found.append(row | {MEAN: None} if self.means else row)
+        return found + [self._mean_row(name, level, project) for name in self.means]
+
+    def _mean_row(self, name: str, level: float, project: str | None) -> dict[str, Any]:
+        """A mean is no share: the columns of shares are empty."""
+        mean = self.means[name]
+        low, high = mean.interval(level)
+        ends = {"stderr": mean.stderr, "low": low, "high": high}
+        row: dict[str, Any] = {"attribute": name, "value": MEAN, "frequency": None, **ends, "count": None}
+        return row | ({} if project is None else {"projected": None}) | {MEAN: mean.mean}
 
     def table(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
         """A row per value that says all there is to know of it, as in `frame`; where nobody reported, its numbers are None."""
         rows = self.rows(level, project)
         for name, nothing in self.unreported.items():
             rows += [dict.fromkeys(rows[0]) | {"attribute": name, "value": label} for label in nothing.labels]
-        ns = {name: one.n for name, one in self.estimates.items()} | {name: one.n for name, one in self.unreported.items()}
+        known: dict[str, Any] = {**self.estimates, **self.means, **self.unreported}
+        ns = {name: one.n for name, one in known.items()}
         return [row | {"n": ns[row["attribute"]], "level": level, "plan": self.plan_id} for row in rows]
 
     def frame(self, level: float = 0.95, project: str | None = None, backend: Backend | None = None) -> Any:
@@ -92,13 +146,14 @@ class Result(Mapping[str, Estimate]):
         """A figure of matplotlib: every attribute's shares with their intervals; `figure.savefig("shares.png")` keeps it."""
         from deniable.plot_result import shares_plot
 
-        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:8]}", level)
+        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:8]}", level, self.means, self.domains)
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
         """A plain table per attribute, with at most so many values of each."""
         lines = [f"{counted(self.n, 'record')} reported for plan {self.plan_id[:12]}; {100 * level:g} % intervals"]
         rows = self.rows(level, project)
         numbers = [name for name in ("frequency", "stderr", "low", "high", "projected") if name in rows[0]]
+        shown_means = [row for row in rows if row["attribute"] in self.means]
         for name, estimate in self.estimates.items():
             shown = [row for row in rows if row["attribute"] == name][:most]
             wide = max(12, *(len(str(row["value"])) for row in shown))
@@ -107,6 +162,11 @@ class Result(Mapping[str, Estimate]):
             lines += [f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in numbers) for row in shown]
             if len(shown) < estimate.k:
                 lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
+        for row in shown_means:
+            heading = f"{row['attribute']} ({counted(self.means[row['attribute']].n, 'report')})"
+            names = (MEAN, "stderr", "low", "high")
+            lines += ["", heading, " " * 12 + "".join(f"{one:>13}" for one in names)]
+            lines.append(" " * 12 + "".join(f"{row[one]:13.6g}" for one in names))
         for name, nothing in self.unreported.items():
             lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
         return "\n".join(lines)
@@ -115,10 +175,13 @@ class Result(Mapping[str, Estimate]):
         return self.text(most=20)
 
     def __repr__(self) -> str:
-        names = ", ".join(list(self.estimates)[:8]) + (", …" if len(self.estimates) > 8 else "")
+        names = ", ".join(list(self)[:8]) + (", …" if len(self) > 8 else "")
         return f"<Result of {counted(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
 
     def _repr_html_(self) -> str:
         parts = [f"<h4>{html.escape(name)}</h4>{estimate._repr_html_()}" for name, estimate in self.estimates.items()]
+        for name, mean in self.means.items():
+            low, high = mean.interval()
+            parts.append(f"<h4>{html.escape(name)}</h4><p>mean {mean.mean:.6g} (95 % interval {low:.6g} to {high:.6g})</p>")
         parts += [f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>" for name, one in self.unreported.items()]
         return f"<p>{counted(self.n, 'record')} reported for plan {self.plan_id[:8]}…</p>" + "".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from threading import Lock
@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate import Estimate
+from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
-from deniable.law import Integers, Law
+from deniable.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Mechanism, Tally, in_domain, integers, unmasked
 from deniable.words import Rows, WordArray, Words, checked_source
 
@@ -62,6 +62,16 @@ class Encoder(Mechanism):
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)
+
+    @property
+    def blind(self) -> float:
+        """How often a guess is right without any report."""
+        return 1 / self.k
+
+    def estimated(self, tally: Tally, law: Law | Marginal, labels: Sequence[object] | None = None) -> Estimate | MeanEstimate:
+        """What a tally says, by the law of this mechanism in its share."""
+        counted = self.checked_tally(tally)
+        return Estimate(counted.n, counted.counts, law, labels, asked=counted.asked)
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:

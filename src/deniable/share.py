@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, counted
-from deniable.estimate import Estimate
 from deniable.exact import log_up, whole_number
 from deniable.fakes import Evidence, Fake
 from deniable.law import Integers, Law, Marginal
@@ -101,8 +100,8 @@ class Share(ABC):
         return tuple(part.tally(column) for part, column in zip(self.parts, records.columns, strict=True))
 
     @final
-    def estimate(self, tallies: Sequence[Tally]) -> tuple[Estimate, ...]:
-        """Unbiased frequencies with error bars, one estimate per attribute."""
+    def estimate(self, tallies: Sequence[Tally]) -> tuple[Any, ...]:
+        """Unbiased frequencies with error bars, one estimate per attribute; of a number, its mean."""
         if not isinstance(tallies, Sequence):
             raise InvalidReport(
                 f"estimates are made from tallies, share.estimate(share.tally(records)), got {type(tallies).__name__}"
@@ -110,8 +109,7 @@ class Share(ABC):
         if len(tallies) != self.d:
             raise InvalidReport(f"there are {len(tallies)} tallies, the share has {self.d} attributes")
         return tuple(
-            Estimate(part.checked_tally(tally).n, tally.counts, self.marginal(j), asked=tally.asked)
-            for j, (part, tally) in enumerate(zip(self.parts, tallies, strict=True))
+            part.estimated(tally, self.marginal(j)) for j, (part, tally) in enumerate(zip(self.parts, tallies, strict=True))
         )
 
     def _checked_columns(self, table: npt.ArrayLike) -> Integers:

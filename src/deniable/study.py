@@ -7,25 +7,29 @@ import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from decimal import Decimal
-from numbers import Integral, Real
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, final
 
-from deniable.answer import checked_text, composed, is_missing, label_of, listed
+from deniable.answer import checked_text
+from deniable.asked import as_domain
 from deniable.choose import Considered, Objective, consider, consider_repeated, epsilon_needed, people_needed
 from deniable.document import MOST_ROUNDS, POLICIES, Missing, checked_people
-from deniable.domain import Domain, Range, as_domain
-from deniable.errors import DeniableWarning, InvalidParameter, InvalidValue, not_among
+from deniable.domain import Domain
+from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
+from deniable.grid import Grid
+from deniable.inferred import inferred_domain
+from deniable.numeric import Number
 from deniable.plan import Plan
+from deniable.shape import Encoder
 from deniable.share import Per
 from deniable.table import column_names, columns_of, file_kind
+from deniable.units import metric_mechanism, rest_loss
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
-_MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned when a study is inferred
-_BINS = 10
 _ROUNDS = 10
 _ANYTHING = Objective()
 
@@ -33,7 +37,7 @@ _ANYTHING = Objective()
 @final
 @dataclass(frozen=True)
 class Study:
-    """Attributes by name, each a list of values or a `Range`, and the loss that a report may have.
+    """Attributes by name, each a list of values, a `Range`, a `Grid` or a `Number`, and the loss that a report may have.
 
     >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
     >>> plan = study.plan(people=10_000)
@@ -43,6 +47,10 @@ class Study:
     Everything else is chosen by the least error, or named: `share` ("split", "sample", "faked"), `protocol` (for all, or by
     attribute), `objective` (caps on an attacker's guess and on bytes). For asking again and again give `epsilon_first`, for
     one report, and `epsilon_forever`, for any number of reports of one value, instead of epsilon.
+
+    An attribute with metric privacy (a `Range` that says so, a `Grid`) has an epsilon of its own, per unit of distance. The
+    study's epsilon is shared by the others, and left out where there are none. The worst case of all is still counted:
+    `plan.loss.record` is what a report can lose about the whole record, whatever the distances.
     """
 
     attributes: Mapping[str, Any]
@@ -88,7 +96,44 @@ class Study:
             object.__setattr__(self, "protocol", MappingProxyType(each))
         elif self.protocol is not None:
             object.__setattr__(self, "protocol", _checked_protocol(self.protocol, "protocol"))
+        self._check_distances()
         self._check_budget()
+
+    def _check_distances(self) -> None:
+        """What attributes with distances, and numbers, cannot be combined with; and that their epsilons are given."""
+        for name, domain in self.attributes.items():
+            number = isinstance(domain, Number)
+            if not number and domain.privacy != "metric":
+                continue
+            what = f"{name!r} is a number, whose mean is wanted" if number else f"{name!r} has metric privacy"
+            if self.repeated:
+                raise InvalidParameter(f"{what}, and no first answer of it is kept: it can be asked once only")
+            if self.share == "faked":
+                raise InvalidParameter(f"{what}, and there are no fakes of its reports; use share 'split' or 'sample'")
+            if self.missing == "value":
+                raise InvalidParameter(f"{what}, and no answer is none of its values; use missing='refuse' or 'random'")
+            if isinstance(self.protocol, Mapping) and name in self.protocol and not number:
+                raise InvalidParameter(f"{what}: its mechanism follows from its distances; name no protocol for it")
+        if not self.repeated:
+            len(self._given)  # made now, so that what is wrong with a distance is said now
+
+    @cached_property
+    def _given(self) -> Mapping[int, Encoder | None]:
+        """Of attributes with distances, by number, their mechanisms; of numbers, None."""
+        found: dict[int, Encoder | None] = {}
+        for j, (name, domain) in enumerate(self.attributes.items()):
+            try:
+                made = metric_mechanism(domain, name)
+            except InvalidParameter as problem:
+                raise InvalidParameter(str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}") from None
+            if made is not None or isinstance(domain, Number):
+                found[j] = made
+        return found
+
+    @property
+    def _sharing(self) -> bool:
+        """Whether any attribute has a part of epsilon."""
+        return any(domain.privacy != "metric" for domain in self.attributes.values())
 
     def __hash__(self) -> int:
         values = (getattr(self, one.name) for one in fields(self))
@@ -101,9 +146,14 @@ class Study:
 
     def _check_budget(self) -> None:
         if not self.repeated:
-            if self.epsilon is None:
+            if not self._sharing and self.epsilon is not None:
+                raise InvalidParameter(
+                    "epsilon is shared by attributes without metric privacy; there are none, so leave it out"
+                )
+            if self._sharing and self.epsilon is None:
                 raise InvalidParameter("a study needs an epsilon, or epsilon_first and epsilon_forever to ask again")
-            positive_epsilon(self.epsilon)
+            if self.epsilon is not None:
+                positive_epsilon(self.epsilon)
             if self.rounds is not None:
                 raise InvalidParameter("rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds")
             return
@@ -172,7 +222,7 @@ class Study:
             stacklevel=2,
         )
         names = column_names(table)
-        found = {name: _inferred(name, column) for name, column in zip(names, columns_of(table, names), strict=True)}
+        found = {name: inferred_domain(name, column) for name, column in zip(names, columns_of(table, names), strict=True)}
         return Study(found, epsilon, **options)
 
     def plan(self, people: int) -> Plan:
@@ -196,25 +246,34 @@ class Study:
             rows = self._considered(1)
             return max(1, math.ceil(max(rows[0].errors) / _positive_error(error) ** 2))
         ks, protocols, shares = self._asked()
-        return people_needed(ks, _positive_error(error), float(self.epsilon or 0), self.objective, shares, protocols, self.per)
+        return people_needed(ks, _positive_error(error), self._budget, self.objective, shares, protocols, self.per, self._given)
 
     def epsilon_needed(self, people: int, error: float) -> float:
         """The smallest epsilon, in thousandths, at which so many people give standard errors of at most `error`."""
         if self.repeated:
             raise InvalidParameter("a study that asks again has two epsilons; try some, and look at plan(people).explain()")
         ks, protocols, shares = self._asked()
-        return epsilon_needed(ks, _positive_error(error), checked_people(people), self.objective, shares, protocols, self.per)
+        if not self._sharing:
+            raise InvalidParameter(
+                "all attributes have metric privacy and epsilons of their own; try some, and look at explain()"
+            )
+        people = checked_people(people)
+        return epsilon_needed(ks, _positive_error(error), people, self.objective, shares, protocols, self.per, self._given)
+
+    @property
+    def _budget(self) -> float:
+        """The epsilon that is shared; where nobody shares it, any."""
+        return 1.0 if self.epsilon is None else float(self.epsilon)
 
     def _considered(self, people: int) -> list[Considered]:
         ks, protocols, shares = self._asked()
         if self.epsilon_first is not None and self.epsilon_forever is not None:
             return consider_repeated(ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols)
-        assert self.epsilon is not None
-        return consider(ks, self.epsilon, people, self.objective, shares, protocols, self.per)
+        return consider(ks, self._budget, people, self.objective, shares, protocols, self.per, given=self._given)
 
     def _asked(self) -> tuple[dict[str, int], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
         """Sizes, protocols and share, as the choice takes them."""
-        ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}
+        ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}  # a number's is not used
         protocols: str | Sequence[str] | dict[int, str | Sequence[str]] | None
         if isinstance(self.protocol, Mapping):
             protocols = {j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol}
@@ -225,11 +284,16 @@ class Study:
     def _refuse_overspent(self, plan: Plan) -> None:
         """What the choice promises is checked against what the thresholds lose."""
         loss = plan.verify()
-        spent = loss.record if self.per == "record" else loss.attribute
+        spent = rest_loss(plan.share, self.per)
         budget = self.epsilon if self.epsilon is not None else self.epsilon_first
         forever = loss.repeated.one_value_forever if loss.repeated is not None else 0.0
-        if budget is None or spent > budget or forever > (self.epsilon_forever or math.inf):
+        if spent > (budget or 0.0) or forever > (self.epsilon_forever or math.inf):
             raise InvalidParameter(f"this plan would lose {max(spent, forever):.9g}, more than the study allows")
+        for one in loss.units:
+            domain = self.attributes[one.name]
+            allowed = Fraction(domain.epsilon or 0) * (1000 if isinstance(domain, Grid) else Fraction(str(domain.step)))
+            if Fraction(one.loss) > allowed:
+                raise InvalidParameter(f"{one.name!r} would lose {one.loss:.9g} per {one.unit}, more than the study allows")
 
 
 def _positive_error(error: float) -> float:
@@ -265,55 +329,3 @@ def _attribute(name: str, given: object) -> tuple[Domain, str | None]:
     if protocol is not None and not isinstance(protocol, str):
         raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
     return as_domain(table, name), protocol
-
-
-def _inferred(name: str, column: object) -> Domain:
-    """Few distinct values are categories; many numbers are a range of about ten bins."""
-    known = _distinct(name, column)
-    if len(known) < 2:
-        raise InvalidParameter(f"{name!r} has {len(known)} different values; a study needs at least two, so name them yourself")
-    if None in known.values():
-        return as_domain(sorted(known), name)
-    numbers = {label: number for label, number in known.items() if number is not None}
-    if len(numbers) <= _MOST_CATEGORIES:
-        return as_domain(sorted(numbers, key=lambda label: numbers[label]), name)
-    low, high = min(numbers.values()), max(numbers.values())
-    try:
-        return _binned(low, high)
-    except (ArithmeticError, ValueError):  # no step, or not one that a range can have
-        raise InvalidParameter(
-            f"{name!r} has {len(numbers)} numbers that need more than 15 digits; round them, or name the range yourself"
-        ) from None
-
-
-def _distinct(name: str, column: object) -> dict[str, float | None]:
-    """The values of a column by their labels, with the number where it is one."""
-    known: dict[str, float | None] = {}
-    for item in listed(column, name):
-        if is_missing(item):
-            continue
-        try:
-            label = composed(label_of(item))
-        except InvalidValue as problem:
-            raise InvalidParameter(f"{name!r}: {problem}") from None
-        if label not in known:
-            known[label] = _as_number(item)
-            if known[label] in (math.inf, -math.inf):
-                raise InvalidParameter(f"{name!r} has a value {item!r}; leave it out, or make it None for a missing answer")
-    return known
-
-
-def _as_number(item: Any) -> float | None:
-    if isinstance(item, bool) or not isinstance(item, Real | Decimal):
-        return None
-    return int(item) if isinstance(item, Integral) else float(item)
-
-
-def _binned(low: float, high: float) -> Range:
-    step = 10.0 ** math.floor(math.log10((high - low) / _BINS))
-    step = next(step * times for times in (1, 2, 5, 10, 20) if (high - low) / (step * times) <= _BINS)
-    step = int(step) if step >= 1 else float(f"{step:.1g}")
-    first = math.floor(low / step)
-    bins = max(2, math.floor(high / step) + 1 - first)
-    digits = max(0, -math.floor(math.log10(step)))
-    return Range(round(first * step, digits), round((first + bins) * step, digits), step)

@@ -126,6 +126,8 @@ def _error(result: Estimate, points: Floats) -> float:
     if isinstance(law, Marginal) or result.asked is not None:
         raise InvalidParameter("how the counts of an attribute among fakes, or of a few bits, vary together is not known here")
     mean = float(shares @ points)
+    if isinstance(law, Moments) and law.combined is not None:
+        return math.sqrt(law.combined(points) / result.n)
     if isinstance(law, Moments):
         noise = float((points**2 * law.noise).sum())
         return math.sqrt(max(noise + float(shares @ points**2) - mean**2, 0.0) / result.n)

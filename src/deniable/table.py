@@ -32,12 +32,38 @@ PLAN_KEY = b"deniable.plan"
 Show = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
 
+DEGREES = ("latitude", "longitude")
+"""What the two columns of a place are called, after its name and a dot."""
+
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """What is between the cells of a file of text, by its ending, unless another one is named."""
 
 
-def columns_of(table: object, names: Sequence[str]) -> list[Any]:
-    """The named columns, of one length, from a dataframe, a dictionary of columns, or a list of dictionaries."""
+def columns_of(table: object, names: Sequence[str], places: Container[str] = ()) -> list[Any]:
+    """The named columns, of one length, from a dataframe, a dictionary of columns, or a list of dictionaries.
+
+    A place may have two columns instead of one of pairs: `home.latitude` and `home.longitude`.
+    """
+    asked = split_places(names, column_names(table), places)
+    found = dict(zip(asked, _columns_of(table, asked), strict=True))
+    return [found[name] if name in found else joined(name, found) for name in names]
+
+
+def split_places(names: Sequence[str], columns: Sequence[str], places: Container[str]) -> list[str]:
+    """The columns to read: of a place that has no column of its own, two."""
+    asked: list[str] = []
+    for name in names:
+        both = [f"{name}.{degrees}" for degrees in DEGREES]
+        asked += both if name in places and name not in columns and any(one in columns for one in both) else [name]
+    return asked
+
+
+def joined(name: str, columns: Mapping[str, Any]) -> list[Any]:
+    """Pairs of latitude and longitude from two columns."""
+    return list(zip(*(list(columns[f"{name}.{degrees}"]) for degrees in DEGREES), strict=True))
+
+
+def _columns_of(table: object, names: Sequence[str]) -> list[Any]:
     if isinstance(table, Mapping):
         _refuse_absent(names, list(map(str, table)))
         columns = [table[name] for name in names]
@@ -128,20 +154,30 @@ def separator_of(path: Path, named: str | None = None) -> str | None:
 
 
 def read_answers(
-    path: Path, labels: Mapping[str, Container[str]], show: Show | None = None, separator: str | None = None
+    path: Path,
+    labels: Mapping[str, Container[str]],
+    show: Show | None = None,
+    separator: str | None = None,
+    places: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
-    """The columns of a CSV or Parquet file that have these names, in blocks. The values' labels tell which are not missing."""
+    """The columns of a CSV or Parquet file that have these names, in blocks. The values' labels tell which are not missing.
+
+    A place may have two columns: `home.latitude` and `home.longitude`.
+    """
     require_pyarrow()
     import pyarrow as pa
 
-    between, names = separator_of(path, separator), list(labels)
+    between = separator_of(path, separator)
+    names = split_places(list(labels), _header(path, between) if places != () else (), places)
+    known = {name: labels.get(name, ()) for name in names}
     rows = 0
     try:
         for batch, done, total in _parquet_batches(path, names) if between is None else _csv_batches(path, names, between):
             columns = columns_of(pa.Table.from_batches([batch]), names)
             if between is not None:
-                columns = [_blanked(column, labels[name]) for name, column in zip(names, columns, strict=True)]
-            yield dict(zip(names, columns, strict=True))
+                columns = [_blanked(column, known[name]) for name, column in zip(names, columns, strict=True)]
+            found = dict(zip(names, columns, strict=True))
+            yield {name: found[name] if name in found else joined(name, found) for name in labels}
             rows += batch.num_rows
             if show is not None:
                 show(done, total)
@@ -150,6 +186,15 @@ def read_answers(
         raise InvalidValue(f"cannot read {path.name}: {text}") from None
     if not rows:
         raise InvalidValue(f"there are no answers in {path.name}: it has names of columns, and no row below them")
+
+
+def _header(path: Path, separator: str | None) -> list[str]:
+    """The names of a file's columns; what is wrong with the file is said when it is read."""
+    if separator is not None:
+        return next((cells for _, cells in _lines(path, separator)), [])
+    from pyarrow import parquet
+
+    return list(parquet.read_schema(path).names)
 
 
 def places_of(path: Path, rows: Sequence[int], separator: str | None = None) -> list[str]:

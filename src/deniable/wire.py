@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from deniable.law import Integers
 from deniable.mechanism import Array
-from deniable.notation import canonical
 from deniable.plan import Plan, Reports
 from deniable.shape import Encoder
 from deniable.share import Records, Sample
+from deniable.strict import canonical
 from deniable.wire_json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 
 VERSION = 1

@@ -13,6 +13,7 @@ from deniable.bitflip import BitFlip
 from deniable.errors import InvalidReport
 from deniable.exact import PRIME
 from deniable.mechanism import Array
+from deniable.metric import Averaged, Geometric, PlanarGeometric
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
@@ -88,6 +89,10 @@ def _direct_reader(part: Direct) -> Reader:
     return _index_reader(part.k, part.report_bytes)
 
 
+def _output_reader(part: Geometric | PlanarGeometric | Averaged) -> Reader:
+    return _index_reader(part.outputs, part.report_bytes)
+
+
 def _hadamard_reader(part: Hadamard) -> Reader:
     return _index_reader(1 << part.bits, part.report_bytes)
 
@@ -141,6 +146,9 @@ _READERS: Mapping[type[Encoder], Callable[[Any], Reader]] = {
     Subset: _subset_reader,
     Hashed: _hashed_reader,
     BitFlip: _bit_flip_reader,
+    Geometric: _output_reader,
+    PlanarGeometric: _output_reader,
+    Averaged: _output_reader,
 }
 
 

@@ -10,7 +10,7 @@ from typing import Literal, final
 import numpy as np
 
 from deniable.audit.devices import Answers, Side
-from deniable.document import NANO, Attribute, Stated
+from deniable.document import Attribute
 from deniable.domain import Range
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
@@ -18,6 +18,7 @@ from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.shape import Per, checked_per
 from deniable.share import Sample
+from deniable.stated import NANO, Stated
 
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]

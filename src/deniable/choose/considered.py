@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 
 from deniable.bitflip import BitFlip
 from deniable.choose.objective import Objective
+from deniable.metric import Averaged, Metric
 from deniable.repeat import Repeated
 from deniable.shape import Encoder
 from deniable.share import Faked, Per, Sample, Share, Split
@@ -73,13 +74,13 @@ class Considered:
         drawn = share.drawn if isinstance(share, Sample) else None
         kept = [part.losses(1, 1).one_value_forever for part in parts if isinstance(part, Repeated)]
         return Considered(
-            name=named(kind, protocols[0] if len(set(protocols)) == 1 else "adaptive"),
+            name=named(kind, _together(parts, protocols)),
             share=share,
             protocols=tuple(protocols),
             errors=tuple(
                 objective.unit(law, one_in(part, len(parts), drawn)) / n for law, part in zip(laws, parts, strict=True)
             ),
-            success=tuple(_blurred(share, guess, part.k) for guess, part in zip(guesses, parts, strict=True)),
+            success=tuple(_blurred(share, guess, part.blind) for guess, part in zip(guesses, parts, strict=True)),
             success_reported=guesses,
             report_bytes=report_size([part.report_bytes for part in parts], drawn),
             loss_record=share.loss(),
@@ -138,7 +139,13 @@ def report_size(sizes: Sequence[int], drawn: int | None) -> Size:
     return Size(names + sum(sizes) * reported / d, names + sum(sorted(sizes)[d - reported :]))
 
 
-def _blurred(share: AnyShare, guess: float, k: int) -> float:
+def _together(parts: Sequence[Encoder], protocols: Sequence[str]) -> str:
+    """One name for all protocols; those of attributes with distances, and of numbers, are not among what is chosen from."""
+    free = [name for part, name in zip(parts, protocols, strict=True) if not isinstance(part, Metric | Averaged)]
+    return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
+
+
+def _blurred(share: AnyShare, guess: float, blind: float) -> float:
     """The best guess from a whole report that holds the answer only sometimes, from the one of an answer that it holds.
 
     Let the attribute be real with probability w. For SMP the guess is blind otherwise. For RS+FD, too: with all records
@@ -147,7 +154,7 @@ def _blurred(share: AnyShare, guess: float, k: int) -> float:
     is known which attribute is real, and the sum over all reports is w guess + (1 - w) / k, whatever the fakes are.
     """
     real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
-    return real * guess + (1 - real) / k
+    return real * guess + (1 - real) * blind
 
 
 @lru_cache(maxsize=1 << 13)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from deniable.choose.considered import Considered, label, success_of
+from deniable.metric import Metric
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 
@@ -23,7 +24,7 @@ def exposure(considered: Considered) -> str | None:
     A report nearly tells the answer. Of those who report 'smokes' the best guess is right for 95.3 %, a blind one for 50.0 %.
     A smaller epsilon hides more; up to ln(k + 1) = 1.09 no guess gets more than half of the way to certainty.
     """
-    ks = [part.k for part in considered.parts]
+    ks = [round(1 / part.blind) for part in considered.parts]
     guesses = [_most_telling(part) for part in considered.parts]
     far = [(guess - 1 / k) / (1 - 1 / k) for guess, k in zip(guesses, ks, strict=True)]
     worst = max(range(len(ks)), key=far.__getitem__, default=None)
@@ -36,7 +37,15 @@ def exposure(considered: Considered) -> str | None:
         f"Of those who report {label(considered.names, worst)} the best guess is right for {100 * guesses[worst]:.1f} %, "
         f"a blind one for {100 / ks[worst]:.1f} %. "
         + (f"The same goes for {others} more of {len(ks)} attributes. " if others else "")
-        + f"A smaller {'epsilon_forever' if again else 'epsilon'} hides more; up to ln(k + 1) = {_bound(ks[worst])} no guess "
+        + _remedy(considered.parts[worst], ks[worst], again)
+    )
+
+
+def _remedy(part: Encoder, k: int, again: bool) -> str:
+    if isinstance(part, Metric):
+        return "A smaller epsilon of this attribute hides more; or larger steps, within which nothing is told apart."
+    return (
+        f"A smaller {'epsilon_forever' if again else 'epsilon'} hides more; up to ln(k + 1) = {_bound(k)} no guess "
         "gets more than half of the way to certainty."
     )
 

@@ -10,10 +10,11 @@ from deniable.choose.considered import Considered, label, one_in
 from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective, not_asked
 from deniable.choose.ranking import best_of
-from deniable.choose.task import Names, Protocols, Sizes, Task, checked_task
+from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.fakes import Guessed, Imitated, Prior
+from deniable.metric import Averaged, Metric
 from deniable.repeat import Repeated
 from deniable.share import Faked, Per, Sample
 
@@ -21,6 +22,7 @@ _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0
 _MOST_PEOPLE = 1 << 53  # above, one person more is no other float
 _REASONABLE = 5.0  # a warning recommends no larger epsilon
+_FEW = 4  # a mean that is known only to within a quarter of its range either way is noise
 _HALF_WIDTH = 1.959964  # standard errors on either side, for 95 %
 
 
@@ -32,6 +34,7 @@ def people_needed(
     shares: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
+    given: Given | None = None,
 ) -> int:
     """The smallest n at which the best choice has a standard error of at most `target` (one for all, or one each).
 
@@ -41,7 +44,7 @@ def people_needed(
     71779
     """
     targets = _targets(target, len(ks))
-    best = best_of(checked_task(ks, epsilon, 1, objective, shares, protocols, per))
+    best = best_of(checked_task(ks, epsilon, 1, objective, shares, protocols, per, given=given))
     enough = max(error / limit / limit for error, limit in zip(best.errors, targets, strict=True))
     if enough > _MOST_PEOPLE:
         raise InvalidParameter(f"an error of {target!r} takes more than 2^53 people; allow a larger one")
@@ -59,6 +62,7 @@ def epsilon_needed(
     shares: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
+    given: Given | None = None,
 ) -> float:
     """The smallest epsilon, in thousandths, at which n people give a standard error of at most `target`.
 
@@ -67,7 +71,8 @@ def epsilon_needed(
     >>> epsilon_needed([3, 5, 4], target=0.01, n=68579)
     1.02
     """
-    return _epsilon(checked_task(ks, _LARGEST, n, objective, shares, protocols, per), _targets(target, len(ks)))
+    task = checked_task(ks, _LARGEST, n, objective, shares, protocols, per, given=given)
+    return _epsilon(task, _targets(target, len(ks)))
 
 
 def _epsilon(task: Task, targets: Sequence[float]) -> float:
@@ -102,7 +107,7 @@ def warning(considered: Considered, n: int) -> str | None:
     whole_number("n, the number of people,", n, 1)
     if considered.share is None:
         raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
-    ks = [part.k for part in considered.parts]
+    ks = [_FEW if isinstance(part, Averaged) else part.k for part in considered.parts]
     widths = [_HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
     noisy = [j for j, k in enumerate(ks) if widths[j] * k > 1]
     if not noisy:
@@ -111,12 +116,20 @@ def warning(considered: Considered, n: int) -> str | None:
     others = f" The same goes for {len(noisy) - 1} more of {len(ks)} attributes." if len(noisy) > 1 else ""
     name = label(considered.names, worst)
     about = "the answer" if len(noisy) == len(ks) else f"what they say of {name}"
+    width = 100 * widths[worst]
+    known = (
+        f"The mean of {name} would be known only to within {width:.1f} % of its range either way."
+        if isinstance(considered.parts[worst], Averaged)
+        else f"{name[0].upper()}{name[1:]} has {ks[worst]} values, so a share is {100 / ks[worst]:.1f} % on average, but it "
+        f"would be known only to within {width:.1f} points either way."
+    )
     text = (
-        f"With {n} people {about} would be noise. {name[0].upper()}{name[1:]} has {ks[worst]} values, so a share is "
-        f"{100 / ks[worst]:.1f} % on average, but it would be known only to within {100 * widths[worst]:.1f} points either way."
+        f"With {n} people {about} would be noise. {known}"
         f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2)} people at this epsilon"
     )
-    if any(isinstance(part, Repeated) for part in considered.parts):
+    if isinstance(considered.parts[worst], Metric):
+        return f"{text}. Its mean, and shares of several neighbors together, are known better."
+    if any(isinstance(part, Repeated | Metric | Averaged) for part in considered.parts):
         return text + "."
     task = replace(
         checked_task(ks, _REASONABLE, n, None, None, None, considered.per),
@@ -141,7 +154,8 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
         return errors
     drawn = considered.share.drawn if isinstance(considered.share, Sample) else None
     times = (one_in(part, len(errors), drawn) for part in considered.parts)
-    return [error + not_asked(part.k, often) / n for error, part, often in zip(errors, considered.parts, times, strict=True)]
+    laws = [part.law for part in considered.parts]
+    return [error + not_asked(law, often) / n for error, law, often in zip(errors, laws, times, strict=True)]
 
 
 def _priors(share: Faked) -> tuple[Prior, ...]:

@@ -11,6 +11,7 @@ from typing import Literal, final
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Law, Marginal
+from deniable.metric import Averages
 
 
 @final
@@ -18,8 +19,8 @@ from deniable.law import Law, Marginal
 class Objective:
     """What is wanted: the least error, under caps.
 
-    The error of an attribute is the variance of an estimated frequency, averaged over its values; the error of a choice is
-    the mean over the attributes.
+    The error of an attribute is the variance of an estimated frequency, averaged over its values; of a number it is the
+    variance of its mean, in parts of its range. The error of a choice is the mean over the attributes.
     """
 
     success_cap: float | None = None
@@ -57,15 +58,18 @@ class Objective:
         """The number that is to be small."""
         return max(errors) if self.worst else math.fsum(errors) / len(errors)
 
-    def unit(self, law: Law | Marginal, one_in: float) -> float:
+    def unit(self, law: Law | Marginal | Averages, one_in: float) -> float:
         """The error of an attribute for one person, where one in so many answers for each value; n people err unit / n."""
-        return law.error(1, self.f) * one_in + (not_asked(law.k, one_in) if self.about_everyone else 0.0)
+        return law.error(1, self.f) * one_in + (not_asked(law, one_in) if self.about_everyone else 0.0)
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def not_asked(k: int, one_in: float) -> float:
-    """What asking one person in so many leaves unknown about everyone, for one person: f (1 - f) (one_in - 1) at f = 1 / k."""
-    return (one_in - 1) * (1 - 1 / k) / k
+def not_asked(law: Law | Marginal | Averages, one_in: float) -> float:
+    """What asking one person in so many leaves unknown about everyone, for one person: f (1 - f) (one_in - 1) at f = 1 / k.
+
+    Of a number it is the variance of those that are spread evenly, in squared parts of the range.
+    """
+    return (one_in - 1) * (law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k)

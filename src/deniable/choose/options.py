@@ -11,6 +11,8 @@ from deniable.choose.considered import success_of
 from deniable.errors import InvalidParameter
 from deniable.fakes import Fake, Prior
 from deniable.longitudinal import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.metric import PlanarGeometric
+from deniable.metric.numbers import MEANS, averaged
 from deniable.multidimensional import FAKES, REALISTIC_FAKES
 from deniable.protocols import PROTOCOLS
 from deniable.repeat import Repeated
@@ -62,6 +64,11 @@ class Option:
         return rounded(self.unit), self.size
 
 
+def given_name(part: Encoder) -> str:
+    """The protocol of an attribute whose mechanism is given."""
+    return "planar_geometric" if isinstance(part, PlanarGeometric) else type(part).__name__.lower()
+
+
 def rounded(error: float) -> float:
     """Ten digits: what differs less is a tie."""
     return float(f"{error:.9e}")
@@ -88,7 +95,7 @@ def mechanism(name: str, k: int, budget: float, forever: float | None, cap: floa
             return CAPPED[name](k, budget, cap=cap, f=f)
         if cap is not None or f is not None:
             return mechanism(name, k, budget, None, None, None)
-        made = PROTOCOLS[name].make(k, budget)
+        made = averaged(name, budget) if name in MEANS else PROTOCOLS[name].make(k, budget)
     except InvalidParameter as problem:
         return str(problem)
     assert isinstance(made, Encoder)

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from deniable.choose.considered import AnyShare, Considered, Size, named, one_in
 from deniable.choose.objective import Objective
-from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, mechanisms, rounded
+from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.pick import Picked, picked
-from deniable.choose.task import ALONE, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
+from deniable.choose.task import ALONE, Given, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.fakes import Fake
@@ -28,6 +28,7 @@ def consider(
     protocols: Protocols | None = None,
     per: Per = "record",
     priors: Sequence[npt.ArrayLike] | None = None,
+    given: Given | None = None,
 ) -> list[Considered]:
     """Every way to ask n people for attributes of these sizes at this epsilon, the best first, the excluded ones last.
 
@@ -37,13 +38,15 @@ def consider(
     guess rules out the protocol that errs least, those that are made for a cap (aue, ass, alh) join. `shares` and `protocols`
     name what to choose among instead; a mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the
     others free. In RS+FD "oue" and "sue" stand for both of their fakes. epsilon bounds the loss per record, or per attribute.
-    A single attribute needs no share. Sizes that are a mapping name the attributes, for messages.
+    A single attribute needs no share. Sizes that are a mapping name the attributes, for messages. `given` has mechanisms of
+    attributes that have distances, by number, whose loss is no part of epsilon; and None for a number, whose mean is wanted.
 
     >>> best = consider([3, 5, 4], epsilon=1.0, n=10_000)[0]
     >>> best.name, best.loss_record <= 1.0
     ('SMP[grr]', True)
     """
-    return _ranked(checked_task(ks, epsilon, n, objective, shares, protocols, per, priors=priors), alternatives=True)
+    task = checked_task(ks, epsilon, n, objective, shares, protocols, per, priors=priors, given=given)
+    return _ranked(task, alternatives=True)
 
 
 def consider_repeated(
@@ -111,9 +114,10 @@ def _rows(task: Task, share: str, alternatives: bool) -> Iterator[Considered]:
     yield best
     # fakes of one kind can be worth more budget per attribute than the best of each; elsewhere the best of each is the best
     if alternatives or faked:
-        common = [name for name in among[0] if all(name in names for names in among)]
+        free = [among[j] for j in task.free]
+        common = [name for name in (free[0] if free else ()) if all(name in names for names in free)]
         for name in common if len(common) > 1 else ():
-            row = _row(task, share, [(name,)] * task.d)
+            row = _row(task, share, [(name,) if j in task.free else names for j, names in enumerate(among)])
             if row.name != best.name:
                 yield row
 
@@ -169,7 +173,7 @@ def _settled(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Picked
 
     epsilon = task.epsilon
     if share not in ("RS+FD", "RS+RFD"):
-        reported = task.d if share == "SPL" else drawn or 1
+        reported = min(task.d if share == "SPL" else drawn or 1, max(task.sharing, 1))
         return at(equal_part(epsilon, reported) if task.per == "record" else epsilon)
     if task.per == "record":
         return at(epsilon)
@@ -202,6 +206,9 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
             options.append(Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0)))
 
     drawn = attributes_drawn(share)
+    if attribute in task.fixed:
+        made = task.fixed[attribute]
+        return [Option(given_name(made), made, objective.unit(made.law, one_in(made, task.d, drawn)))]
     for name in names:
         (offer_fake if share in ("RS+FD", "RS+RFD") else offer)(name)
     if cap is not None and names == CLASSICAL and options and min(options, key=lambda one: one.order).success > cap:

@@ -10,11 +10,13 @@ import numpy.typing as npt
 
 from deniable.choose.considered import label
 from deniable.choose.objective import Objective
-from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS
+from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, given_name
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.fakes import Prior
+from deniable.metric.numbers import MEANS
 from deniable.multidimensional import FAKES, REALISTIC_FAKES, inexact
+from deniable.shape import Encoder
 from deniable.share import Per
 
 Names = str | Iterable[str]
@@ -22,6 +24,8 @@ Sizes = Sequence[int] | Mapping[str, int]
 Protocols = Names | Mapping[int, Names]
 SHARES = ("SPL", "SMP", "RS+FD", "RS+RFD")
 """The shares, by the names of the papers; SMP-2 is SMP with two attributes each, and RS+RFD needs priors."""
+Given = Mapping[int, Encoder | None]
+"""By the numbers of attributes: the mechanism that one has whatever is chosen, or None for a number, whose mean is wanted."""
 ALONE = ""  # one attribute is no record: the mechanism itself is the share
 
 
@@ -43,11 +47,28 @@ class Task:
     priors: tuple[Prior, ...] | None = None
     several: bool = False
     """Whether SMP with more than one attribute each is tried, too."""
+    given: tuple[tuple[int, Encoder | None], ...] = ()
+    """What `Given` says."""
 
     @property
     def d(self) -> int:
         """The number of attributes."""
         return len(self.ks)
+
+    @property
+    def fixed(self) -> dict[int, Encoder]:
+        """The attributes whose mechanism is given: no part of epsilon is theirs."""
+        return {j: part for j, part in self.given if part is not None}
+
+    @property
+    def sharing(self) -> int:
+        """How many attributes share epsilon."""
+        return self.d - len(self.fixed)
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """The attributes that choose among the protocols of shares of values."""
+        return tuple(j for j in range(self.d) if j not in dict(self.given))
 
     def label(self, attribute: int) -> str:
         """What a message calls an attribute."""
@@ -55,11 +76,16 @@ class Task:
 
     def among(self, share: str, attribute: int) -> tuple[str, ...]:
         """The protocols that an attribute can have in this share."""
-        known, usual = self._known(share)
+        fakes = share in ("RS+FD", "RS+RFD")
+        if self.given and (fakes or self.forever is not None):
+            which, what = self.label(self.given[0][0]), "fakes" if fakes else "kept answers"
+            raise InvalidParameter(f"there are no {what} of {which}, which has distances or is a number")
+        if attribute in self.fixed:
+            return (given_name(self.fixed[attribute]),)
+        known, usual = (MEANS, MEANS) if attribute in dict(self.given) else self._known(share)
         named = self.named[attribute]
         if named is None:
             return usual
-        fakes = share in ("RS+FD", "RS+RFD")
         found = tuple(name for name in known if name in named or (fakes and name.partition("-")[0] in named))
         if not found:
             raise InvalidParameter(f"{share or 'a single attribute'} has no {' or '.join(named)}, only {', '.join(known)}")
@@ -86,6 +112,7 @@ def checked_task(
     per: Per = "record",
     forever: float | None = None,
     priors: Sequence[npt.ArrayLike] | None = None,
+    given: Given | None = None,
 ) -> Task:
     """A task, or what is wrong with it."""
     names = tuple(ks) if isinstance(ks, Mapping) else None
@@ -99,14 +126,15 @@ def checked_task(
         raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {wanted!r}")
     believed = None if priors is None else _checked_priors(priors, sizes)
     kinds = _checked_shares(shares, len(sizes), believed is not None)
-    known = (*TWO_ROUNDS, KEPT_BITS) if forever is not None else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive")))
+    known = (*TWO_ROUNDS, KEPT_BITS) if forever is not None else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive", *MEANS)))
     named: list[tuple[str, ...] | None] = [None] * len(sizes)
     if isinstance(protocols, Mapping):
         for attribute, some in protocols.items():
             whole_number("an attribute's number", attribute, 0, len(sizes) - 1)
             named[attribute] = _checked_names(some, "a protocol", known)
     elif protocols is not None:
-        named = [_checked_names(protocols, "a protocol", known)] * len(sizes)
+        some = _checked_names(protocols, "a protocol", known)
+        named = [None if j in (given or {}) else some for j in range(len(sizes))]
     return Task(
         ks=sizes,
         names=names,
@@ -118,6 +146,7 @@ def checked_task(
         per=per,
         forever=forever,
         priors=believed,
+        given=tuple(sorted((given or {}).items())),
         # several attributes each can err less than one only about everyone, and only if epsilon is divided among them
         several=len(sizes) > 2 and shares is None and wanted.about_everyone and per == "record",
     )

@@ -123,13 +123,15 @@ class Row(Message, frozen=True, omit_defaults=True):
 
     attribute: str
     value: str | int | float
-    frequency: float
+    frequency: float | None
+    """None where the mean of a number is estimated."""
     stderr: float
     low: float
     high: float
-    count: float
+    count: float | None
     n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
     projected: float | None = None
+    mean: float | None = None
 
 
 class Estimates(Message, frozen=True):

@@ -59,4 +59,6 @@ def require_pyarrow() -> tuple[Any, Any]:
 def _table(found: Estimates) -> list[dict[str, Any]]:
     """Rows that say by themselves what they are, wherever they are pasted to."""
     about = {"level": found.level, "plan": found.plan, "round": found.round}
-    return [msgspec.to_builtins(row) | about for row in found.rows]
+    rows = [msgspec.to_builtins(row) for row in found.rows]
+    named = {name: None for row in rows for name in row}  # all have the same columns, though only a number has a mean
+    return [named | row | about for row in rows]

@@ -37,7 +37,7 @@ class Answers:
         """The answers as integers, in blocks, up to the first that holds something that is refused."""
         columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
         kinds = _Kinds(self.plan)
-        for block in read_answers(self.path, columns | self.plan.labels, show, self.separator):
+        for block in read_answers(self.path, columns | self.plan.labels, show, self.separator, self.plan.places):
             if self.person is not None:
                 self._people.extend(listed(block[self.person], self.person))
             try:

@@ -41,6 +41,29 @@ high = 120
 step = 10
 open_high = true        # 120 and above count in the last bin; without this they are refused
 
+# What is ordered, or a place, can have an epsilon of its own, per unit of distance: near answers are hidden best.
+# [attributes.age]
+# low = 0
+# high = 100
+# step = 1
+# privacy = "metric"
+# epsilon = 0.1         # per unit, here per year; the epsilon above is shared by all other attributes
+# [attributes.home]     # two columns of the data: home.latitude and home.longitude; or one, with "47.64, 6.86"
+# south = 47.60
+# west = 6.80
+# north = 47.70
+# east = 6.95
+# rows = 20
+# columns = 20
+# level = 2.0           # at most this is lost about two places ...
+# radius = 2000         # ... that are so many meters apart
+
+# [attributes.income]   # a number, of which the mean is wanted
+# low = 0
+# high = 10000
+# open_high = true      # more counts as 10000
+# mean = true
+
 # [objective]           # limits on what may be chosen
 # success_cap = 0.5     # no attacker's best guess from one report may be right more often
 # bytes_cap = 16        # no report may take more bytes

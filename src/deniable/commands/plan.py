@@ -69,11 +69,17 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         raise InvalidPlan(f"{plan.name} is refused: it loses {most:.9g} per record, more than the cap of {cap:g}")
     if as_json:
         again = None if loss.repeated is None else _finite(asdict(loss.repeated))
-        console.print_json(
-            {"plan": read.id, "loss_record": loss.record, "loss_attribute": loss.attribute, "repeated": again, "cap": cap}
-        )
+        units = [asdict(one) for one in loss.units]
+        found = {"plan": read.id, "loss_record": loss.record, "loss_attribute": loss.attribute, "repeated": again, "cap": cap}
+        console.print_json(found if loss.rest is None else found | {"loss_rest": loss.rest, "units": units})
         return
     click.echo(f"plan {read.id}")
+    metric = read.stated.metric
+    for stated in () if metric is None else metric.units:
+        click.echo(f"loss per {stated.unit:<11}{_nats(stated.loss)}  of {stated.name!r}")
+    if metric is not None:
+        click.echo(f"loss of the rest    {_nats(metric.rest)}")
+        click.echo("in the worst case, whatever the distances:")
     click.echo(f"loss per record     {_nats(read.stated.record)}")
     click.echo(f"loss per attribute  {_nats(read.stated.attribute)}")
     if loss.repeated is not None:

@@ -66,7 +66,7 @@ def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
         if isinstance(cell, Mapping):
             cells |= _flat(cell, before if name == "metrics" else f"{before}{name}_")
         else:
-            cells[before.rstrip("_") if name == "mean" else f"{before}{name}"] = cell
+            cells[before.rstrip("_") if before and name == "mean" else f"{before}{name}"] = cell
     return cells
 
 

@@ -17,6 +17,9 @@ from deniable.metric.means import Piecewise as Piecewise
 from deniable.metric.means import duchi as duchi
 from deniable.metric.means import hybrid as hybrid
 from deniable.metric.means import piecewise as piecewise
+from deniable.metric.numbers import Averaged as Averaged
+from deniable.metric.numbers import Averages as Averages
+from deniable.metric.numbers import averaged as averaged
 from deniable.metric.ordered import Geometric as Geometric
 from deniable.metric.ordered import geometric as geometric
 from deniable.metric.places import PlanarGeometric as PlanarGeometric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +25,7 @@ from deniable.shapes.common import smallest
 _CELLS = 1 << 24  # entries of a matrix of floats: 128 MB
 _EXACT_CELLS = 1 << 20  # entries of one of Python's integers
 _DENSE = 2048  # values whose matrix is inverted as it is
+_SINGULAR = 1e-6  # how far a matrix times its inverse may be from the identity
 _ROWS = 1 << 20  # entries worked on at a time
 
 
@@ -86,8 +88,15 @@ class Metric(Shape):
     def _count(self, reports: Array, compiled: bool) -> Integers:
         return np.bincount(reports, minlength=self.outputs)
 
+    @property
+    def tallied(self) -> int:
+        return self.outputs
+
     def estimate(self, tally: Tally) -> Estimate:  # type: ignore[misc]
         """Unbiased frequencies with error bars, by the inverse of the channel: they may scatter a lot, see `mle`."""
+        return self.estimated(tally)
+
+    def estimated(self, tally: Tally, law: object = None, labels: Sequence[object] | None = None) -> Estimate:
         if not isinstance(tally, Tally):
             raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
         if tally.counts.size != self.outputs or tally.asked is not None or tally.counts.sum() != tally.n:
@@ -95,8 +104,18 @@ class Metric(Shape):
         n = max(1, tally.n)
         frequencies = self._inverse(tally.counts / n)
         # an output that was not seen may still be seen: it counts as one report in the error, and in nothing else
-        noise: Any = np.maximum(self._squares(np.maximum(tally.counts, 1) / n) - frequencies, 0.0)
-        return Estimate(tally.n, frequencies * tally.n, Moments(self.k, noise, np.nan))
+        seen = np.maximum(tally.counts, 1) / n
+        noise: Any = np.maximum(self._squares(seen) - frequencies, 0.0)
+
+        def combined(points: Floats) -> float:
+            told = self._weighing(points)
+            return max(0.0, float(seen @ (told - float(seen @ told) / float(seen.sum())) ** 2))
+
+        return Estimate(tally.n, frequencies * tally.n, Moments(self.k, noise, np.nan, combined), labels)
+
+    def _weighing(self, points: Floats) -> Floats:
+        """What each output adds to the estimated sum of shares with these weights."""
+        return np.asarray(points @ self._decoder)
 
     def _inverse(self, shares: Floats) -> Floats:
         """Shares of values whose outputs have these shares."""
@@ -104,7 +123,7 @@ class Metric(Shape):
 
     def _squares(self, shares: Floats) -> Floats:
         """The mean square of what one report adds to each value's estimate, where outputs have these shares."""
-        return np.asarray(self._decoder**2 @ shares)
+        return np.asarray(self._decoder_squared @ shares)
 
     @cached_property
     def _decoder(self) -> Floats:
@@ -112,9 +131,17 @@ class Metric(Shape):
         if self.k > _DENSE:
             raise InvalidParameter(f"the channel of {self.k:,} values has no quick inverse; use mle, or fewer values")
         matrix = self.law.matrix()
-        if np.linalg.matrix_rank(matrix) < self.k:
+        try:
+            inverse = np.linalg.inv(matrix) if self.k == self.outputs else np.linalg.pinv(matrix)
+        except np.linalg.LinAlgError:
+            inverse = np.zeros(matrix.shape[::-1])
+        if float(np.abs(matrix @ inverse - np.eye(self.k)).max()) > _SINGULAR:
             raise InvalidParameter("different shares give the same reports here, so that nothing is unbiased for them; use mle")
-        return np.asarray(np.linalg.inv(matrix).T if self.k == self.outputs else np.linalg.pinv(matrix).T)
+        return np.asarray(inverse.T)
+
+    @cached_property
+    def _decoder_squared(self) -> Floats:
+        return np.asarray(self._decoder**2)
 
     def __str__(self) -> str:
         return repr(self)
@@ -181,9 +208,16 @@ class Channel:
         noise = Moments(self.k, 0.0, np.nan).variance(n, shares, population)
         return np.asarray(noise + np.maximum(self.of._squares(self.forward(shares)) - shares, 0.0) / n)
 
-    def error(self, n: int) -> float:
-        """The variance averaged over the values, for people who answered and are spread evenly over them."""
-        return float(self.variance(n, population="fixed").mean())
+    def error(self, n: int, f: float | None = None) -> float:
+        """The variance averaged over the values, for people who answered and are spread evenly over them.
+
+        That is also what stands for the error at a frequency f, since the noise of one value depends on all shares.
+        """
+        return self._one_report / n
+
+    @cached_property
+    def _one_report(self) -> float:
+        return float(self.variance(1, population="fixed").mean())
 
     def log_likelihood(self, y: int) -> Floats:
         """ln Pr(y | x) for every input x."""

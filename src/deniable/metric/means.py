@@ -14,35 +14,20 @@ import numpy.typing as npt
 
 from deniable.calibrate import largest
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.exact import log_up, number, positive_epsilon, whole_number
+from deniable.estimate import MeanEstimate as MeanEstimate
+from deniable.exact import log_up, positive_epsilon, whole_number
 from deniable.law import Floats
 from deniable.mechanism import Array, Tally, unmasked
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
 from deniable.shapes.common import set_numbers, smallest
 from deniable.words import FULL, WordArray, Words, checked_source
 
-_FINE = 31  # a number is rounded to so many binary digits, which is far below any noise
+PLACES = 1 << 32
+"""A number is one of so many places and one more, from -1 to 1: what lies between is far below any noise."""
+_FINE = 31
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _BLOCK = 1 << 16
-
-
-@final
-@dataclass(frozen=True)
-class MeanEstimate:
-    """What n reports say about the mean of a number, and how far off that may be."""
-
-    n: int
-    mean: float
-    stderr: float
-    """The standard error, the people being a sample of those the study is about."""
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the true mean is, with this confidence: a mean of many reports is normal."""
-        from scipy.special import ndtri
-
-        reach = -float(ndtri((1 - number("a confidence level", level, 0.0, 1.0)) / 2)) * self.stderr
-        return self.mean - reach, self.mean + reach
 
 
 class Mean(ABC):
@@ -61,8 +46,8 @@ class Mean(ABC):
         """The variance of one report about the true number."""
 
     @abstractmethod
-    def _encode(self, values: Floats, words: WordArray) -> Array:
-        """A report for every number from -1 to 1, from a row of words each."""
+    def sent(self, places: WordArray, words: WordArray) -> Array:
+        """A report for every place from 0 to PLACES, which stand for -1 to 1, from a row of words each: in integers."""
 
     @abstractmethod
     def numbers(self, reports: Array) -> Floats:
@@ -85,28 +70,35 @@ class Mean(ABC):
         reports = np.empty(given.size, dtype=smallest(self.outputs))
         for start in range(0, given.size, _BLOCK):
             block = slice(start, start + _BLOCK)
-            reports[block] = self._encode(given[block], rows.pick(block).array())
+            places = np.rint((given[block] + 1) * (PLACES / 2)).astype(np.uint64)
+            reports[block] = self.sent(places, rows.pick(block).array())
         return reports
 
     @final
     def tally(self, reports: Array) -> Tally:
-        """How many reports there are, the sum of their numbers, and of their squares: all that an estimate needs."""
+        """How often each report was sent: all that an estimate needs."""
         array = unmasked(reports)
         if array.ndim != 1 or array.dtype != smallest(self.outputs) or (array.size and int(array.max()) >= self.outputs):
             raise InvalidReport(f"reports of this mechanism are {smallest(self.outputs)} from 0 to {self.outputs - 1}")
-        numbers = self.numbers(array)
-        return Tally(array.size, np.array([numbers.sum(), (numbers**2).sum()]))
+        return Tally(array.size, np.bincount(array, minlength=self.outputs))
 
     @final
     def estimate(self, tally: Tally) -> MeanEstimate:
         """The unbiased mean, with its error as the reports scatter."""
-        if not isinstance(tally, Tally) or tally.counts.size != 2 or tally.counts.dtype.kind != "f":
+        if not isinstance(tally, Tally) or tally.counts.size != self.outputs or tally.counts.sum() != tally.n:
             raise InvalidReport("the estimate of a mean is made from a tally, m.estimate(m.tally(reports))")
         if tally.n < 2:
             raise InvalidParameter("there must be at least two reports, to see how they scatter")
-        mean = float(tally.counts[0]) / tally.n
-        scatter = max(0.0, float(tally.counts[1]) / tally.n - mean * mean)
-        return MeanEstimate(tally.n, mean, math.sqrt(scatter / (tally.n - 1)))
+        numbers = self.numbers(np.arange(self.outputs))
+        mean = float(tally.counts @ numbers) / tally.n
+        scatter = float(tally.counts @ (numbers - mean) ** 2) / (tally.n - 1)
+        # reports that all happen to say the same do not err less than reports of one and the same number do
+        return MeanEstimate(tally.n, mean, math.sqrt(max(scatter, self._least) / tally.n))
+
+    @cached_property
+    def _least(self) -> float:
+        """The least variance that a report can have."""
+        return float(np.min(self.variance(np.linspace(-1, 1, 257))))
 
 
 @final
@@ -134,13 +126,15 @@ class Duchi(Mean):
     def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
         return np.asarray(self.scale**2 - np.asarray(t, dtype=np.float64) ** 2)
 
-    def _encode(self, values: Floats, words: WordArray) -> Array:
-        """The threshold is half of the words, moved by the number's share of what it may move: in integers."""
-        size = np.rint(np.abs(values) * 2.0**_FINE).astype(np.uint64)
+    def sent(self, places: WordArray, words: WordArray) -> Array:
+        """The threshold is half of the words, moved by the number's share of what it may move."""
+        center = np.uint64(PLACES >> 1)
+        below_center = places < center
+        size = np.where(below_center, center - places, places - center)
         reach = np.uint64(self.keep - (FULL >> 1))
         moved = ((size * (reach >> _HALF)) << np.uint64(1)) + ((size * (reach & _LOW)) >> np.uint64(_FINE))
         middle = np.uint64(FULL >> 1)
-        return words[:, 0] < np.where(values < 0, middle - moved, middle + moved)
+        return words[:, 0] < np.where(below_center, middle - moved, middle + moved)
 
     def numbers(self, reports: Array) -> Floats:
         return np.where(reports, self.scale, -self.scale)
@@ -204,8 +198,8 @@ class Piecewise(Mean):
         near, every = w * (center**2 + (w * w - 1) / 12), m * (middle**2 + (m * m - 1) / 12)
         return np.asarray(inside * near / w + (1 - inside) * (every - near) / (self.k - 1))
 
-    def _encode(self, values: Floats, words: WordArray) -> Array:
-        fine = np.rint((values + 1) * ((self.k - 1) * 2.0**_FINE)).astype(np.uint64)  # of 2^32 parts of a bin
+    def sent(self, places: WordArray, words: WordArray) -> Array:
+        fine = places * np.uint64(self.k - 1)  # of 2^32 parts of a bin
         low, part = fine >> _HALF, fine & _LOW
         bins = low + ((words[:, 2] >> _HALF) < part)
         return in_window(bins.astype(np.int64), words[:, 0], words[:, 1], self.k, self.window, self.keep)
@@ -237,8 +231,8 @@ class Hybrid(Mean):
         share = self.share / FULL
         return np.asarray(share * self.piecewise.variance(t) + (1 - share) * self.duchi.variance(t))
 
-    def _encode(self, values: Floats, words: WordArray) -> Array:
-        fine, coarse = self.piecewise._encode(values, words[:, 1:4]), self.duchi._encode(values, words[:, 4:])
+    def sent(self, places: WordArray, words: WordArray) -> Array:
+        fine, coarse = self.piecewise.sent(places, words[:, 1:4]), self.duchi.sent(places, words[:, 4:])
         return np.where(words[:, 0] < np.uint64(self.share), fine, coarse + np.uint64(self.piecewise.outputs))
 
     def numbers(self, reports: Array) -> Floats:

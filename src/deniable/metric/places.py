@@ -101,6 +101,9 @@ class ProductGeometric(Metric):
     def _squares(self, shares: Floats) -> Floats:
         return self._by_axis(shares, "_squares")
 
+    def _weighing(self, points: Floats) -> Floats:
+        return self._by_axis(points, "_weighing")
+
     def _by_axis(self, shares: Floats, step: str) -> Floats:
         """The inverse of a product is the product of the inverses: down every column, then across every row."""
         down, across = getattr(self.down, step), getattr(self.across, step)
@@ -126,8 +129,8 @@ class PlanarGeometric(Metric):
     noise: WordArray
     """noise[a, b]: how many words move a cell by a rows down and b columns right; the last ones, by so many or more."""
     steps: tuple[float, float]
-    epsilon: float
-    """What no two cells lose more than, per unit of distance; `loss` is computed from the words."""
+    epsilon: float = math.inf
+    """What no two cells lose more than, per unit of distance, if that is known; `loss` is computed from the words."""
 
     def __post_init__(self) -> None:
         noise = np.array(self.noise, dtype=np.uint64)

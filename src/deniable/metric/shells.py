@@ -19,7 +19,7 @@ _ROUNDING = 2.0**-31  # so the ratio of two moves by less than this
 _BEYOND = 56.0  # all noise beyond e^-56 together is less than 2^-33 of the least probability, and left out
 _MOST_TERMS = 1 << 28
 _NEAR = 8  # on large grids, displacements of up to so many cells are compared one by one
-_ALL_PAIRS = 1 << 10  # cells of a grid on which all are
+_ALL_PAIRS = 1 << 12  # cells of a grid on which all are
 _ERROR = 2.0**-44  # more than a difference of two logarithms of words is off by
 _CANDIDATES = 4096
 
@@ -92,11 +92,11 @@ def _exact_total(words: WordArray) -> int:
 def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, float], epsilon: float) -> float:
     """The smallest epsilon per unit of distance, rounded up.
 
-    On grids of up to 1,024 cells all pairs of cells are compared; on larger ones those up to eight cells apart, and for
+    On grids of up to 4,096 cells all pairs of cells are compared; on larger ones those up to eight cells apart, and for
     the others the bound stands that the table was made by, if it is the table that is made for epsilon.
     """
     rows, columns = noise.shape
-    all_pairs = rows * columns <= _ALL_PAIRS or not _as_made(noise, steps, epsilon)
+    all_pairs = rows * columns <= _ALL_PAIRS or math.isinf(epsilon) or not _as_made(noise, steps, epsilon)
     reach = (rows - 1, columns - 1) if all_pairs else (min(_NEAR, rows - 1), min(_NEAR, columns - 1))
     inside, top, side, corner = sums
     arrays = [_signed(inside, True, True), _signed(top, False, True), _signed(side, True, False), corner]

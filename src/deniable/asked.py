@@ -1,0 +1,106 @@
+"""What is asked under a name, however it is given: a domain, a list of values, or a section of a TOML file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+from deniable.domain import Categories, Domain, Range
+from deniable.errors import InvalidParameter
+from deniable.grid import Grid
+from deniable.metric import per_meter
+from deniable.numeric import Number
+
+_KINDS: dict[str, tuple[str, ...]] = {
+    "values": ("values",),
+    "range": ("low", "high", "step", "open_low", "open_high", "privacy", "epsilon"),
+    "mean": ("mean", "low", "high", "open_low", "open_high"),
+    "grid": ("south", "west", "north", "east", "rows", "columns", "privacy", "epsilon", "level", "radius"),
+}
+"""The keys of a section, by what it is about."""
+_NEEDED = {"range": ("low", "high", "step"), "mean": ("low", "high"), "grid": _KINDS["grid"][:6]}
+_ALLOWED = "an attribute has values, or low, high and step"
+
+
+def as_domain(values: object, name: str = "this attribute") -> Domain:
+    """A domain as it is, the categories of a list of labels, or what a mapping says as a TOML file does.
+
+    >>> as_domain({"low": 0, "high": 100, "step": 10}) == Range(0, 100, step=10)
+    True
+    >>> as_domain({"low": 0, "high": 10_000, "mean": True}) == Number(0, 10_000)
+    True
+    """
+    if isinstance(values, Domain):
+        return values
+    if isinstance(values, Mapping):
+        return _written(values, f"attributes.{name}")
+    if isinstance(values, set | frozenset):
+        raise InvalidParameter(f"{name!r}: a set has no order, and a plan's values have one; give a list")
+    if isinstance(values, tuple) and len(values) == 2 and all(_is_number(value) for value in values):
+        low, high = values
+        raise InvalidParameter(
+            f"{name!r}: ({low}, {high}) may be two values or a range; write [{low}, {high}] or Range({low}, {high}, step=...)"
+        )
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidParameter(f"{name!r} needs a list of values or a Range, got {values!r}")
+    try:
+        return Categories(values)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{name!r}: {problem}") from None
+
+
+def _written(table: Mapping[Any, Any], where: str) -> Domain:
+    """The values of an attribute, its range, numbers or grid, by the names that a TOML file has for them."""
+    kind = _kind(table)
+    known = _KINDS[kind]
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            shown = key if str(key).isprintable() else repr(key)
+            more = "" if kind in ("values", "range") else f"; here it is one of {', '.join(known)}"
+            raise InvalidParameter(f"{where}.{shown}: {_ALLOWED}{more}{hint}")
+    if kind == "values":
+        if not isinstance(table["values"], list):
+            raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")
+        return as_domain(table["values"], where)
+    for key in _NEEDED[kind]:
+        if key not in table:
+            raise InvalidParameter(f"{where} has no {key!r}; {_needs(kind)}")
+    try:
+        return _made(kind, dict(table))
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{where}: {problem}") from None
+
+
+def _kind(table: Mapping[Any, Any]) -> str:
+    if "values" in table:
+        return "values"
+    if any(key in table for key in ("south", "west", "north", "east", "rows", "columns")):
+        return "grid"
+    return "mean" if "mean" in table else "range"
+
+
+def _needs(kind: str) -> str:
+    if kind == "grid":
+        return "places have south, west, north, east, rows and columns, and level and radius, or epsilon per meter"
+    return "a mean has low and high" if kind == "mean" else _ALLOWED
+
+
+def _made(kind: str, table: dict[str, Any]) -> Domain:
+    if kind == "range":
+        return Range(**table)
+    if kind == "mean":
+        if table.pop("mean") is not True:
+            raise InvalidParameter("mean is true where the mean of a number is wanted, or left out")
+        return Number(**table)
+    level, radius = table.pop("level", None), table.pop("radius", None)
+    if (level is None) != (radius is None) or (level is not None and "epsilon" in table):
+        raise InvalidParameter("places have level and radius, in meters, or epsilon, per meter")
+    return Grid(**table) if level is None or radius is None else Grid(**table, epsilon=per_meter(level, radius))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

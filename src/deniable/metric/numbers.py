@@ -1,0 +1,171 @@
+"""A number as part of a record: its mean is estimated, from reports with integer thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter
+from deniable.estimate import MeanEstimate
+from deniable.law import Floats, Integers
+from deniable.mechanism import Array, Tally
+from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
+from deniable.shape import Shape
+from deniable.shapes.common import smallest
+from deniable.words import Rows, WordArray
+
+MOST_OUTPUTS = 1 << 12
+"""Reports of a number are counted by what they say, so that a plan's have few different ones."""
+BINS = 1 << 8
+"""Bins of a piecewise report in a plan: finer ones would change its variance by less than a thousandth."""
+_TRIED = 1 << 10
+
+
+@final
+@dataclass(frozen=True)
+class Averaged(Shape):
+    """A mechanism for a mean, for values that are places from the lowest number to the highest: 2^32 + 1 of them."""
+
+    of: Duchi | Piecewise | Hybrid
+
+    k = PLACES + 1
+
+    def __post_init__(self) -> None:
+        if self.of.outputs > MOST_OUTPUTS:
+            raise InvalidParameter(
+                f"reports of a number in a record are one of at most {MOST_OUTPUTS:,}, got {self.of.outputs:,}; use fewer bins"
+            )
+
+    @property
+    def words(self) -> int:
+        return self.of.words
+
+    @property
+    def outputs(self) -> int:
+        """The number of different reports; they are 0 to outputs - 1."""
+        return self.of.outputs
+
+    @property
+    def tallied(self) -> int:
+        return self.outputs
+
+    @property
+    def ratio(self) -> Fraction:
+        return self.of.ratio
+
+    @cached_property
+    def law(self) -> Averages:  # type: ignore[override]
+        return Averages(self.of)
+
+    @property
+    def blind(self) -> float:
+        return 0.5
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        """How often the best guess is right in which half of the range the number is; all numbers are equally likely."""
+        if prior is not None:
+            raise InvalidParameter("of a number it is guessed in which half of its range it is, both being equally likely")
+        return self.law.success()
+
+    @property
+    def report_bytes(self) -> int:
+        return smallest(self.outputs).itemsize
+
+    def blank(self, n: int) -> Array:
+        return np.empty(n, dtype=smallest(self.outputs))
+
+    @property
+    def form(self) -> str:
+        return f"a report is an output from 0 to {self.outputs - 1}"
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports < self.outputs)
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """The output stands in for the support: there are as many values as there are numbers."""
+        return np.asarray(np.asarray(reports)[:, None] == np.arange(self.outputs))
+
+    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
+        reports[:] = self.of.sent(values.astype(np.uint64), words)
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        self._encode(values, rows.array(), reports)
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        return np.bincount(reports, minlength=self.outputs)
+
+    def estimate(self, tally: Tally) -> MeanEstimate:  # type: ignore[misc, override]
+        """The unbiased mean, from -1 for the lowest number to 1 for the highest."""
+        return self.of.estimate(self.checked_tally(tally))
+
+    def estimated(self, tally: Tally, law: object = None, labels: Sequence[object] | None = None) -> MeanEstimate:
+        return self.estimate(tally)
+
+
+@final
+@dataclass(frozen=True)
+class Averages:
+    """The law of reports of a number, from 0 for the lowest to 1 for the highest: what is estimated is their mean."""
+
+    of: Duchi | Piecewise | Hybrid
+
+    k = 2  # halves, which an attacker guesses
+    spread = 1 / 12
+    """The variance of numbers that are spread evenly."""
+
+    def error(self, n: int, f: float | None = None) -> float:
+        """The variance of the mean of n reports about the mean of who answered, for numbers spread evenly over the range."""
+        return self._one_report / n
+
+    @cached_property
+    def _one_report(self) -> float:
+        return float(np.mean(self.of.variance(np.linspace(-1, 1, 2 * _TRIED + 1)[1::2]))) / 4
+
+    def success(self) -> float:
+        """How often the best guess of the half is right."""
+        return self._guess
+
+    @cached_property
+    def _guess(self) -> float:
+        return _halves(self.of)
+
+
+def _halves(mean: Duchi | Piecewise | Hybrid) -> float:
+    """From the outputs' chances, on average over the numbers of either half."""
+    if isinstance(mean, Duchi):
+        return 0.5 + 1 / (4 * mean.scale)
+    if isinstance(mean, Hybrid):
+        share = mean.share / 2.0**64
+        return share * _halves(mean.piecewise) + (1 - share) * _halves(mean.duchi)
+    k, window, inside = mean.k, mean.window, mean.keep / 2.0**64
+    bins, outputs = np.arange(k)[:, None], np.arange(mean.outputs)
+    rows = np.where((outputs >= bins) & (outputs < bins + window), inside / window, (1 - inside) / (k - 1))
+    lower = _hat(np.arange(k), 0.0, (k - 1) / 2) @ rows
+    return float(np.maximum(lower, lower[::-1]).sum()) / 2
+
+
+def _hat(bins: Integers, start: float, stop: float) -> Floats:
+    """How often each bin stands for a number from start to stop, in bins, which goes to the nearer of two more often."""
+
+    def up_to(end: float) -> Floats:
+        inside = np.clip(end - bins, -1.0, 1.0)
+        return np.asarray(np.where(inside < 0, (1 + inside) ** 2 / 2, 1 - (1 - inside) ** 2 / 2))
+
+    return np.asarray((up_to(stop) - up_to(start)) / (stop - start))
+
+
+MEANS = ("duchi", "piecewise", "hybrid")
+"""The protocols of a mean, by name."""
+
+
+def averaged(name: str, epsilon: float) -> Averaged:
+    """A number's mean, by the name of a protocol, for a part of a record."""
+    if name == "duchi":
+        return Averaged(duchi(epsilon))
+    return Averaged(piecewise(epsilon, BINS) if name == "piecewise" else hybrid(epsilon, BINS))

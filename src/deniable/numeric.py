@@ -1,0 +1,92 @@
+"""Numbers of which a study wants the mean: any number from a lowest to a highest one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from deniable.answer import numbers_of
+from deniable.domain import LARGEST, MOST_DIGITS, NO_ANSWER, Domain, decimal_exponent, from_integer, plain_number, to_integer
+from deniable.errors import InvalidParameter, InvalidValue
+from deniable.exact import whole_number
+from deniable.law import Integers
+from deniable.metric.means import PLACES
+
+_SELF = "this attribute"
+
+
+@final
+@dataclass(frozen=True)
+class Number(Domain):
+    """A number from `low` to `high` whose mean is wanted. With an open end, what lies beyond counts as the end.
+
+    Its code is one of 2^32 + 1 places from the lowest to the highest number, the nearest one.
+
+    >>> income = Number(0, 10_000, open_high=True)
+    >>> income.encode([0, 2500, 40_000]).tolist() == [0, 2**30, 2**32]
+    True
+    """
+
+    low: float
+    high: float
+    open_low: bool = False
+    open_high: bool = False
+
+    labels = ()
+
+    def __post_init__(self) -> None:
+        for end in ("low", "high"):
+            object.__setattr__(self, end, plain_number(getattr(self, end), end))
+        for end in ("open_low", "open_high"):
+            if not isinstance(getattr(self, end), bool):
+                raise InvalidParameter(f"{end} is true or false, got {getattr(self, end)!r}")
+        if self.high <= self.low:
+            raise InvalidParameter(f"a number goes from low up to high, got {self.low} to {self.high}")
+        if self.digits > MOST_DIGITS or max(abs(self.scaled_low), abs(self.scaled_high)) > LARGEST:
+            raise InvalidParameter(
+                f"low and high have at most {MOST_DIGITS} digits, got {self.low} and {self.high}; round them"
+            )
+
+    @staticmethod
+    def from_integers(low: int, high: int, digits: int, open_low: bool, open_high: bool) -> Number:
+        """Back from the integers, which are the numbers times 10^digits."""
+        whole_number("digits", digits, 0, MOST_DIGITS)
+        whole_number("low", low, -LARGEST, LARGEST)
+        whole_number("high", high, -LARGEST, LARGEST)
+        return Number(from_integer(low, digits), from_integer(high, digits), open_low, open_high)
+
+    @cached_property
+    def digits(self) -> int:
+        """How many decimals the numbers have."""
+        return max(0, *(-decimal_exponent(number) for number in (self.low, self.high)))
+
+    @cached_property
+    def scaled_low(self) -> int:
+        """The lowest number, times 10^digits."""
+        return to_integer(self.low, self.digits)
+
+    @cached_property
+    def scaled_high(self) -> int:
+        """The highest number, times 10^digits."""
+        return to_integer(self.high, self.digits)
+
+    @property
+    def k(self) -> int:
+        return PLACES + 1
+
+    def codes(self, values: object, name: str = _SELF) -> Integers:
+        numbers, missing = numbers_of(values, name)
+        outside = ((numbers < self.low) & (not self.open_low)) | ((numbers > self.high) & (not self.open_high))
+        if outside.any():
+            wrong = plain_number(float(numbers[np.argmax(outside)]), "a number")
+            end = "open_low" if wrong < self.low else "open_high"
+            raise InvalidValue(
+                f"{wrong} is not a value of {name!r} ({self.low} to {self.high}); "
+                f"widen it, or set {end} to count what lies beyond as the end"
+            )
+        inside = np.clip(np.where(missing, self.low, numbers), self.low, self.high)
+        places = np.floor((inside - self.low) / (self.high - self.low) * float(PLACES) + 0.5)
+        return np.where(missing, NO_ANSWER, places.astype(np.int64))

@@ -1,0 +1,149 @@
+"""What one report gives away, and what a plan states of it: in billionths of a nat, rounded up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple, final
+
+from deniable.repeat import Losses
+from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
+from deniable.units import UnitLoss
+
+NANO = 10**9
+"""Losses are stated in units of 1 / NANO nat."""
+
+_FIGURES = ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual")
+
+
+@final
+@dataclass(frozen=True)
+class Loss:
+    """What one report gives away, exactly and rounded up: of the whole record, and of one attribute of it."""
+
+    record: float
+    attribute: float
+    repeated: Losses | None = None
+    """For studies that ask again: what a person's reports give away of their record, together."""
+    rest: float | None = None
+    """Where attributes have distances: of all the others, these being the same. None where none has."""
+    units: tuple[UnitLoss, ...] = ()
+    """Of every attribute that has distances: per unit of distance."""
+
+
+class StatedUnit(NamedTuple):
+    """What a plan states of an attribute with distances: the loss per unit."""
+
+    name: str
+    unit: str
+    loss: int
+
+
+@final
+@dataclass(frozen=True)
+class StatedMetric:
+    """What a plan states where attributes have distances: the loss of all the others, and per unit of each."""
+
+    rest: int
+    units: tuple[StatedUnit, ...]
+
+    @staticmethod
+    def of(rest: float, units: tuple[UnitLoss, ...]) -> StatedMetric:
+        """What should be stated of these losses."""
+        return StatedMetric(_up(rest), tuple(StatedUnit(one.name, one.unit, _up(one.loss)) for one in units))
+
+    def to_dict(self) -> Json:
+        """The field `metric` of stated losses."""
+        return {"rest": self.rest, "units": [one._asdict() for one in self.units]}
+
+    @staticmethod
+    def from_dict(data: object) -> StatedMetric:
+        """Back from `to_dict`."""
+        data = checked_fields(data, "metric losses", ("rest", "units"))
+        units = []
+        for given in checked_list(data["units"], "units"):
+            one = checked_fields(given, "the loss per unit", StatedUnit._fields)
+            name, unit = (checked_string(one[field], field) for field in ("name", "unit"))
+            units.append(StatedUnit(name, unit, checked_integer(one["loss"], "the loss per unit")))
+        return StatedMetric(checked_integer(data["rest"], "the loss of the rest"), tuple(units))
+
+
+@final
+@dataclass(frozen=True)
+class Stated:
+    """The losses that a plan states, in billionths of a nat, rounded up; None where there is no bound."""
+
+    record: int
+    attribute: int
+    repeated: tuple[int | None, ...] | None = None
+    metric: StatedMetric | None = None
+
+    @staticmethod
+    def of(loss: Loss) -> Stated:
+        """What a plan with this loss should state."""
+        record, attribute = _up(loss.record), _up(loss.attribute)
+        metric = None if loss.rest is None else StatedMetric.of(loss.rest, loss.units)
+        if loss.repeated is None:
+            return Stated(record, attribute, None, metric)
+        figures = (getattr(loss.repeated, figure) for figure in _FIGURES)
+        repeated = (_nanos(figure) for figure in figures)
+        return Stated(record, attribute, tuple(repeated), metric)
+
+    def to_dict(self) -> Json:
+        """The field `losses` of a document."""
+        repeated = None if self.repeated is None else dict(zip(_FIGURES, self.repeated, strict=True))
+        found: Json = {"record": self.record, "attribute": self.attribute, "repeated": repeated}
+        return found if self.metric is None else found | {"metric": self.metric.to_dict()}
+
+    @staticmethod
+    def from_dict(data: object) -> Stated:
+        """Back from `to_dict`."""
+        fields = ("record", "attribute", "repeated")
+        metric = StatedMetric.from_dict(data["metric"]) if isinstance(data, dict) and "metric" in data else None
+        data = checked_fields(data, "losses", fields if metric is None else (*fields, "metric"))
+        record, attribute = (checked_integer(data[name], f"the loss per {name}") for name in ("record", "attribute"))
+        if data["repeated"] is None:
+            return Stated(record, attribute, None, metric)
+        repeated = checked_fields(data["repeated"], "repeated losses", _FIGURES)
+        figures = (repeated[name] for name in _FIGURES)
+        kept = tuple(None if one is None else checked_integer(one, "a loss") for one in figures)
+        return Stated(record, attribute, kept, metric)
+
+    def refuse_less(self, loss: Loss) -> None:
+        """Refuse where the true loss is above what is stated."""
+        true = Stated.of(loss)
+        if (self.repeated is None) != (true.repeated is None):
+            raise InvalidPlan("the plan must state losses of repeated reports if, and only if, it asks again")
+        names, claims = self._figures()
+        known, truths = true._figures()
+        if names != known:
+            raise InvalidPlan(
+                "the plan must state the loss per unit of each attribute that has distances, in order, and that of the rest"
+            )
+        for name, claim, truth in zip(names, claims, truths, strict=True):
+            if claim is not None and (truth is None or claim < truth):
+                spent = "have no bound" if truth is None else f"lose {truth / NANO:.9f}"
+                raise InvalidPlan(
+                    f"the plan states a loss of {claim / NANO:.9f} ({name}), but its thresholds {spent}; do not answer it"
+                )
+
+    def _figures(self) -> tuple[list[str], list[int | None]]:
+        """All that is stated, with what it is about."""
+        names, figures = ["record", "attribute"], [self.record, self.attribute, *(self.repeated or ())]
+        if self.repeated is not None:
+            names += [figure.replace("_", " ") for figure in _FIGURES]
+        if self.metric is not None:
+            names += ["rest", *(f"{one.name!r} per {one.unit}" for one in self.metric.units)]
+            figures += [self.metric.rest, *(one.loss for one in self.metric.units)]
+        return names, figures
+
+
+def _nanos(figure: float) -> int | None:
+    """Billionths, rounded up; None where there is no bound, or none that every language holds exactly."""
+    nanos = None if math.isinf(figure) else math.ceil(Fraction(figure) * NANO)
+    return None if nanos is None or nanos > 1 << 53 else nanos
+
+
+def _up(loss: float) -> int:
+    return math.ceil(Fraction(loss) * NANO)

@@ -1,0 +1,140 @@
+"""Attributes with distances in a record: which mechanism a study gives them, and what a report loses per unit of distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Literal, final
+
+from deniable.domain import Domain, Range
+from deniable.errors import InvalidParameter
+from deniable.exact import log_up
+from deniable.grid import Grid
+from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, geometric
+from deniable.metric.shells import planar_noise
+from deniable.numeric import Number
+from deniable.shape import Encoder, Per
+from deniable.share import Faked, Sample, Share
+from deniable.written import MOST_BINS, MOST_CELLS
+
+Unit = Literal["step", "kilometer"]
+_KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured
+_SLACK = 1e-9  # of a distance: more than the trigonometry of any language errs by
+
+
+@final
+@dataclass(frozen=True)
+class UnitLoss:
+    """What a report loses, at most, about two values of an attribute per unit of their distance, exactly and rounded up."""
+
+    name: str
+    unit: Unit
+    """From one bin of a range to the next; or a kilometer between the middles of two cells."""
+    loss: float
+
+
+def metric_mechanism(domain: Domain, name: str = "this attribute") -> Encoder | None:
+    """The mechanism of an attribute with metric privacy, by its own epsilon; None where it shares the study's.
+
+    >>> metric_mechanism(Range(0, 100, step=5, privacy="metric", epsilon=0.1))
+    Geometric(counts 0 to 19: loses 0.5 per unit, 9.5 in the worst case)
+    """
+    if domain.privacy != "metric":
+        return None
+    if domain.epsilon is None:
+        what = (
+            "epsilon, per meter, such as dn.per_meter(level=2.0, radius=200); in a file, level and radius"
+            if isinstance(domain, Grid)
+            else "epsilon, what a report may lose per unit of its numbers, such as 0.1 per year"
+        )
+        raise InvalidParameter(f"{name!r} has metric privacy, which has an epsilon of its own: give {what}")
+    if isinstance(domain, Range):
+        _refuse_large(domain.k, MOST_BINS, name, "bins; use a larger step")
+        step = Fraction(domain.scaled_step, 10**domain.digits)
+        return geometric(domain.k - 1, _down(_decimal(domain.epsilon) * step))
+    if not isinstance(domain, Grid):
+        raise InvalidParameter(f"{name!r}: metric privacy is for a Range or a Grid")
+    _refuse_large(domain.k, MOST_CELLS, name, "cells; use larger ones")
+    len(domain.corners)  # degrees that a plan cannot hold are refused now
+    down, across = domain.millimeters
+    steps, budget = (float(down), float(across)), _down(_decimal(domain.epsilon) / 1000)
+    return PlanarGeometric(planar_noise(domain.rows, domain.columns, steps, budget), steps, budget)
+
+
+def check_fit(name: str, domain: Domain, part: Encoder) -> None:
+    """Refuse a mechanism with distances for values that have none, or have others."""
+    if isinstance(part, Averaged) != isinstance(domain, Number):
+        raise InvalidParameter(f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other")
+    if isinstance(part, Geometric) and not isinstance(domain, Range):
+        raise InvalidParameter(f"{name!r}: geometric noise is for a Range, whose values have an order")
+    if isinstance(part, PlanarGeometric):
+        if not isinstance(domain, Grid) or (domain.rows, domain.columns) != (part.rows, part.columns):
+            raise InvalidParameter(f"{name!r}: planar noise is for a Grid of {part.rows} by {part.columns} cells")
+        for step, true in zip(part.steps, domain.steps, strict=True):
+            if step > true * 1000 * (1 + _SLACK):
+                raise InvalidParameter(
+                    f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; "
+                    "the loss per kilometer would be larger than is stated"
+                )
+    elif isinstance(part, Metric) and not isinstance(part, Geometric):
+        raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
+
+
+def unit_loss(name: str, part: Encoder) -> UnitLoss | None:
+    """The loss per unit of an attribute with distances."""
+    if isinstance(part, Geometric):
+        return UnitLoss(name, "step", part.loss(1))
+    return UnitLoss(name, "kilometer", part.loss(_KILOMETER)) if isinstance(part, PlanarGeometric) else None
+
+
+def rest_loss(share: Share | Encoder, per: Per = "record") -> float:
+    """What one report loses about all attributes without distances, those with distances being the same."""
+    parts = share.parts if isinstance(share, Share) else (share,)
+    others = [part for part in parts if not isinstance(part, Metric)]
+    if not others:
+        return 0.0
+    if len(others) == len(parts):
+        return share.loss(per)
+    return log_up(_ratio(share, others, per))
+
+
+def _ratio(share: Share | Encoder, others: Sequence[Encoder], per: Per) -> Fraction:
+    ratios = sorted((part.ratio for part in others), reverse=True)
+    if per == "attribute":
+        return ratios[0]
+    return Fraction(prod(ratios[: share.drawn] if isinstance(share, Sample) else ratios))
+
+
+def refuse_together(names: Sequence[str], share: Share | Encoder, missing: str, repeated: bool) -> None:
+    """Refuse what attributes with distances, or means, cannot be combined with."""
+    parts = share.parts if isinstance(share, Share) else (share,)
+    for name, part in zip(names, parts, strict=True):
+        if not isinstance(part, Metric | Averaged):
+            continue
+        what = "has distances between its values" if isinstance(part, Metric) else "is a number"
+        if isinstance(share, Faked):
+            raise InvalidParameter(f"{name!r} {what}, and there are no fakes of its reports; use share 'split' or 'sample'")
+        if repeated:
+            raise InvalidParameter(f"{name!r} {what}, and no first answer of it is kept; such attributes are asked once")
+        if missing == "value":
+            raise InvalidParameter(
+                f"{name!r} {what}, and no answer is none of them; missing answers are refused here, or random"
+            )
+
+
+def _refuse_large(size: int, most: int, name: str, what: str) -> None:
+    if size > most:
+        raise InvalidParameter(f"{name!r}: a plan's table has at most {most:,}, got {size:,} {what}")
+
+
+def _decimal(epsilon: float) -> Fraction:
+    """The number that was written, 1/10 for 0.1, whose float is a little more: so that what is stated is not, either."""
+    return min(Fraction(str(epsilon)), Fraction(epsilon))
+
+
+def _down(number: Fraction) -> float:
+    nearest = float(number)
+    return nearest if Fraction(nearest) <= number else math.nextafter(nearest, 0.0)
