@@ -39,6 +39,7 @@ _ANYTHING = Objective()
 class Study:
     """Attributes by name, each a list of values, a `Range`, a `Grid` or a `Number`, and the loss that a report may have.
 
+    >>> from deniable.domain import Range
     >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
     >>> plan = study.plan(people=10_000)
     >>> plan.loss.record <= 1.0
