@@ -339,9 +339,9 @@ def main() -> None:
         lines += [
             "",
             "Singles are beside an endpoint of the same framework that only parses the body; batches beside a bare, durable "
-            "insert of the same rows into the same database, as it is by default and in the order in which they come. What is counted "
-            "here is on disk when it is acknowledged: 16 connections never have more than 16 reports on their way to it, so that "
-            "the disk is measured there; no bar is set for that.",
+            "insert of the same rows into the same database, as it is by default and in the order in which they come. What is "
+            "counted here is on disk when it is acknowledged: 16 connections never have more than 16 reports on their way to "
+            "it, so that the disk is measured there; no bar is set for that.",
             "",
             "| reports so far | memory, MiB (at most 300) | estimates, ms (at most 50) |",
             "|--:|--:|--:|",

@@ -237,7 +237,7 @@ def test_a_hundred_thousand_bad_requests(tmp_path: Path) -> None:
 def test_bad_reports_of_every_shape(tmp_path: Path) -> None:
     vectors: dict[str, list[Report]] = {}
     plans: dict[str, Plan] = {}
-    for kind in ("single", "split", "sample", "faked", "repeated"):
+    for kind in ("single", "split", "sample", "faked", "repeated", "metric/reports"):
         for case in json.loads((FOLDER / f"{kind}.json").read_text()):
             plan = Plan.from_json(case["plan"])
             plans[plan.id] = plan

@@ -12,7 +12,6 @@ from hashlib import blake2b
 from typing import Any, Self, final
 
 from deniable.collect.messages import Refusal
-from deniable.metric import Averaged
 from deniable.wire import Wire
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -145,7 +144,6 @@ def longest_report(wire: Wire) -> int:
 
 def longest_json(wire: Wire) -> int:
     """The most bytes of a report of a plan as JSON: every value of every attribute, twice, and all names with escapes."""
-    # of a number the report is named, whose values are far more than could be listed
-    sizes = [part.outputs if isinstance(part, Averaged) else part.k for part in wire.plan.content.parts]
+    sizes = [part.tallied for part in wire.plan.content.parts]
     values = sum(2 * size * (len(str(size)) + 1) + 80 for size in sizes)
     return 200 + values + sum(6 * len(name.encode()) + 4 for name in wire.plan.names)
