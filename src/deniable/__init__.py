@@ -44,6 +44,7 @@ from deniable.summed import Summed
 from deniable.words import Words, below, chance, device, keyed, system
 
 if _typing.TYPE_CHECKING:
+    from deniable import attack as attack
     from deniable.channels import BestChannel, best_channel
     from deniable.grid import Grid
     from deniable.likelihood import Likelihood, mle, mle_groups
@@ -80,6 +81,8 @@ if _typing.TYPE_CHECKING:
 
 _LATER = ("grid", "metric", "likelihood", "channels", "summaries")
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
+_ROOMS = ("attack",)
+"""Rooms that are used by their own name, `dn.attack.success`, and loaded then."""
 
 __version__ = "0.1.0"
 
@@ -212,6 +215,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return _importlib.import_module(f"deniable.{name}")
     rooms = (_importlib.import_module(f"deniable.{room}") for room in _LATER) if name in __all__ else ()
     for room in rooms:
         if hasattr(room, name):
@@ -220,4 +225,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

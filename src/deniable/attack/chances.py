@@ -1,0 +1,196 @@
+"""What an attacker of a plan can expect, exactly: from one report, and of whole profiles after several collections."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+
+from deniable.attack.evidence import Priors, Source, checked_priors, names_of, parts_of, share_of
+from deniable.attack.guessing import guess
+from deniable.attack.profiles import profile, success_after
+from deniable.exact import whole_number
+from deniable.population import numbers_from
+from deniable.repeat import Repeated
+from deniable.shape import Encoder
+from deniable.share import Faked, Sample, Share
+from deniable.simulated import seeded
+
+COLLECTIONS = 5
+_SIMULATED = 20_000
+
+Drawn = Literal["new", "any", "kept", "all"]
+"""Which attributes are asked for: always one that was not asked before; any at random; the first one again; all of them."""
+
+
+@final
+@dataclass(frozen=True)
+class AttributeSuccess:
+    """How often the best guess of one answer is right."""
+
+    name: str
+    k: int
+    blind: float
+    """Without any report."""
+    report: float
+    """From one whole report, in which the answer may not be."""
+    reported: float
+    """From one report that is known to hold the answer."""
+    simulated: bool = False
+    """Whether `report` is the average posterior of simulated people instead of an exact sum."""
+
+
+@final
+@dataclass(frozen=True)
+class ProfileSuccess:
+    """What several collections of one person tell together."""
+
+    collections: int
+    drawn: Drawn
+    memoized: bool
+    """Whether a repeated answer is sent as before; otherwise with fresh noise, which can be averaged away."""
+    all_reported: float
+    """How often all attributes that were reported are guessed."""
+    whole_record: float
+    """How often all attributes are, those that were not reported by blind guesses."""
+    right: float
+    """How many of the reported attributes are guessed, on average."""
+    published: float | None = None
+    """How often all collections ask for different attributes and all are guessed (the papers' figure)."""
+    bound: bool = False
+    """Whether this is an upper bound: of an attacker who is told which attribute of each report is real."""
+    simulated: bool = False
+    """Whether the draws of attributes are simulated."""
+
+
+@final
+@dataclass(frozen=True)
+class Success:
+    """How often an attacker who sees reports of one person is right."""
+
+    attributes: tuple[AttributeSuccess, ...]
+    profiles: tuple[ProfileSuccess, ...]
+    blind_record: float
+    """How often a whole record is guessed without any report."""
+
+    @property
+    def worst(self) -> AttributeSuccess:
+        """The attribute whose best guess gains most over a blind one."""
+        return max(self.attributes, key=lambda one: (one.reported - one.blind) / (1 - one.blind) if one.blind < 1 else 0.0)
+
+
+def success(plan: Source, prior: object = None, collections: int = COLLECTIONS) -> Success:
+    """How often the best guess is right: of each attribute from one report, and of whole profiles after some collections.
+
+    The attacker knows the plan and believes `prior` (by attribute; uniform unless given), and is right to. Everything is
+    summed exactly, but for what says that it is simulated.
+
+    >>> import deniable as dn
+    >>> found = success(dn.smp([74, 7, 16], epsilon=2.0, protocol="grr"), collections=3)
+    >>> [round(one.reported, 4) for one in found.attributes]
+    [0.0919, 0.5519, 0.33]
+    >>> [round(one.all_reported, 4) for one in found.profiles if one.drawn == "new"]  # the product of the three
+    [0.0167]
+    """
+    whole_number("collections", collections, 1, 100)
+    believed = checked_priors(plan, prior)
+    uniform = prior is None
+    parts = parts_of(plan)
+    reported = [part.success() if uniform else part.success(shares) for part, shares in zip(parts, believed, strict=True)]
+    attributes = tuple(_attributes(plan, believed, reported, uniform))
+    blind = [one.blind for one in attributes]
+    found = _profiles(share_of(plan), parts, reported, blind, collections, uniform)
+    return Success(attributes, tuple(found), math.prod(blind))
+
+
+def _attributes(plan: Source, believed: Priors, reported: Sequence[float], uniform: bool) -> Iterator[AttributeSuccess]:
+    share, parts = share_of(plan), parts_of(plan)
+    simulated = _among_fakes(share, believed) if isinstance(share, Faked) and not uniform else None
+    for j, (name, part) in enumerate(zip(names_of(plan), parts, strict=True)):
+        blind = float(believed[j].max())
+        real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
+        whole = real * reported[j] + (1 - real) * blind if simulated is None else max(blind, simulated[j])
+        yield AttributeSuccess(name, part.k, blind, whole, reported[j], simulated is not None)
+
+
+def _among_fakes(share: Faked, believed: Priors) -> list[float]:
+    """With a prior the guess depends on all attributes' reports at once: the average posterior of people drawn from it."""
+    draws = numbers_from(1, "among fakes", *(shares.tobytes() for shares in believed))
+    people = np.column_stack([draws.choice(shares.size, _SIMULATED, p=shares) for shares in believed])
+    found = guess(share, share.privatize(people, seeded(int(draws.integers(1 << 62)))), list(believed))
+    return list(found.expected.values())
+
+
+def _profiles(
+    share: Share | Encoder, parts: Sequence[Encoder], one: Sequence[float], blind: Sequence[float], times: int, uniform: bool
+) -> Iterator[ProfileSuccess]:
+    d, repeated = len(parts), any(isinstance(part, Repeated) for part in parts)
+    bound = isinstance(share, Faked)
+    drawn = share.drawn if isinstance(share, Sample) else 1 if bound else d
+    kept = [(b, *[a] * times) for a, b in zip(one, blind, strict=True)]
+    fresh = None
+    if uniform:  # with a prior, the success of several reports has no closed form here
+        fresh = [(b, *(success_after(part, m + 1, True) for m in range(times))) for part, b in zip(parts, blind, strict=True)]
+    if drawn == d or repeated:
+        for memoized, right in ((True, fresh if repeated else kept), (False, None if repeated else fresh)):
+            if right is not None:
+                yield _same_again(right, blind, times, drawn, memoized)
+        return
+    if drawn > 1:
+        for memoized, right in ((True, kept), (False, fresh)):
+            if right is not None:
+                yield _simulated(right, times, drawn, memoized)
+        return
+    if times <= d:
+        known = [(1.0, a) for a in one]
+        everything = profile([(b, a) for a, b in zip(one, blind, strict=True)], times, False)
+        right_new = times / d * math.fsum(one)
+        yield ProfileSuccess(
+            times, "new", True, profile(known, times, False), everything, right_new, profile(known, times, False), bound
+        )
+    for memoized, right in ((True, kept), (False, fresh)):
+        if right is not None:
+            yield _any(right, one, times, memoized, bound)
+
+
+def _any(right: Sequence[Sequence[float]], one: Sequence[float], times: int, memoized: bool, bound: bool) -> ProfileSuccess:
+    """Any attribute each time."""
+    d = len(right)
+    known = [(1.0, *chances[1:]) for chances in right]
+    often = [math.comb(times, m) * (1 / d) ** m * (1 - 1 / d) ** (times - m) for m in range(times + 1)]
+    expected = math.fsum(often[m] * chances[m] for chances in right for m in range(1, times + 1))
+    published = profile([(1.0, a, *[0.0] * (times - 1)) for a in one], times, True) if times <= d else 0.0
+    return ProfileSuccess(
+        times, "any", memoized, profile(known, times, True), profile(right, times, True), expected, published, bound
+    )
+
+
+def _same_again(
+    right: Sequence[Sequence[float]], blind: Sequence[float], times: int, drawn: int, memoized: bool
+) -> ProfileSuccess:
+    """The same attributes each time: all of them, or those that were drawn once."""
+    d = len(right)
+    known = profile([(1.0, chances[times]) for chances in right], drawn, False)
+    whole = profile([(b, chances[times]) for chances, b in zip(right, blind, strict=True)], drawn, False)
+    expected = drawn / d * math.fsum(chances[times] for chances in right)
+    return ProfileSuccess(times, "all" if drawn == d else "kept", memoized, known, whole, expected)
+
+
+def _simulated(right: Sequence[Sequence[float]], times: int, drawn: int, memoized: bool) -> ProfileSuccess:
+    """Several attributes each time: the draws are simulated, what each of them tells is exact."""
+    d, draws = len(right), numbers_from(1, "profiles", len(right), times, drawn)
+    counts = np.zeros((_SIMULATED, d), dtype=np.int64)
+    for _ in range(times):
+        chosen = np.argsort(draws.random((_SIMULATED, d)), axis=1)[:, :drawn]
+        np.put_along_axis(counts, chosen, np.take_along_axis(counts, chosen, axis=1) + 1, axis=1)
+    table = np.array(right)
+    chances = np.take_along_axis(table.T, counts, axis=0)
+    known = np.where(counts > 0, chances, 1.0).prod(axis=1).mean()
+    return ProfileSuccess(
+        *(times, "any", memoized, float(known), float(chances.prod(axis=1).mean())),
+        right=float(np.where(counts > 0, chances, 0.0).sum(axis=1).mean()),
+        simulated=True,
+    )
