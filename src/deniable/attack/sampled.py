@@ -101,7 +101,7 @@ def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, s
 
     >>> import deniable as dn
     >>> round(sampled_success(dn.rsfd([3, 3], epsilon=1.0), [[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]]).value, 4)
-    0.5964
+    0.585
     """
     share, shares = _faked(plan), checked_priors(plan, marginals)
     if all(isinstance(fake.part, Direct) or fake.part.k <= _LISTED for fake in share.fakes):

@@ -7,6 +7,7 @@ knowledge), or from both (HM: hybrid).
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal, final
@@ -51,11 +52,13 @@ def trained_attribute(
     classifier: Classifier = "xgboost",
     fakes: Assumed = "known",
     seed: int = 1,
+    jobs: int | None = None,
 ) -> Trained:
     """Which attribute of each report is real, by a classifier with its defaults; one of KNOWLEDGE says what it learns from.
 
     `truth` is the attribute of every report: of the compromised people it is learned from, of the others it judges. With
     fakes="uniform" invented people have uniform fakes whatever the plan says, as in the published attacks on RS+RFD.
+    `jobs` is how many cores are used, all unless given.
     """
     share, records = share_of(plan), records_from(plan, reports)
     if not isinstance(share, Faked):
@@ -79,8 +82,9 @@ def trained_attribute(
     if known.size:
         inputs.append(real[known])
         labels.append(true[known])
-    model = _model(classifier, seed)
-    model.fit(np.concatenate(inputs), np.concatenate(labels))
+    model = _model(classifier, seed, jobs)
+    with nullcontext() if classifier == "xgboost" else _cores(jobs):
+        model.fit(np.concatenate(inputs), np.concatenate(labels))
     found = np.asarray(model.predict(real[whom]), dtype=np.int64)
     return Trained(knowledge, whom, found, float((found == true[whom]).mean()))
 
@@ -133,11 +137,18 @@ def require_classifier(classifier: str) -> None:
         )
 
 
-def _model(classifier: Classifier, seed: int) -> Any:
+def _cores(jobs: int | None) -> AbstractContextManager[object]:
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(jobs)
+    return limits
+
+
+def _model(classifier: Classifier, seed: int, jobs: int | None) -> Any:
     if classifier == "xgboost":
         from xgboost import XGBClassifier
 
-        return XGBClassifier(random_state=seed, eval_metric="mlogloss")
+        return XGBClassifier(random_state=seed, eval_metric="mlogloss", n_jobs=jobs)
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=1000)
