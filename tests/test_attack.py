@@ -108,17 +108,20 @@ def test_several_reports_by_enumeration(name: str) -> None:
         else:
             laws = [enumeration.product([enumeration.part_law(part, v)] * reports) for v in range(part.k)]
         exact = sum((max(law[y] for law in laws) for y in laws[0]), Fraction(0)) / part.k
-        assert attack.success_after(part, reports, fresh=True) == pytest.approx(float(exact), abs=1e-9)
+        assert attack.success_after(part, reports, memoized=isinstance(part, dn.Memoized)) == pytest.approx(
+            float(exact), abs=1e-9
+        )
 
 
 def test_memory_protects_and_forgetting_does_not() -> None:
     for part in (dn.grr(10, 1.0), dn.oue(10, 1.0), dn.olh(10, 1.0), dn.ss(10, 1.0)):
-        once, often = attack.success_after(part, 1), attack.success_after(part, 60, fresh=True)
+        once, often = attack.success_after(part, 1), attack.success_after(part, 60, memoized=False)
         assert attack.success_after(part, 60) == once
         assert often > 3 * once
     for kept in (dn.l_grr(10, 1.0, 2.0), dn.l_osue(10, 1.0, 2.0), dn.loloha(10, 1.0, 2.0)):
         most = kept.first.success() if isinstance(kept, dn.Memoized) else kept.like.success()
         assert attack.success_after(kept, 1) < attack.success_after(kept, 60) <= most + 1e-9
+        assert attack.success_after(kept, 60, memoized=False) > most
 
 
 AVERAGED: list[Encoder] = [dn.grr(6, 1.0), dn.ss(6, 1.0), dn.hr(6, 1.0), dn.l_grr(6, 1.0, 2.0), dn.l_sue(6, 1.0, 2.0)]
@@ -130,7 +133,10 @@ def test_averaging_is_as_good_as_it_says(part: Encoder) -> None:
     values = np.random.default_rng(1).integers(0, part.k, PEOPLE)
     rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
     found = attack.averaged(part, rounds)
-    right, wanted = found.right(values[None])["attribute 0"], attack.success_after(part, 4, fresh=True)
+    right, wanted = (
+        found.right(values[None])["attribute 0"],
+        attack.success_after(part, 4, memoized=isinstance(part, dn.Memoized | dn.HashedMemoized)),
+    )
     error = math.sqrt(wanted * (1 - wanted) / PEOPLE)
     if isinstance(part, dn.Subset | dn.Hadamard):  # what is simulated has an error of its own
         error = math.hypot(error, 0.002)
@@ -144,6 +150,8 @@ def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
     kept = [part.privatize(values, dn.remembering(1, dn.seeded(50 + t))) for t in range(30)]
     anew = attack.averaged(part, forgetful, memoized=False).right(values[None])["attribute 0"]
     assert anew > attack.averaged(part, kept).right(values[None])["attribute 0"] + 0.2
+    wanted = attack.success_after(part, 30, memoized=False)
+    statistics.deviation(anew, wanted, math.sqrt(wanted * (1 - wanted) / 20_000), "averaging over first answers drawn anew")
 
 
 # Profiles.
@@ -189,7 +197,7 @@ def test_profiles_of_every_share() -> None:
     assert two.simulated
     statistics.deviation(two.all_reported, sum(pairs) / 3, float(np.std(pairs)) / math.sqrt(20_000), "two attributes")
     again = attack.success(dn.allomfree(KS, 1.0, 2.0), collections=4).profiles
-    assert [one.drawn for one in again] == ["kept"]
+    assert [(one.drawn, one.memoized) for one in again] == [("kept", True), ("kept", False)]
     assert all(one.bound for one in attack.success(FAKED["rsfd grr"], collections=2).profiles)
 
 
@@ -543,8 +551,8 @@ def test_no_guess_above_a_fifth(tmp_path: Path) -> None:
     assert found.worst.reported > 0.15  # the cap is used, not just kept
     file.write_text(asked + "[repeat]\nepsilon_first = 0.5\nepsilon_forever = 0.9\n", encoding="utf-8")
     plan = dn.Study.read(file).plan(10_000)
-    assert all(attack.success_after(part, 100, fresh=True) <= 0.2 for part in plan.content.parts)
-    loose = dn.Study(dict.fromkeys(("town", "job"), list("abcdefghijkl")), epsilon_first=1.0, epsilon_forever=2.0)
-    assert max(attack.success_after(part, 100, fresh=True) for part in loose.plan(10_000).content.parts) > 0.2
+    assert all(attack.success_after(part, 100) <= 0.2 for part in plan.content.parts)
+    loose = dn.Study({name: list("abcdefghijkl") for name in ("town", "job")}, epsilon_first=1.0, epsilon_forever=2.0)
+    assert max(attack.success_after(part, 100) for part in loose.plan(10_000).content.parts) > 0.2
     with pytest.raises(dn.InvalidParameter, match=r"right with probability 0\..* or more, the cap is 0\.2"):
         dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, objective=dn.Objective(success_cap=0.2)).plan(1000)

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.attack.evidence import Priors, Source, checked_priors, names_of, parts_of, share_of
 from deniable.attack.guessing import guess
-from deniable.attack.profiles import profile, success_after
+from deniable.attack.profiles import MOST_REPORTS, profile, success_after
 from deniable.exact import whole_number
 from deniable.population import numbers_from
 from deniable.repeat import Repeated
@@ -39,6 +39,10 @@ class AttributeSuccess:
     """From one whole report, in which the answer may not be."""
     reported: float
     """From one report that is known to hold the answer."""
+    memoized: float
+    """From all the collections, where an answer that is asked again is sent as before, or as the mechanism keeps it."""
+    averaged: float | None
+    """The same where noise is drawn anew each time; None where it is not known (with a prior, or among fakes)."""
     simulated: bool = False
     """Whether `report` is the average posterior of simulated people instead of an exact sum."""
 
@@ -95,25 +99,49 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS) 
     >>> [round(one.all_reported, 4) for one in found.profiles if one.drawn == "new"]  # the product of the three
     [0.0167]
     """
-    whole_number("collections", collections, 1, 100)
-    believed = checked_priors(plan, prior)
-    uniform = prior is None
-    parts = parts_of(plan)
-    reported = [part.success() if uniform else part.success(shares) for part, shares in zip(parts, believed, strict=True)]
-    attributes = tuple(_attributes(plan, believed, reported, uniform))
-    blind = [one.blind for one in attributes]
-    found = _profiles(share_of(plan), parts, reported, blind, collections, uniform)
-    return Success(attributes, tuple(found), math.prod(blind))
+    whole_number("collections", collections, 1, MOST_REPORTS)
+    believed, parts = checked_priors(plan, prior), parts_of(plan)
+    blind = [float(shares.max()) for shares in believed]
+    reported = [part.success(None if prior is None else shares) for part, shares in zip(parts, believed, strict=True)]
+    kept = [_times(part, b, a, collections, prior is None) for part, b, a in zip(parts, blind, reported, strict=True)]
+    fresh = None
+    if prior is None:  # with a prior, the success of several reports has no closed form here
+        fresh = [
+            (b, *(success_after(part, m + 1, False) for m in range(collections))) for part, b in zip(parts, blind, strict=True)
+        ]
+    attributes = _attributes(plan, reported, kept, fresh, None if prior is None else believed)
+    return Success(tuple(attributes), tuple(_profiles(share_of(plan), kept, fresh)), math.prod(blind))
 
 
-def _attributes(plan: Source, believed: Priors, reported: Sequence[float], uniform: bool) -> Iterator[AttributeSuccess]:
-    share, parts = share_of(plan), parts_of(plan)
-    simulated = _among_fakes(share, believed) if isinstance(share, Faked) and not uniform else None
-    for j, (name, part) in enumerate(zip(names_of(plan), parts, strict=True)):
-        blind = float(believed[j].max())
-        real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
+def _times(part: Encoder, blind: float, one: float, collections: int, uniform: bool) -> Sequence[float]:
+    """How often a guess is right after 0, 1, ... reports that are kept; with a prior, where one is worth as much as many."""
+    if uniform and isinstance(part, Repeated):
+        return (blind, *(success_after(part, m + 1) for m in range(collections)))
+    return (blind, *[one] * collections)
+
+
+def _attributes(
+    plan: Source,
+    reported: Sequence[float],
+    kept: Sequence[Sequence[float]],
+    fresh: Sequence[Sequence[float]] | None,
+    prior: Priors | None,
+) -> Iterator[AttributeSuccess]:
+    share = share_of(plan)
+    faked = isinstance(share, Faked)
+    simulated = _among_fakes(share, prior) if isinstance(share, Faked) and prior is not None else None
+    real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
+    times = len(kept[0]) - 1
+    for j, (name, part) in enumerate(zip(names_of(plan), parts_of(plan), strict=True)):
+        blind = kept[j][0]
         whole = real * reported[j] + (1 - real) * blind if simulated is None else max(blind, simulated[j])
-        yield AttributeSuccess(name, part.k, blind, whole, reported[j], simulated is not None)
+        if isinstance(part, Repeated):  # the attribute is drawn once, and kept
+            often = [1 - real, *[0.0] * (times - 1), real]
+        else:
+            often = [math.comb(times, m) * real**m * (1 - real) ** (times - m) for m in range(times + 1)]
+        after = math.fsum(chance * right for chance, right in zip(often, kept[j], strict=True))
+        averaged = None if fresh is None or faked else math.fsum(a * b for a, b in zip(often, fresh[j], strict=True))
+        yield AttributeSuccess(name, part.k, blind, whole, reported[j], after, averaged, simulated is not None)
 
 
 def _among_fakes(share: Faked, believed: Priors) -> list[float]:
@@ -125,40 +153,31 @@ def _among_fakes(share: Faked, believed: Priors) -> list[float]:
 
 
 def _profiles(
-    share: Share | Encoder, parts: Sequence[Encoder], one: Sequence[float], blind: Sequence[float], times: int, uniform: bool
+    share: Share | Encoder, kept: Sequence[Sequence[float]], fresh: Sequence[Sequence[float]] | None
 ) -> Iterator[ProfileSuccess]:
-    d, repeated = len(parts), any(isinstance(part, Repeated) for part in parts)
-    bound = isinstance(share, Faked)
+    d, times = len(kept), len(kept[0]) - 1
+    parts = share.parts if isinstance(share, Share) else (share,)
+    repeated, bound = isinstance(parts[0], Repeated), isinstance(share, Faked)
     drawn = share.drawn if isinstance(share, Sample) else 1 if bound else d
-    kept = [(b, *[a] * times) for a, b in zip(one, blind, strict=True)]
-    fresh = None
-    if uniform:  # with a prior, the success of several reports has no closed form here
-        fresh = [(b, *(success_after(part, m + 1, True) for m in range(times))) for part, b in zip(parts, blind, strict=True)]
-    if drawn == d or repeated:
-        for memoized, right in ((True, fresh if repeated else kept), (False, None if repeated else fresh)):
-            if right is not None:
-                yield _same_again(right, blind, times, drawn, memoized)
-        return
-    if drawn > 1:
-        for memoized, right in ((True, kept), (False, fresh)):
-            if right is not None:
-                yield _simulated(right, times, drawn, memoized)
-        return
-    if times <= d:
-        known = [(1.0, a) for a in one]
-        everything = profile([(b, a) for a, b in zip(one, blind, strict=True)], times, False)
-        right_new = times / d * math.fsum(one)
-        yield ProfileSuccess(
-            times, "new", True, profile(known, times, False), everything, right_new, profile(known, times, False), bound
-        )
+    one = [right[1] for right in kept]
+    if drawn == 1 < d and times <= d and not repeated:
+        known = profile([(1.0, a) for a in one], times, False)
+        whole = profile([(right[0], right[1]) for right in kept], times, False)
+        yield ProfileSuccess(times, "new", True, known, whole, times / d * math.fsum(one), known, bound)
     for memoized, right in ((True, kept), (False, fresh)):
-        if right is not None:
-            yield _any(right, one, times, memoized, bound)
+        if right is None:
+            continue
+        if drawn == d or repeated:
+            yield _same_again(right, drawn, memoized)
+        elif drawn > 1:
+            yield _simulated(right, drawn, memoized)
+        else:
+            yield _any(right, one, memoized, bound)
 
 
-def _any(right: Sequence[Sequence[float]], one: Sequence[float], times: int, memoized: bool, bound: bool) -> ProfileSuccess:
+def _any(right: Sequence[Sequence[float]], one: Sequence[float], memoized: bool, bound: bool) -> ProfileSuccess:
     """Any attribute each time."""
-    d = len(right)
+    d, times = len(right), len(right[0]) - 1
     known = [(1.0, *chances[1:]) for chances in right]
     often = [math.comb(times, m) * (1 / d) ** m * (1 - 1 / d) ** (times - m) for m in range(times + 1)]
     expected = math.fsum(often[m] * chances[m] for chances in right for m in range(1, times + 1))
@@ -168,20 +187,19 @@ def _any(right: Sequence[Sequence[float]], one: Sequence[float], times: int, mem
     )
 
 
-def _same_again(
-    right: Sequence[Sequence[float]], blind: Sequence[float], times: int, drawn: int, memoized: bool
-) -> ProfileSuccess:
+def _same_again(right: Sequence[Sequence[float]], drawn: int, memoized: bool) -> ProfileSuccess:
     """The same attributes each time: all of them, or those that were drawn once."""
-    d = len(right)
-    known = profile([(1.0, chances[times]) for chances in right], drawn, False)
-    whole = profile([(b, chances[times]) for chances, b in zip(right, blind, strict=True)], drawn, False)
-    expected = drawn / d * math.fsum(chances[times] for chances in right)
+    d, times = len(right), len(right[0]) - 1
+    known = profile([(1.0, chances[-1]) for chances in right], drawn, False)
+    whole = profile([(chances[0], chances[-1]) for chances in right], drawn, False)
+    expected = drawn / d * math.fsum(chances[-1] for chances in right)
     return ProfileSuccess(times, "all" if drawn == d else "kept", memoized, known, whole, expected)
 
 
-def _simulated(right: Sequence[Sequence[float]], times: int, drawn: int, memoized: bool) -> ProfileSuccess:
+def _simulated(right: Sequence[Sequence[float]], drawn: int, memoized: bool) -> ProfileSuccess:
     """Several attributes each time: the draws are simulated, what each of them tells is exact."""
-    d, draws = len(right), numbers_from(1, "profiles", len(right), times, drawn)
+    d, times = len(right), len(right[0]) - 1
+    draws = numbers_from(1, "profiles", d, times, drawn)
     counts = np.zeros((_SIMULATED, d), dtype=np.int64)
     for _ in range(times):
         chosen = np.argsort(draws.random((_SIMULATED, d)), axis=1)[:, :drawn]
