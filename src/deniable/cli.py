@@ -19,6 +19,7 @@ import click
 
 from deniable import __version__, consistency
 from deniable.commands import console, writing
+from deniable.commands.attack import attack_plan
 from deniable.commands.console import FILE, one, percent, real, several, short, whole
 from deniable.commands.demo import run_demo
 from deniable.commands.plan import COMMANDS
@@ -72,7 +73,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (*COMMANDS, *SERVING, *STORING, run_demo, reproduce):
+for _command in (*COMMANDS, *SERVING, *STORING, attack_plan, run_demo, reproduce):
     commands.add_command(_command)
 
 

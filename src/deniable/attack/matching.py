@@ -111,6 +111,22 @@ def reidentify(
     if own.shape != (n,) or not ((own >= 0) & (own < columns.shape[1])).all():
         raise InvalidParameter(f"truth is the row of each of {n} people among {columns.shape[1]} records")
     whom = np.arange(n) if targets is None else np.unique(np.asarray(targets, dtype=np.int64))
+    return match_surveys(plans, surveys, names, columns, own, whom, top, matching, progress, seed)
+
+
+def match_surveys(
+    plans: Sequence[Plan],
+    surveys: Sequence[Records],
+    names: Sequence[str],
+    columns: Array,
+    own: Integers,
+    whom: Integers,
+    top: int = 10,
+    matching: Matching = "support",
+    progress: Progress | None = None,
+    seed: int = 1,
+) -> Reidentified:
+    """The same for a background that is numbers already, a row for each of the attributes that are named."""
     faked_plans = [isinstance(plan.share, Faked) for plan in plans]
     if any(faked_plans) and matching == "support":
         if not all(faked_plans):
