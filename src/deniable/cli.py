@@ -24,6 +24,7 @@ from deniable.commands.console import FILE, one, percent, real, several, short, 
 from deniable.commands.demo import run_demo
 from deniable.commands.plan import COMMANDS
 from deniable.commands.reproduce import reproduce
+from deniable.commands.reproduce_attacks import reproduce_revisited, reproduce_risks
 from deniable.commands.serve import COMMANDS as SERVING
 from deniable.commands.store import COMMANDS as STORING
 from deniable.errors import DeniableError, InvalidParameter, NotExact
@@ -75,6 +76,8 @@ def commands(context: click.Context) -> None:
 
 for _command in (*COMMANDS, *SERVING, *STORING, attack_plan, run_demo, reproduce):
     commands.add_command(_command)
+for _command in (reproduce_risks, reproduce_revisited):
+    reproduce.add_command(_command)
 
 
 @commands.command("protocols")

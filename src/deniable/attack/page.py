@@ -75,15 +75,17 @@ class Examined:
 
     def _answers(self) -> str:
         times = f"{self.collections} collections"
-        headers = ["answer", "values", "blind", "one report", "known to hold it", times, "noise drawn anew"]
+        bound = any(one.bound for one in self.ignorant.profiles)
+        after = f"{times}, at most" if bound else times
+        headers = ["answer", "values", "blind", "one report", "known to hold it", after, "noise drawn anew"]
         rows = [
             [one.name, f"{one.k:,}", *map(_percent, (one.blind, one.report, one.reported, one.memoized, one.averaged))]
             for one in self.ignorant.attributes
         ]
         about = (
             "one report: from a whole report, in which the answer may not be · known to hold it: if the attacker knows that it "
-            f"is · {times}: from all of them, if the client keeps its noise · noise drawn anew: if it does not, and the noise "
-            "averages away"
+            f"is · {times}: from all of them, if the client keeps its noise"
+            + (", by who is told which attribute of each is real" if bound else " · noise drawn anew: if it averages away")
         )
         heading = "1. Guess one answer, knowing nothing else: how often it is right (exact)"
         return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH)])
