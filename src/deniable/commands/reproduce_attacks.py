@@ -21,23 +21,17 @@ _names = several(str.strip)
 
 def _options(default_runs: str) -> Callable[[Command], Command]:
     """What both studies take."""
-    users, times = (
-        "Attack only so many people, drawn at random.",
-        f"How often each point is measured.  [default: {default_runs}]",
-    )
+    users = "Attack only so many people, drawn at random."
+    often = f"How often each point is measured.  [default: {default_runs}]"
     drawn = "Everything is drawn from it."
 
     def add(command: Command) -> Command:
         for option in reversed(
             (
                 click.option("--epsilons", callback=several(positive), multiple=True, help="Budgets, such as 1,2,4."),
-                click.option(
-                    "--runs", type=click.IntRange(1), help=f"How often each point is measured.  [default: {default_runs}]"
-                ),
+                click.option("--runs", type=click.IntRange(1), help=often),
                 click.option("--users", callback=one(partial(whole, least=1)), help=users),
-                click.option(
-                    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything is drawn from it."
-                ),
+                click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help=drawn),
                 writing.out,
                 console.as_json,
                 writing.plot("the figures"),
