@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 _SIZE = (4.4, 3.4)
 _MOST_PANELS = 24
 _SHOWN = {"surveys": 5, "top": 10}  # of re-identification; all rows are in the table
-_STRONG = ("bayes", "support", "exact")
+_LOOKS: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("bayes", "support", "exact"), {"linewidth": 2.2}),
+    "guess": {"linestyle": "--", "markerfacecolor": "white"},
+    "published": {"linestyle": ":", "markerfacecolor": "white"},
+}
 
 
 def risks_plot(rows: Sequence[risks.Row]) -> Figure:
@@ -26,16 +30,12 @@ def risks_plot(rows: Sequence[risks.Row]) -> Figure:
     groups = grouped(done, _panel)
     if len(groups) > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset")
-    look_of = looks(dict.fromkeys(_line(row) for row in done))
+    look_of = looks(dict.fromkeys(_colored(row) for row in done))
 
     def draw(axes: Axes, members: Sequence[risks.Row]) -> None:
         for name, line in grouped(members, _line).items():
             line.sort(key=lambda row: row.epsilon)
-            look: dict[str, Any] = dict(look_of[name])
-            if line[0].attack in _STRONG:
-                look["linewidth"] = 2.2
-            elif line[0].attack == "published":
-                look["linestyle"] = ":"
+            look: dict[str, Any] = look_of[_colored(line[0])] | _LOOKS.get(line[0].attack, {})
             reach = [2 * (row.stderr or 0.0) for row in line]
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
             axes.errorbar([row.epsilon for row in line], heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look)
@@ -98,6 +98,11 @@ def _panel(row: risks.Row) -> str:
 def _line(row: risks.Row) -> str:
     """What the legend calls a line: protocols where a panel has several of them."""
     return f"{row.protocol}, {row.attack}" if row.figure in ("value", "reidentify") else row.attack
+
+
+def _colored(row: risks.Row) -> str:
+    """What has a color of its own: protocols where a panel has several, else attacks."""
+    return row.protocol if row.figure in ("value", "reidentify") else row.attack
 
 
 def _sizes(rows: Sequence[risks.Row]) -> str:

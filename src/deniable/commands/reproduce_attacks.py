@@ -90,7 +90,7 @@ def reproduce_risks(
             risks.reproduce(
                 *(sets, figure or None, epsilons or (risks.QUICK_EPSILONS if quick else risks.EPSILONS)),
                 runs=runs or (risks.QUICK_RUNS if quick else risks.RUNS),
-                users=users or (risks.QUICK_USERS if quick else None),
+                users=users,
                 attacks=attack or None,
                 seed=seed,
                 progress=show,

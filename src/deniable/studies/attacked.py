@@ -68,7 +68,7 @@ def _values(
     d = len(ks)
 
     def measured() -> float:
-        whom = asked.targets(people.n, draws)
+        whom = asked.targets(people.n, draws, asked.users)
         right = np.ones(whom.size, dtype=bool)
         for j, part in enumerate(parts):
             true = people.table[whom, j].astype(np.int64)
@@ -142,7 +142,7 @@ def _sampled(
     share = _share(people, protocol, epsilon, prior, draws)
     rows = _words(draws).rows(people.n, share.words)
     records, truth = share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows), share.drawn(rows)
-    whom = asked.targets(people.n, draws)
+    whom = asked.targets(people.n, draws, asked.users)
     found = []
     for attack in attacks:
         if attack in KNOWLEDGE:

@@ -109,9 +109,10 @@ def reproduce(
         if name not in ATTACKS:
             raise InvalidParameter(not_among(name, "an attack of this study", ATTACKS))
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
-    asked = Asked(whole_number("runs", runs, 1), users, tuple(chosen), whole_number("seed", seed, 0))
     if users is not None:
         whole_number("users", users, 1)
+    sought = users or (QUICK_USERS if quick else USERS)
+    asked = Asked(whole_number("runs", runs, 1), users, tuple(chosen), whole_number("seed", seed, 0), sought)
     makers = {"value": value_cells, "sampled-attribute": sampled_cells, "rsrfd": sampled_cells, "reidentify": people_cells}
     cells = [cell for people in datasets for figure in names for cell in makers[figure](figure, people, budgets, asked)]
     return _measured([cell for cell in cells if cell.asked], asked, progress)
@@ -126,10 +127,11 @@ class Asked:
     users: int | None
     attacks: tuple[str, ...]
     seed: int
+    looked_for: int
+    """How many people are looked for in a background."""
 
-    def targets(self, n: int, draws: np.random.Generator, usual: int | None = None) -> Integers:
+    def targets(self, n: int, draws: np.random.Generator, users: int | None) -> Integers:
         """Who is attacked in this run."""
-        users = usual if self.users is None else self.users
         return np.arange(n) if users is None or users >= n else np.sort(draws.choice(n, users, replace=False))
 
 

@@ -21,7 +21,7 @@ from deniable.population import numbers_from
 from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
 from deniable.simulated import seeded
-from deniable.studies.risks import USERS, Asked, Cell, Row, study_name
+from deniable.studies.risks import Asked, Cell, Row, study_name
 
 PROTOCOLS_ASKED = ("grr", "ss", "sue", "oue", "olh")
 FAKED = "RS+FD[GRR]"
@@ -64,7 +64,7 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
                             asked.seed,
                         ),
                         baseline=top / people.n,
-                        users=min(people.n, asked.users or USERS),
+                        users=min(people.n, asked.looked_for),
                         surveys=surveys,
                         top=top,
                         background=background,
@@ -91,7 +91,7 @@ def _looked_for(
     draws: np.random.Generator,
 ) -> list[float]:
     chosen, known = drawn_surveys(people.d, numbers_from(asked.seed, "surveys", people.name, run))
-    whom = asked.targets(people.n, draws, USERS)
+    whom = asked.targets(people.n, draws, asked.looked_for)
     if protocol == FAKED:
         held = _among_fakes(people, epsilon, chosen, draws)
     else:
