@@ -18,7 +18,9 @@ _SIZE = (4.4, 3.4)
 _MOST_PANELS = 24
 _SHOWN = {"surveys": 5, "top": 10}  # of re-identification; all rows are in the table
 _LOOKS: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("bayes", "support", "exact"), {"linewidth": 2.2}),
+    "bayes": {"linewidth": 2.2},
+    "support": {"linewidth": 2.2},
+    "exact": {"linewidth": 2.2},
     "guess": {"linestyle": "--", "markerfacecolor": "white"},
     "published": {"linestyle": ":", "markerfacecolor": "white"},
 }

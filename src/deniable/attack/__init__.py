@@ -9,6 +9,7 @@ from __future__ import annotations
 from deniable.attack.chances import AttributeSuccess, ProfileSuccess, Success, success
 from deniable.attack.guessing import Guesses, averaged, guess
 from deniable.attack.matching import Reidentified, reidentify
+from deniable.attack.page import Examined, Found, examine
 from deniable.attack.pie import pie_alpha, pie_epsilon
 from deniable.attack.profiles import profile, profile_of_surveys, success_after
 from deniable.attack.sampled import Chance, Sampled, drawn_attributes, sampled_attribute, sampled_success
@@ -18,6 +19,8 @@ __all__ = [
     "KNOWLEDGE",
     "AttributeSuccess",
     "Chance",
+    "Examined",
+    "Found",
     "Guesses",
     "ProfileSuccess",
     "Reidentified",
@@ -26,6 +29,7 @@ __all__ = [
     "Trained",
     "averaged",
     "drawn_attributes",
+    "examine",
     "guess",
     "pie_alpha",
     "pie_epsilon",

@@ -90,10 +90,10 @@ def _values(
 
 
 def published_success(protocol: str, k: int, epsilon: float) -> float:
-    """The formulas of the study: those of ss and olh are approximate, and above 1 where k is small."""
+    """The formulas of the study: those of ss and olh are approximate; that of ss is above 1 where k is small, and held at 1."""
     e = math.exp(epsilon)
     if protocol == "ss":
-        return (e + 1) / (2 * k)
+        return min(1.0, (e + 1) / (2 * k))
     if protocol == "olh":
         return 1 / (2 * max(k / (e + 1), 1))
     return _made(protocol, k, epsilon).success()
