@@ -129,7 +129,7 @@ def attacks_report(found: dict[str, list[dict[str, float]]] | None) -> tuple[lis
     if found is None:
         return [*lines, "Not measured, the datasets are not here."], []
     lines += [
-        "Which attribute is real in RS+FD, Adult (d = 10, 45,222 people), epsilon 5, by the clock: Bayes beside XGBoost "
+        "Which attribute is real in RS+FD, Adult (d = 10, 45,222 people), epsilon 5, CPU time: Bayes beside XGBoost "
         f"(NK-1n) on the same reports. At least {ATTACK_BAR:g} x faster, and at least as accurate but for sampling error.",
         "",
         "| protocol | Bayes, s | XGBoost, s | ratio | Bayes right | XGBoost right |",
@@ -143,7 +143,7 @@ def attacks_report(found: dict[str, list[dict[str, float]]] | None) -> tuple[lis
             missed.append(f"sampled attribute {row['protocol']}: {ratio:.0f} x, {100 * better:+.2f} points")
     lines += [
         "",
-        f"People found in a background: Adult, d = 10, 5 surveys, 45,222 x 45,222, top-1 and top-10 together. At most "
+        f"People found in a background: Adult, d = 10, 5 surveys, 45,222 x 45,222, top-1 and top-10 together, by the clock. At most "
         f"{PEOPLE_BAR:g} s and {PEOPLE_MEMORY:g} MiB in all.",
         "",
         "| protocol | matching | s | top-1 | top-10 | MiB |",

@@ -136,10 +136,9 @@ class Examined:
                 here = [one for one in self.found if (one.background, one.collections) == (background, times)]
                 cells = [cell for one in here for cell in (_percent(one.success), _percent(one.blind))]
                 rows.append([background, str(times), *cells])
-        heading = (
-            f"4. Find the person among {self.people:,} records, by all that the reports say ({self.users:,} people looked for)"
-        )
-        about = "top 10: how often the person's own record is among the ten that match best, ties being drawn"
+        heading = f"4. Find a person among {self.people:,} records, by all that the reports say ({self.users:,} looked for)"
+        most = _tops(self.found)[-1]
+        about = f"top {most}: how often the person's own record is among the {most} that match best, ties being drawn"
         return "\n".join([heading, *_table(headers, rows), about])
 
     def _verdict(self) -> str:
