@@ -143,8 +143,8 @@ def attacks_report(found: dict[str, list[dict[str, float]]] | None) -> tuple[lis
             missed.append(f"sampled attribute {row['protocol']}: {ratio:.0f} x, {100 * better:+.2f} points")
     lines += [
         "",
-        f"People found in a background: Adult, d = 10, 5 surveys, 45,222 x 45,222, top-1 and top-10 together, by the clock. At most "
-        f"{PEOPLE_BAR:g} s and {PEOPLE_MEMORY:g} MiB in all.",
+        "People found in a background: Adult, d = 10, 5 surveys, 45,222 x 45,222, top-1 and top-10 together, by the clock. "
+        f"At most {PEOPLE_BAR:g} s and {PEOPLE_MEMORY:g} MiB in all.",
         "",
         "| protocol | matching | s | top-1 | top-10 | MiB |",
         "|---|---|--:|--:|--:|--:|",

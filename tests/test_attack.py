@@ -485,6 +485,26 @@ def test_people_among_fakes() -> None:
     assert everyone.success() > attack.reidentify(plans, reports, answers, matching="guess").success() > everyone.blind()
 
 
+@pytest.mark.parametrize("kind", ["sample", "split"])
+def test_reports_of_a_file_are_attacked_as_those_in_memory(kind: str, tmp_path: Path) -> None:
+    """Blocks of reports are one collection."""
+    ks = (3, 4)
+    share = dn.smp(ks, 2.0, "grr") if kind == "sample" else dn.spl(ks, 2.0, "oue")
+    plan = planned("ab", ks, share)
+    table = people_of([[1 / k] * k for k in ks], 60, 1)
+    blocks = [
+        plan.privatize({name: [str(v) for v in table[some, j]] for j, name in enumerate("ab")}, dn.seeded(i))
+        for i, some in enumerate((slice(0, 25), slice(25, 60)))
+    ]
+    plan.write_reports(tmp_path / "reports.parquet", blocks)
+    whole = attack.guess(plan, plan.read_reports(tmp_path / "reports.parquet"), {"a": [0.5, 0.3, 0.2]})
+    parts = [attack.guess(plan, block, {"a": [0.5, 0.3, 0.2]}) for block in blocks]
+    assert whole.posterior == pytest.approx(np.concatenate([one.posterior for one in parts], axis=1))
+    assert attack.guess(plan, blocks, {"a": [0.5, 0.3, 0.2]}).posterior == pytest.approx(whole.posterior)
+    with pytest.raises(dn.InvalidReport, match="no reports to attack"):
+        attack.guess(plan, [])
+
+
 def test_what_cannot_be_matched_is_refused() -> None:
     plan = planned("ab", (3, 4), dn.smp((3, 4), 1.0, "grr"))
     reports = plan.privatize({"a": ["0", "1"], "b": ["2", "3"]}, dn.seeded(1))

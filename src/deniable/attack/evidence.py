@@ -20,7 +20,7 @@ from deniable.law import Floats, Integers, checked_prior
 from deniable.likelihood.observed import layers, odds
 from deniable.likelihood.rows import Supports
 from deniable.mechanism import Array
-from deniable.plan import Plan, Reports
+from deniable.plan import Plan
 from deniable.reports import records_of
 from deniable.shape import BLOCK, Encoder
 from deniable.shapes import Direct, Unary
@@ -73,9 +73,7 @@ def names_of(source: Source) -> tuple[str, ...]:
 def records_from(source: Source, reports: object) -> Records:
     """The reports of one collection, whatever they are kept in."""
     if isinstance(source, Plan):
-        if not isinstance(reports, Reports):
-            raise InvalidReport(f"reports are what plan.privatize and plan.read_reports give, got {type(reports).__name__}")
-        return next(iter(records_of(reports, source.id)))
+        return _joined(list(records_of(reports, source.id)))  # type: ignore[arg-type]
     if isinstance(source, Encoder):
         array = np.asarray(reports)
         source.tally(array)  # refuses what cannot have been sent
@@ -83,6 +81,20 @@ def records_from(source: Source, reports: object) -> Records:
     if not isinstance(reports, Records) or len(reports.columns) != len(parts_of(source)):
         raise InvalidReport(f"reports of a share are what it has made, share.privatize(table), got {type(reports).__name__}")
     return reports
+
+
+def _joined(blocks: Sequence[Records]) -> Records:
+    """Blocks of reports as one."""
+    if not blocks:
+        raise InvalidReport("there are no reports to attack")
+    if len(blocks) == 1:
+        return blocks[0]
+    starts = np.cumsum([0, *(block.n for block in blocks)])
+    columns = tuple(np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True))
+    if blocks[0].reporters is None:
+        return Records(int(starts[-1]), columns)
+    moved = [[who + start for who in block.reporters or ()] for block, start in zip(blocks, starts[:-1], strict=True)]
+    return Records(int(starts[-1]), columns, tuple(np.concatenate(parts) for parts in zip(*moved, strict=True)))
 
 
 def clues(source: Source, records: Records) -> list[Clue]:
