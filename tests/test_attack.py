@@ -271,6 +271,32 @@ def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
     assert len(frame) == 3 * PEOPLE
 
 
+@pytest.mark.parametrize("protocol", ["grr", "sue-z"])
+@pytest.mark.parametrize("marginals", [None, SKEWED[:2]], ids=["uniform", "skewed"])
+def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[list[float]] | None) -> None:
+    """Three reports of one person, each with an attribute of its own: every record against every triple of reports."""
+    share = dn.rsfd((3, 2), 1.5, protocol, "published")
+    records, laws = outcomes_of(share)
+    believed = [[1 / 3] * 3, [0.5] * 2] if marginals is None else marginals
+    weight = {record: believed[0][record[0]] * believed[1][record[1]] for record in records}
+    outcomes = list(laws[records[0]])
+    triples = list(itertools.product(outcomes, repeat=3))
+    triples = [triples[i] for i in np.random.default_rng(1).choice(len(triples), 300)]
+    collections = []
+    for round_ in range(3):
+        columns = tuple(sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.parts))
+        collections.append(dn.Records(len(triples), columns))
+    found = attack.averaged(share, collections, marginals)
+    for i, triple in enumerate(triples):
+        joint = {record: weight[record] * math.prod(float(laws[record][y]) for y in triple) for record in records}
+        for j, k in enumerate((3, 2)):
+            by_value = [math.fsum(chance for record, chance in joint.items() if record[j] == v) for v in range(k)]
+            assert found.posterior[j, i] == pytest.approx(max(by_value) / sum(by_value), abs=1e-9)
+            assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
+    told = attack.success(share, marginals, collections=3).attributes
+    assert all(one.report - 0.02 <= (one.averaged or 0.0) <= 1 for one in told)
+
+
 def test_a_wrong_law_is_worse_and_expects_too_much() -> None:
     """The comparison above sees an attacker who takes epsilon = 2 for 3."""
     table = people_of([SKEWED[2]], PEOPLE, 5)

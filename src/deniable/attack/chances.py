@@ -10,7 +10,8 @@ from typing import Literal, final
 import numpy as np
 
 from deniable.attack.evidence import Priors, Source, checked_priors, names_of, parts_of, share_of
-from deniable.attack.guessing import guess
+from deniable.attack.guessing import averaged
+from deniable.attack.mixed import MOST_COLLECTIONS
 from deniable.attack.profiles import MOST_REPORTS, profile, success_after
 from deniable.exact import whole_number
 from deniable.population import numbers_from
@@ -42,9 +43,10 @@ class AttributeSuccess:
     memoized: float
     """From all the collections, where an answer that is asked again is sent as before, or as the mechanism keeps it."""
     averaged: float | None
-    """The same where noise is drawn anew each time; None where it is not known (with a prior, or among fakes)."""
+    """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not known (with a prior;
+    among fakes, after more than 8 collections)."""
     simulated: bool = False
-    """Whether `report` is the average posterior of simulated people instead of an exact sum."""
+    """Whether `report` is the average posterior of simulated people instead of an exact sum; among fakes `averaged` is."""
 
 
 @final
@@ -128,10 +130,12 @@ def _attributes(
     prior: Priors | None,
 ) -> Iterator[AttributeSuccess]:
     share = share_of(plan)
-    faked = isinstance(share, Faked)
-    simulated = _among_fakes(share, prior) if isinstance(share, Faked) and prior is not None else None
+    simulated = _among_fakes(share, prior, 1) if isinstance(share, Faked) and prior is not None else None
     real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
     times = len(kept[0]) - 1
+    together = None
+    if isinstance(share, Faked) and times <= MOST_COLLECTIONS:
+        together = _among_fakes(share, prior or [np.full(part.k, 1 / part.k) for part in share.parts], times)
     for j, (name, part) in enumerate(zip(names_of(plan), parts_of(plan), strict=True)):
         blind = kept[j][0]
         whole = real * reported[j] + (1 - real) * blind if simulated is None else max(blind, simulated[j])
@@ -140,16 +144,19 @@ def _attributes(
         else:
             often = [math.comb(times, m) * real**m * (1 - real) ** (times - m) for m in range(times + 1)]
         after = math.fsum(chance * right for chance, right in zip(often, kept[j], strict=True))
-        averaged = None if fresh is None or faked else math.fsum(a * b for a, b in zip(often, fresh[j], strict=True))
-        yield AttributeSuccess(name, part.k, blind, whole, reported[j], after, averaged, simulated is not None)
+        again = None if fresh is None else math.fsum(a * b for a, b in zip(often, fresh[j], strict=True))
+        if isinstance(share, Faked):
+            again = None if together is None else max(whole, together[j])
+        yield AttributeSuccess(name, part.k, blind, whole, reported[j], after, again, simulated is not None)
 
 
-def _among_fakes(share: Faked, believed: Priors) -> list[float]:
-    """With a prior the guess depends on all attributes' reports at once: the average posterior of people drawn from it."""
-    draws = numbers_from(1, "among fakes", *(shares.tobytes() for shares in believed))
-    people = np.column_stack([draws.choice(shares.size, _SIMULATED, p=shares) for shares in believed])
-    found = guess(share, share.privatize(people, seeded(int(draws.integers(1 << 62)))), list(believed))
-    return list(found.expected.values())
+def _among_fakes(share: Faked, believed: Priors, times: int) -> list[float]:
+    """Where the guess depends on all attributes' reports at once: the average posterior of people drawn from the prior."""
+    draws = numbers_from(1, "among fakes", times, *(shares.tobytes() for shares in believed))
+    n = _SIMULATED if times == 1 else _SIMULATED // 5
+    people = np.column_stack([draws.choice(shares.size, n, p=shares) for shares in believed])
+    collections = [share.privatize(people, seeded(int(draws.integers(1 << 62)))) for _ in range(times)]
+    return list(averaged(share, collections, list(believed)).expected.values())
 
 
 def _profiles(

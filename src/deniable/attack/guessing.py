@@ -22,6 +22,7 @@ from deniable.attack.evidence import (
     records_from,
     share_of,
 )
+from deniable.attack.mixed import among_fakes
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Backend, checked_backend
@@ -119,9 +120,8 @@ def averaged(
 
     Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is attacked through
     it; with memoized=False, as if the client drew it anew each time. Others make fresh noise each time, which averages away.
+    Among fakes, all ways in which the real attributes can have been drawn are summed over (up to 8 collections).
     """
-    if isinstance(share_of(plan), Faked):
-        raise InvalidParameter("reports among fakes are attacked one collection at a time; see guess and sampled_attribute")
     if not collections:
         raise InvalidParameter("give the reports of at least one collection")
     every = [records_from(plan, reports) for reports in collections]
@@ -129,6 +129,12 @@ def averaged(
         raise InvalidReport(f"all collections are of the same people, got {[records.n for records in every]}")
     believed, n = checked_priors(plan, prior), every[0].n
     values, posterior = _blind(believed, n, seed)
+    share = share_of(plan)
+    if isinstance(share, Faked):
+        draws = numbers_from(seed, "guess among fakes")
+        for j, who, table in among_fakes(share, every, believed):
+            values[j, who], posterior[j, who] = _best(table, draws)
+        return Guesses(names_of(plan), values, posterior, _labels(plan))
     for j, part in enumerate(parts_of(plan)):
         draws = numbers_from(seed, "guess", j)
         held = [clues(plan, records)[j] for records in every]

@@ -85,7 +85,8 @@ class Examined:
         about = (
             "one report: from a whole report, in which the answer may not be · known to hold it: if the attacker knows that it "
             f"is · {times}: from all of them, if the client keeps its noise"
-            + (", by who is told which attribute of each is real" if bound else " · noise drawn anew: if it averages away")
+            + (", by who is told which attribute of each is real" if bound else "")
+            + " · noise drawn anew: if it averages away"
         )
         heading = "1. Guess one answer, knowing nothing else: how often it is right (exact)"
         return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH)])
