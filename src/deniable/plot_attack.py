@@ -50,14 +50,19 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
         "noise drawn anew": [one.averaged for one in attributes],
     }
     drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
-    thick = 0.8 / len(drawn)
+    thick, times = 0.8 / len(drawn), f"{examined.collections} collections"
+    at_most = " (at most)" if any(one.bound for one in examined.ignorant.profiles) else ""
     for i, (kind, line) in enumerate(drawn.items()):
         color = "#c8ccd0" if kind == "blind" else look_of[kind]["color"]
-        label = f"{examined.collections} collections, noise kept" if kind == "all collections" else kind
-        label = f"{examined.collections} collections, {kind}" if kind == "noise drawn anew" else label
-        axes.barh(
-            places + (i - (len(drawn) - 1) / 2) * thick, [value or 0.0 for value in line], thick, color=color, label=label
-        )
+        label = {
+            "all collections": f"{times}, noise kept{at_most}",
+            "noise drawn anew": f"{times}, noise drawn anew",
+        }.get(kind, kind)
+        middle = places + (i - (len(drawn) - 1) / 2) * thick
+        axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
+        if kind == "knows the frequencies":
+            most_frequent = [one.blind for one in informed]
+            axes.plot(most_frequent, middle, "|", color=INK, markersize=9, label="the most frequent answer, without a report")
     axes.set_yticks(places, [one.name for one in attributes])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)

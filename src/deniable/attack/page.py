@@ -88,7 +88,8 @@ class Examined:
             + (", by who is told which attribute of each is real" if bound else "")
             + " · noise drawn anew: if it averages away"
         )
-        heading = "1. Guess one answer, knowing nothing else: how often it is right (exact)"
+        how = "exact, the last column simulated" if bound else "exact"
+        heading = f"1. Guess one answer, knowing nothing else: how often it is right ({how})"
         return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH)])
 
     def _informed(self) -> str:
