@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import deniable as dn
-from deniable import data, plot, plot_studies, population, simulate
-from deniable.studies import allomfree, rsfd
+from deniable import data, plot, plot_risks, plot_studies, population, simulate
+from deniable.studies import allomfree, revisited, risks, rsfd
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,6 +49,17 @@ def two_rounds() -> Figure:
     return plot_studies.allomfree_plot(list(allomfree.reproduce([data.load("adult")])))
 
 
+def realistic_fakes() -> Figure:
+    """Which attribute is real in RS+RFD, by an attacker who ignores the public prior, and by one who does not."""
+    people = [data.load("acs-employment")]
+    return plot_risks.risks_plot(list(risks.reproduce(people, ["rsrfd"], runs=2, attacks=["bayes", "bayes-uniform"])))
+
+
+def error_and_attack() -> Figure:
+    """Error against attack: classical and robust protocols, exact and by the published formulas."""
+    return plot_risks.revisited_plot(list(revisited.reproduce(runs=1, users=5000)))
+
+
 def save(figure: Figure, name: str) -> None:
     """Write a picture with few colors, which is small."""
     from PIL import Image
@@ -64,3 +75,5 @@ if __name__ == "__main__":
     save(attacks(), "attack")
     save(published_and_true(), "rsfd")
     save(two_rounds(), "allomfree")
+    save(realistic_fakes(), "realistic-fakes")
+    save(error_and_attack(), "error-and-attack")

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -184,6 +185,45 @@ def test_public_names_of_rooms(room: str) -> None:
     for name in ROOMS[room]:
         member = getattr(entered, name)
         assert isinstance(member, float) or inspect.getdoc(member)
+
+
+ATTACKS = [
+    "KNOWLEDGE",
+    "AttributeSuccess",
+    "Chance",
+    "Examined",
+    "Found",
+    "Guesses",
+    "ProfileSuccess",
+    "Reidentified",
+    "Sampled",
+    "Success",
+    "Trained",
+    "averaged",
+    "drawn_attributes",
+    "examine",
+    "guess",
+    "pie_alpha",
+    "pie_epsilon",
+    "profile",
+    "profile_of_surveys",
+    "reidentify",
+    "sampled_attribute",
+    "sampled_success",
+    "success",
+    "success_after",
+    "trained_attribute",
+]
+
+
+def test_names_of_the_attacks() -> None:
+    """They are used as dn.attack.success, and loaded when they are."""
+    assert sorted(dn.attack.__all__) == sorted(ATTACKS)
+    documented = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in ATTACKS:
+        assert inspect.getdoc(getattr(dn.attack, name))
+        assert f"`{name}" in documented
+    assert "attack" in dir(dn)
 
 
 def test_nothing_else_is_public() -> None:

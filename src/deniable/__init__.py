@@ -44,6 +44,7 @@ from deniable.summed import Summed
 from deniable.words import Words, below, chance, device, keyed, system
 
 if _typing.TYPE_CHECKING:
+    from deniable import attack as attack
     from deniable import audit as audit
     from deniable.channels import BestChannel, best_channel
     from deniable.grid import Grid
@@ -83,7 +84,7 @@ if _typing.TYPE_CHECKING:
 
 _LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries")
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
-_ROOMS = ("audit",)
+_ROOMS = ("attack", "audit")
 """Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered."""
 
 __version__ = "0.1.0"

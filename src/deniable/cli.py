@@ -19,11 +19,13 @@ import click
 
 from deniable import __version__, consistency
 from deniable.commands import console, writing
+from deniable.commands.attack import attack_plan
 from deniable.commands.audit import COMMANDS as AUDITING
 from deniable.commands.console import FILE, one, percent, real, several, short, whole
 from deniable.commands.demo import run_demo
 from deniable.commands.plan import COMMANDS
 from deniable.commands.reproduce import reproduce
+from deniable.commands.reproduce_attacks import reproduce_revisited, reproduce_risks
 from deniable.commands.rounds import COMMANDS as ROUNDS
 from deniable.commands.serve import COMMANDS as SERVING
 from deniable.commands.store import COMMANDS as STORING
@@ -74,8 +76,10 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (*COMMANDS, *SERVING, *ROUNDS, *STORING, *AUDITING, run_demo, reproduce):
+for _command in (*COMMANDS, *SERVING, *ROUNDS, *STORING, *AUDITING, attack_plan, run_demo, reproduce):
     commands.add_command(_command)
+for _command in (reproduce_risks, reproduce_revisited):
+    reproduce.add_command(_command)
 
 
 @commands.command("protocols")

@@ -261,6 +261,10 @@ class Faked(Share):
         law = fake.part.law
         return Marginal(law.k, (law.p + (d - 1) * fake.supported) / d, (law.q + (d - 1) * fake.supported) / d, law.gain / d)
 
+    def drawn(self, rows: Rows) -> Integers:
+        """Which attribute each row of words reports: a secret, which only who holds the words can know."""
+        return _drawn_attributes(rows.columns(0, 1).recall(), self.d)[:, 0].astype(np.int64)
+
     def encode(self, columns: Integers, rows: Rows) -> Records:
         groups = _grouped(_drawn_attributes(rows.columns(0, 1).recall(), self.d)[:, 0], columns)
         reports, start = [], 1

@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 from deniable.bitflip import BitFlip
 from deniable.choose.objective import Objective
 from deniable.metric import Averaged, Metric
-from deniable.repeat import Repeated
+from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.shape import Encoder
 from deniable.share import Faked, Per, Sample, Share, Split
 
@@ -161,3 +161,10 @@ def _blurred(share: AnyShare, guess: float, blind: float) -> float:
 def success_of(part: Encoder) -> float:
     """How often the best guess of a reported answer is right."""
     return part.success()
+
+
+def most_told(part: Encoder) -> float:
+    """How often the best guess is right from all that a person ever reports of one value that does not change."""
+    if isinstance(part, Memoized):
+        return success_of(part.first)
+    return success_of(part.like if isinstance(part, HashedMemoized) else part)

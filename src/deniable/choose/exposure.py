@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from deniable.choose.considered import Considered, label, success_of
+from deniable.choose.considered import Considered, label, most_told
 from deniable.metric import Metric
-from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 
 _FAR = 0.5  # of the way from a blind guess to certainty
@@ -25,7 +24,7 @@ def exposure(considered: Considered) -> str | None:
     A smaller epsilon hides more; up to ln(k + 1) = 1.09 no guess gets more than half of the way to certainty.
     """
     ks = [round(1 / part.blind) for part in considered.parts]
-    guesses = [_most_telling(part) for part in considered.parts]
+    guesses = [most_told(part) for part in considered.parts]
     far = [(guess - 1 / k) / (1 - 1 / k) for guess, k in zip(guesses, ks, strict=True)]
     worst = max(range(len(ks)), key=far.__getitem__, default=None)
     if worst is None or far[worst] <= _FAR:
@@ -48,13 +47,6 @@ def _remedy(part: Encoder, k: int, again: bool) -> str:
         f"A smaller {'epsilon_forever' if again else 'epsilon'} hides more; up to ln(k + 1) = {_bound(k)} no guess "
         "gets more than half of the way to certainty."
     )
-
-
-def _most_telling(part: Encoder) -> float:
-    """How often the best guess is right from all that a person ever reports of one value."""
-    if isinstance(part, Memoized):
-        return success_of(part.first)
-    return success_of(part.like if isinstance(part, HashedMemoized) else part)
 
 
 def _bound(k: int) -> str:

@@ -25,7 +25,7 @@ class Objective:
 
     success_cap: float | None = None
     """No attacker's guess of an attribute that is reported may be right more often than this, even if it is known which
-    one that is."""
+    one that is. Where people are asked again, it is the guess from any number of reports of one value."""
     bytes_cap: int | None = None
     """No report may take more bytes than this."""
     worst: bool = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
-from deniable.choose.considered import success_of
+from deniable.choose.considered import most_told
 from deniable.errors import InvalidParameter
 from deniable.fakes import Fake, Prior
 from deniable.longitudinal import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
@@ -55,8 +55,8 @@ class Option:
 
     @property
     def success(self) -> float:
-        """How often the best guess of a reported answer is right."""
-        return success_of(self.part)
+        """How often the best guess of a reported answer is right; where people are asked again, from all their reports."""
+        return most_told(self.part)
 
     @property
     def order(self) -> tuple[float, int]:

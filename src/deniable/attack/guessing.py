@@ -1,0 +1,234 @@
+"""The best guess of each answer from reports, with its posterior: from one collection, or averaged over several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.attack.evidence import (
+    Clue,
+    Source,
+    checked_priors,
+    clues,
+    faked,
+    likelihoods,
+    names_of,
+    parts_of,
+    realness,
+    records_from,
+    share_of,
+)
+from deniable.attack.mixed import among_fakes
+from deniable.bitflip import BitFlip
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.estimate import Backend, checked_backend
+from deniable.hashing import hash_values
+from deniable.law import Floats, Integers
+from deniable.mechanism import Array
+from deniable.plan import Plan
+from deniable.population import numbers_from
+from deniable.repeat import HashedMemoized, Memoized
+from deniable.shape import BLOCK, Encoder
+from deniable.shapes import Unary
+from deniable.share import Faked
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """An attacker's best guess of every answer of n people, and how likely it is to be right; a row per attribute."""
+
+    names: tuple[str, ...]
+    values: Integers
+    """The guessed values by number; ties are drawn."""
+    posterior: Floats
+    """How likely each guess is to be right, for who believes the prior."""
+    labels: tuple[tuple[str, ...], ...] | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of people."""
+        return int(self.values.shape[1])
+
+    @property
+    def expected(self) -> dict[str, float]:
+        """The mean posterior by attribute: how often the attacker expects to be right."""
+        return dict(zip(self.names, self.posterior.mean(axis=1).tolist(), strict=True))
+
+    def right(self, truth: npt.ArrayLike) -> dict[str, float]:
+        """How often the guesses are right, by attribute, where the true values are known: a row of numbers per attribute."""
+        true = np.asarray(truth)
+        if true.shape != self.values.shape:
+            raise InvalidParameter(f"the truth has a row per attribute, {self.values.shape} numbers, got {true.shape}")
+        return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """A row per person and attribute, as a dataframe of the library you already have."""
+        import narwhals as nw
+
+        d, n = self.values.shape
+        guesses: list[object] = []
+        for j, row in enumerate(self.values):
+            guesses += row.tolist() if self.labels is None else [self.labels[j][v] for v in row]
+        columns = {
+            "person": np.tile(np.arange(n), d),
+            "attribute": [name for name in self.names for _ in range(n)],
+            "guess": guesses,
+            "posterior": self.posterior.reshape(-1),
+        }
+        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+
+    def __repr__(self) -> str:
+        return f"<Guesses of {len(self.names)} attributes of {self.n:,} people>"
+
+
+def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> Guesses:
+    """The best guess of every answer from one report each.
+
+    The attacker knows the plan and believes `prior`: shares of the values by attribute, uniform unless given, the attributes
+    being independent. An answer that is not in a report is guessed by the prior alone; among fakes, by how likely each
+    attribute is to be the real one. Ties are drawn from the seed.
+
+    >>> import deniable as dn
+    >>> found = guess(dn.grr(k=3, epsilon=2.0), np.array([0, 2], dtype=np.uint8))
+    >>> found.values.tolist(), found.posterior.round(3).tolist()
+    ([[0, 2]], [[0.787, 0.787]])
+    """
+    records, believed = records_from(plan, reports), checked_priors(plan, prior)
+    share = share_of(plan)
+    values, posterior = _blind(believed, records.n, seed)
+    real = realness(share, records, believed) if isinstance(share, Faked) else None
+    for clue in clues(plan, records):
+        j, draws = clue.attribute, numbers_from(seed, "guess", clue.attribute)
+        beside = np.zeros(0) if real is None else real.sum(axis=0) - real[j]
+        for who, table in clue.blocks():
+            if isinstance(share, Faked):
+                table /= faked(share.fakes[j], clue.reports[who])[:, None]
+                table += beside[who, None]
+            values[j, who], posterior[j, who] = _best(table * believed[j], draws)
+    return Guesses(names_of(plan), values, posterior, _labels(plan))
+
+
+def averaged(
+    plan: Source, collections: Sequence[object], prior: object = None, memoized: bool = True, seed: int = 1
+) -> Guesses:
+    """The best guess from several collections of the same people, whose answers did not change: the averaging attack.
+
+    Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is attacked through
+    it; with memoized=False, as if the client drew it anew each time. Others make fresh noise each time, which averages away.
+    Among fakes, all ways in which the real attributes can have been drawn are summed over (up to 8 collections).
+    """
+    if not collections:
+        raise InvalidParameter("give the reports of at least one collection")
+    every = [records_from(plan, reports) for reports in collections]
+    if len({records.n for records in every}) > 1:
+        raise InvalidReport(f"all collections are of the same people, got {[records.n for records in every]}")
+    believed, n = checked_priors(plan, prior), every[0].n
+    values, posterior = _blind(believed, n, seed)
+    share = share_of(plan)
+    if isinstance(share, Faked):
+        draws = numbers_from(seed, "guess among fakes")
+        for j, who, table in among_fakes(share, every, believed):
+            values[j, who], posterior[j, who] = _best(table, draws)
+        return Guesses(names_of(plan), values, posterior, _labels(plan))
+    for j, part in enumerate(parts_of(plan)):
+        draws = numbers_from(seed, "guess", j)
+        held = [clues(plan, records)[j] for records in every]
+        step = max(1, BLOCK // part.k)
+        for start in range(0, n, step):
+            some = np.arange(start, min(n, start + step))
+            reported, table = _together(part, held, some, memoized)
+            if reported.size:
+                values[j, reported], posterior[j, reported] = _best(table * believed[j], draws)
+    return Guesses(names_of(plan), values, posterior, _labels(plan))
+
+
+def _together(part: Encoder, held: Sequence[Clue], some: Integers, memoized: bool) -> tuple[Integers, Floats]:
+    """Of some people who reported at all: how likely all their reports are for each value, up to a factor."""
+    logs = np.zeros((some.size, part.k))
+    counts, times = np.zeros((some.size, part.k)), np.zeros(some.size)
+    hashed: Floats | None = None
+    buckets = np.zeros((some.size, part.k), dtype=np.int64)
+    for clue in held:
+        low, high = np.searchsorted(clue.who, (some[0], some[-1] + 1))
+        rows, reports = clue.who[low:high] - some[0], clue.reports[low:high]
+        if not rows.size:
+            continue
+        if memoized and isinstance(part, BitFlip):
+            fresh = times[rows] == 0  # nothing in it is ever drawn anew
+            rows, reports = rows[fresh], reports[fresh]
+        if memoized and isinstance(part, HashedMemoized):
+            hashed = np.zeros((some.size, part.g)) if hashed is None else hashed
+            hashed[rows] += np.log(likelihoods(part.buckets.second, reports["bucket"]))
+            buckets[rows] = hash_values(reports["a"], reports["b"], part.k, part.g)
+        elif memoized and isinstance(part, Memoized) and isinstance(part.first, Unary):
+            counts[rows] += part.support(reports)
+        elif memoized and isinstance(part, Memoized):
+            logs[rows] += np.log(likelihoods(part.second, reports))
+        elif rows.size:
+            logs[rows] += np.log(likelihoods(part, reports))
+        times[rows] += 1
+    asked = np.flatnonzero(times)
+    if memoized and isinstance(part, Memoized) and isinstance(part.first, Unary):
+        return some[asked], _kept_bits(part, counts[asked], times[asked, None])
+    table = np.exp(logs[asked] - logs[asked].max(axis=1, keepdims=True, initial=-np.inf))
+    if memoized and isinstance(part, Memoized):
+        return some[asked], _kept_value(part, table)
+    if hashed is not None and isinstance(part, HashedMemoized):
+        whole = hashed[asked]
+        kept = _kept_value(part.buckets, np.exp(whole - whole.max(axis=1, keepdims=True)))
+        return some[asked], np.take_along_axis(kept, buckets[asked], axis=1)
+    return some[asked], table
+
+
+def _kept_value(part: Memoized, second: Floats) -> Floats:
+    """From how likely the reports are for each kept value to how likely they are for each true one."""
+    law = part.first.law
+    return np.asarray(law.q * second.sum(axis=1, keepdims=True) + (law.p - law.q) * second)
+
+
+def _kept_bits(part: Memoized, counts: Floats, times: Floats) -> Floats:
+    """The same for bits: each kept bit was set or not, and shows so many times of all."""
+    first, second = part.first.law, part.second.law
+    up, down = np.log(second.p / second.q), np.log((1 - second.p) / (1 - second.q))
+    evidence = np.exp(np.clip(counts * up + (times - counts) * down, -700, 700))
+    ratio = (first.p * evidence + 1 - first.p) / (first.q * evidence + 1 - first.q)
+    return np.asarray(ratio / ratio.max(axis=1, keepdims=True, initial=0.0))
+
+
+def _blind(believed: Sequence[Floats], n: int, seed: int) -> tuple[Integers, Floats]:
+    """Guesses without any report."""
+    values, posterior = np.empty((len(believed), n), dtype=np.int64), np.empty((len(believed), n))
+    for j, shares in enumerate(believed):
+        likeliest = np.flatnonzero(shares >= shares.max() * (1 - 1e-12))
+        values[j] = numbers_from(seed, "blind", j).choice(likeliest, n)
+        posterior[j] = shares.max()
+    return values, posterior
+
+
+def _best(table: Floats, draws: np.random.Generator) -> tuple[Integers, Floats]:
+    """The likeliest value of each row, ties drawn, and its share of the row."""
+    top = table.max(axis=1, keepdims=True)
+    ties = table >= top * (1 - 1e-12)
+    single = np.argmax(ties, axis=1)
+    several = np.flatnonzero(ties.sum(axis=1) > 1)
+    single[several] = np.argmax(ties[several] * draws.random((several.size, table.shape[1])), axis=1)
+    return single, top[:, 0] / table.sum(axis=1)
+
+
+def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
+    return tuple(source.labels.values()) if isinstance(source, Plan) else None
+
+
+def guessed_values(part: Encoder, reports: Array, draws: np.random.Generator) -> Integers:
+    """One guess per report with nothing known beforehand, as the published attacks make them."""
+    found = np.empty(len(reports), dtype=np.int64)
+    step = max(1, BLOCK // part.k)
+    for start in range(0, len(reports), step):
+        some = slice(start, start + step)
+        found[some] = _best(likelihoods(part, reports[some]), draws)[0]
+    return found

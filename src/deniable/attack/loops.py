@@ -1,0 +1,70 @@
+"""The hot loops of re-identification, compiled on first use: every target against every record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniable.kernels import Array, compiled
+
+_BLOCK = 2048
+
+
+@compiled
+def rank_sums(columns: Array, first: Array, about: Array, tables: Array, own: Array, above: Array, tied: Array) -> None:
+    """For each target, how many records score more than its own, and how many as much (its own among them).
+
+    Target t has the clues first[t] to first[t + 1]; clue c adds tables[c, value] by the value of column about[c].
+    """
+    n = columns.shape[1]
+    score = np.empty(_BLOCK, dtype=np.int32)
+    for t in range(first.size - 1):
+        mine = np.int32(0)
+        for c in range(first[t], first[t + 1]):
+            mine += tables[c, columns[about[c], own[t]]]
+        more, same = 0, 0
+        for start in range(0, n, _BLOCK):
+            size = min(_BLOCK, n - start)
+            score[:size] = 0
+            for c in range(first[t], first[t + 1]):
+                table, column = tables[c], columns[about[c], start : start + size]
+                for i in range(size):
+                    score[i] += table[column[i]]
+            for i in range(size):
+                more += score[i] > mine
+                same += score[i] == mine
+        above[t], tied[t] = more, same
+
+
+@compiled
+def rank_products(columns: Array, about: Array, tables: Array, fixed: Array, own: Array, above: Array, tied: Array) -> None:
+    """The same where each survey's report is a sum: the product over surveys s of fixed[t, s] plus the sum over attributes j of
+    tables[t, s, j, value of column about[s, j]], where that column is known (about is not -1).
+    """
+    n = columns.shape[1]
+    score, total = np.empty(_BLOCK), np.empty(_BLOCK)
+    for t in range(own.size):
+        mine = 1.0
+        for s in range(about.shape[0]):
+            part = fixed[t, s]
+            for j in range(about.shape[1]):
+                if about[s, j] >= 0:
+                    part += tables[t, s, j, columns[about[s, j], own[t]]]
+            mine *= part
+        low, high = mine * (1 - 1e-9), mine * (1 + 1e-9)
+        more, same = 0, 0
+        for start in range(0, n, _BLOCK):
+            size = min(_BLOCK, n - start)
+            score[:size] = 1.0
+            for s in range(about.shape[0]):
+                total[:size] = fixed[t, s]
+                for j in range(about.shape[1]):
+                    if about[s, j] >= 0:
+                        table, column = tables[t, s, j], columns[about[s, j], start : start + size]
+                        for i in range(size):
+                            total[i] += table[column[i]]
+                for i in range(size):
+                    score[i] *= total[i]
+            for i in range(size):
+                more += score[i] > high
+                same += low <= score[i] <= high
+        above[t], tied[t] = more, same

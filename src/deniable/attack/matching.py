@@ -1,0 +1,299 @@
+"""Whose report is it? Every target's reports against every record of a background table.
+
+A record's score is the sum over the reports of ln Pr(report | the record's value), so that the best match is the likeliest
+person; matching on guesses, as published, gives a point for each attribute that was guessed as the record has it. Ties are not
+broken: with `above` records that score more and `tied` ones that score as much, the own record is among the first `top` with
+probability (top - above) / tied, which needs no draw.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.attack.evidence import Clue, Source, clues, faked, likelihoods, realness, records_from
+from deniable.attack.guessing import guessed_values
+from deniable.attack.sampled import estimated, sampled_attribute
+from deniable.domain import NO_ANSWER
+from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
+from deniable.exact import whole_number
+from deniable.law import Floats, Integers
+from deniable.mechanism import Array
+from deniable.plan import Plan
+from deniable.population import numbers_from
+from deniable.share import Faked, Records
+from deniable.table import column_names, columns_of
+
+Matching = Literal["support", "guess"]
+Progress = Callable[[int, int], None]
+
+_UNIT = 1 << 16  # scores are in parts of a nat: odds that differ by less than this count as equal
+_AT_ONCE = 1 << 20  # numbers in the tables of the targets that are worked on together
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reidentified:
+    """Where each target's own record stands among all records of the background."""
+
+    above: Integers
+    """How many records match better, for each target."""
+    tied: Integers
+    """How many match as well, the own one among them."""
+    records: int
+    """How many there are."""
+    top: int
+
+    @property
+    def n(self) -> int:
+        """The number of targets."""
+        return int(self.above.size)
+
+    def chance(self, top: int | None = None) -> Floats:
+        """How likely each target's own record is among the `top` best matches, ties being drawn."""
+        best = whole_number("top", self.top if top is None else top, 1)
+        return np.clip((best - self.above) / self.tied, 0.0, 1.0)
+
+    def success(self, top: int | None = None) -> float:
+        """The mean chance: how many of the targets are re-identified."""
+        return float(self.chance(top).mean())
+
+    def blind(self, top: int | None = None) -> float:
+        """The same for a list that is drawn blindly."""
+        return min(1.0, (self.top if top is None else top) / self.records)
+
+    def __repr__(self) -> str:
+        found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
+        return f"<Reidentified {self.n:,} targets among {self.records:,} records: {found}>"
+
+
+def reidentify(
+    plans: Sequence[Plan],
+    reports: Sequence[object],
+    background: object,
+    top: int = 10,
+    matching: Matching = "support",
+    truth: npt.ArrayLike | None = None,
+    targets: npt.ArrayLike | None = None,
+    progress: Progress | None = None,
+    seed: int = 1,
+) -> Reidentified:
+    """How many people an attacker finds in a background table by what they reported in several surveys.
+
+    `plans` and `reports` are one per survey, of the same people in the same order. `background` is a table with a record per
+    row and some of the attributes as columns (all: full knowledge; some: partial knowledge); row i is person i, or `truth` says
+    which row is whose. "support" scores records by all that the reports say, the real risk; "guess" by one guessed value per
+    report, as published. `targets`, numbers of people, attacks only these.
+
+    >>> import deniable as dn
+    >>> plan = dn.Study({"town": list("abcdefgh")}, epsilon=6.0).plan(people=8)
+    >>> people = {"town": list("abcdefgh")}
+    >>> found = reidentify([plan], [plan.privatize(people, dn.seeded(1))], people, top=1)
+    >>> found.blind(), found.success() > 0.8
+    (0.125, True)
+    """
+    if matching not in ("support", "guess"):
+        raise InvalidParameter(f"matching is on 'support' or on 'guess', got {matching!r}")
+    if not plans or len(plans) != len(reports):
+        raise InvalidParameter(f"give one plan and one collection of reports per survey, got {len(plans)} and {len(reports)}")
+    surveys = [records_from(plan, one) for plan, one in zip(plans, reports, strict=True)]
+    n = surveys[0].n
+    if any(one.n != n for one in surveys):
+        raise InvalidReport(f"all surveys are of the same people, got {[one.n for one in surveys]}")
+    names, columns = _coded(plans, background)
+    own = np.arange(n) if truth is None else np.asarray(truth, dtype=np.int64)
+    if own.shape != (n,) or not ((own >= 0) & (own < columns.shape[1])).all():
+        raise InvalidParameter(f"truth is the row of each of {n} people among {columns.shape[1]} records")
+    whom = np.arange(n) if targets is None else np.unique(np.asarray(targets, dtype=np.int64))
+    return match_surveys(plans, surveys, names, columns, own, whom, top, matching, progress, seed)
+
+
+def match_surveys(
+    plans: Sequence[Plan],
+    surveys: Sequence[Records],
+    names: Sequence[str],
+    columns: Array,
+    own: Integers,
+    whom: Integers,
+    top: int = 10,
+    matching: Matching = "support",
+    progress: Progress | None = None,
+    seed: int = 1,
+) -> Reidentified:
+    """The same for a background that is numbers already, a row for each of the attributes that are named."""
+    faked_plans = [isinstance(plan.share, Faked) for plan in plans]
+    if any(faked_plans) and matching == "support":
+        if not all(faked_plans):
+            raise InvalidParameter("surveys with and without fakes are matched together on guesses only: matching='guess'")
+        return _match_faked(plans, surveys, names, columns, own, whom, top, progress)
+    held = []
+    for survey, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
+        about = [names.index(name) if name in names else -1 for name in plan.names]
+        held += evidence_of(plan, records, about, matching, numbers_from(seed, "reidentify", survey))
+    return match(held, columns, own, whom, top, progress)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What some people's reports say of one column of the background: a clue, or guessed values, which count one each."""
+
+    column: int
+    clue: Clue
+    guessed: Integers | None = None
+
+    def scores(self, some: Integers) -> npt.NDArray[np.int32]:
+        """A row per report, a score per value, in parts of a nat or of a match."""
+        if self.guessed is not None:
+            return np.asarray(self.guessed[some, None] == np.arange(self.clue.part.k), dtype=np.int32)
+        logs = np.log(likelihoods(self.clue.part, self.clue.reports[some]))
+        return np.asarray(np.rint(logs * _UNIT), dtype=np.int32)
+
+
+def evidence_of(
+    plan: Source, records: Records, about: Sequence[int], matching: Matching, draws: np.random.Generator
+) -> list[Evidence]:
+    """What one survey says, by the columns that its attributes have in the background (-1: none)."""
+    found = []
+    for clue in _believed(plan, records):
+        if about[clue.attribute] >= 0 and clue.who.size:
+            guessed = guessed_values(clue.part, clue.reports, draws) if matching == "guess" else None
+            found.append(Evidence(about[clue.attribute], clue, guessed))
+    return found
+
+
+def _believed(plan: Source, records: Records) -> Iterator[Clue]:
+    """The clues; among fakes, as published, only the attribute that is likeliest to be real."""
+    share = plan.share if isinstance(plan, Plan) else plan
+    if not isinstance(share, Faked):
+        yield from clues(plan, records)
+        return
+    best = sampled_attribute(share, records).attributes
+    for clue in clues(plan, records):
+        who = np.flatnonzero(best == clue.attribute)
+        yield Clue(clue.attribute, clue.part, who, clue.reports[who])
+
+
+def match(
+    held: Sequence[Evidence], columns: Array, own: Integers, whom: Integers, top: int = 10, progress: Progress | None = None
+) -> Reidentified:
+    """The targets `whom` against all records, a row of values per column of the background, in blocks on all cores."""
+    from deniable.attack import loops
+
+    above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
+    widest = max((one.clue.part.k for one in held), default=1)
+    at_once = max(1, min(1024, _AT_ONCE // (max(1, len(held)) * widest)))
+
+    def work(start: int) -> int:
+        some = slice(start, start + at_once)
+        first, about, tables = _gathered(held, whom[some], widest)
+        loops.rank_sums(columns, first, about, tables, own[whom[some]], above[some], tied[some])
+        return len(whom[some])
+
+    _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
+    return Reidentified(above, tied, columns.shape[1], whole_number("top", top, 1))
+
+
+def _gathered(held: Sequence[Evidence], whom: Integers, widest: int) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
+    """The clues about some targets, one after the other, each with its scores by value."""
+    rows, kinds, places = [], [], []
+    for kind, one in enumerate(held):
+        place = np.searchsorted(one.clue.who, whom)
+        place[place == one.clue.who.size] = 0
+        there = np.flatnonzero(one.clue.who[place] == whom)
+        rows.append(there)
+        kinds.append(np.full(there.size, kind))
+        places.append(place[there])
+    row, which = np.concatenate(rows), np.concatenate(kinds)
+    order = np.argsort(row, kind="stable")
+    tables = np.zeros((row.size, widest), dtype=np.int32)
+    rank = np.empty(row.size, dtype=np.int64)
+    rank[order] = np.arange(row.size)
+    start = 0
+    for one, taken in zip(held, places, strict=True):
+        if taken.size:
+            tables[rank[start : start + taken.size], : one.clue.part.k] = one.scores(taken)
+        start += taken.size
+    about = np.array([one.column for one in held], dtype=np.int64)[which[order]]
+    return np.searchsorted(row[order], np.arange(whom.size + 1)), about, tables
+
+
+def _match_faked(
+    plans: Sequence[Plan],
+    surveys: Sequence[Records],
+    names: Sequence[str],
+    columns: Array,
+    own: Integers,
+    whom: Integers,
+    top: int,
+    progress: Progress | None,
+) -> Reidentified:
+    """Among fakes a survey's report is a sum over its attributes; those that the background lacks count by their average."""
+    from deniable.attack import loops
+
+    most, widest = max(len(plan.names) for plan in plans), max(part.k for plan in plans for part in plan.content.parts)
+    about = np.full((len(plans), most), -1, dtype=np.int64)
+    unknown = np.zeros((whom.size, len(plans)))
+    for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
+        assert isinstance(plan.share, Faked)
+        real = realness(plan.share, records, estimated(plan.share, records))
+        for j, name in enumerate(plan.names):
+            about[s, j] = names.index(name) if name in names else -1
+            unknown[:, s] += real[j, whom] if name not in names else 0.0
+    above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
+    at_once = max(1, _AT_ONCE // (len(plans) * most * widest))
+
+    def work(start: int) -> int:
+        some = slice(start, start + at_once)
+        tables = np.zeros((len(whom[some]), len(plans), most, widest))
+        for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
+            assert isinstance(plan.share, Faked)
+            for j, (fake, column) in enumerate(zip(plan.share.fakes, records.columns, strict=True)):
+                reports = column[whom[some]]
+                tables[:, s, j, : fake.part.k] = likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
+        loops.rank_products(columns, about, tables, unknown[some], own[whom[some]], above[some], tied[some])
+        return len(whom[some])
+
+    _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
+    return Reidentified(above, tied, columns.shape[1], whole_number("top", top, 1))
+
+
+def _in_blocks(work: Callable[[int], int], starts: range, total: int, progress: Progress | None) -> None:
+    """The first block compiles, then all cores take part."""
+    done = 0
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        if len(starts):
+            done += work(starts[0])
+        for finished in pool.map(work, starts[1:]):
+            done += finished
+            if progress is not None:
+                progress(done, total)
+
+
+def _coded(plans: Sequence[Plan], background: object) -> tuple[list[str], Array]:
+    """The attributes that the background has, and its values by number, a row per attribute."""
+    domains = {one.name: (one.domain, plan) for plan in plans for one in plan.content.attributes}
+    names = [name for name in column_names(background) if name in domains]
+    if not names:
+        raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(domains)}")
+    coded = []
+    for name, column in zip(names, columns_of(background, names), strict=True):
+        domain, plan = domains[name]
+        codes = domain.codes(column, name)
+        if (codes == NO_ANSWER).any():
+            if plan.content.missing != "value":
+                raise InvalidValue(f"the background has no {name!r} in some rows; fill them in, or leave the column out")
+            codes = np.where(codes == NO_ANSWER, domain.k, codes)
+        coded.append(codes)
+    return names, compact(np.stack(coded))
+
+
+def compact(columns: Array) -> Array:
+    """The smallest numbers that hold the values: a background is read again for every target."""
+    return np.ascontiguousarray(columns, dtype=np.uint8 if columns.max(initial=0) < 256 else np.uint32)

@@ -1,0 +1,154 @@
+"""The published attacks on the sampled attribute: classifiers that are trained, for reproduction. None beats the Bayes one.
+
+The attacker learns from invented people (NK: no knowledge), from compromised ones whose attribute is known (PK: partial
+knowledge), or from both (HM: hybrid).
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.attack.evidence import Priors, Source, records_from, share_of
+from deniable.attack.sampled import Assumed, assumed_share, estimated
+from deniable.errors import InvalidParameter
+from deniable.exact import whole_number
+from deniable.law import Integers
+from deniable.mechanism import Array
+from deniable.population import numbers_from
+from deniable.shapes import Direct, Unary
+from deniable.share import Faked, Records
+from deniable.simulated import seeded
+
+Classifier = Literal["xgboost", "logistic"]
+KNOWLEDGE = ("NK-1n", "NK-3n", "NK-5n", "PK-0.1n", "PK-0.3n", "PK-0.5n", "HM-1n-0.1n", "HM-3n-0.3n", "HM-5n-0.5n")
+"""What the published attackers learn from: invented people (times n), compromised people (part of n), or both."""
+
+_PACKAGES = {"xgboost": "xgboost", "logistic": "sklearn"}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What a trained attacker found: the people that were attacked, and the attribute predicted for each."""
+
+    knowledge: str
+    whom: Integers
+    attributes: Integers
+    accuracy: float
+
+
+def trained_attribute(
+    plan: Source,
+    reports: object,
+    truth: npt.ArrayLike,
+    knowledge: str = "NK-1n",
+    classifier: Classifier = "xgboost",
+    fakes: Assumed = "known",
+    seed: int = 1,
+    jobs: int | None = None,
+) -> Trained:
+    """Which attribute of each report is real, by a classifier with its defaults; one of KNOWLEDGE says what it learns from.
+
+    `truth` is the attribute of every report: of the compromised people it is learned from, of the others it judges. With
+    fakes="uniform" invented people have uniform fakes whatever the plan says, as in the published attacks on RS+RFD.
+    `jobs` is how many cores are used, all unless given.
+    """
+    share, records = share_of(plan), records_from(plan, reports)
+    if not isinstance(share, Faked):
+        raise InvalidParameter("only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; this plan names it")
+    require_classifier(classifier)
+    true = np.asarray(truth, dtype=np.int64)
+    if true.shape != (records.n,):
+        raise InvalidParameter(f"truth is the attribute of each of {records.n} reports, got {true.shape}")
+    invented, compromised = parsed_knowledge(knowledge)
+    draws = numbers_from(seed, "trained", knowledge)
+    order = draws.permutation(records.n)
+    known, whom = np.split(order, [round(compromised * records.n)])
+    whom = np.sort(whom)
+    inputs, labels = [], []
+    if invented:
+        number = round(invented * records.n)
+        made, which = synthetic(assumed_share(share, fakes), estimated(share, records), number, int(draws.integers(1 << 62)))
+        inputs.append(features(share, made, classifier))
+        labels.append(which)
+    real = features(share, records, classifier)
+    if known.size:
+        inputs.append(real[known])
+        labels.append(true[known])
+    model = _model(classifier, seed, jobs)
+    with nullcontext() if classifier == "xgboost" else _cores(jobs):
+        model.fit(np.concatenate(inputs), np.concatenate(labels))
+    found = np.asarray(model.predict(real[whom]), dtype=np.int64)
+    return Trained(knowledge, whom, found, float((found == true[whom]).mean()))
+
+
+def parsed_knowledge(name: str) -> tuple[float, float]:
+    """Of n, how many invented and how many compromised people.
+
+    >>> parsed_knowledge("HM-3n-0.3n"), parsed_knowledge("PK-0.5n")
+    ((3.0, 0.3), (0.0, 0.5))
+    """
+    number = r"(\d+(?:\.\d+)?)n"
+    found = re.fullmatch(f"NK-{number}|PK-{number}|HM-{number}-{number}", name)
+    if found is None:
+        raise InvalidParameter(f"{name!r} is not what a published attacker knows ({', '.join(KNOWLEDGE)})")
+    invented, compromised = float(found[1] or found[3] or 0), float(found[2] or found[4] or 0)
+    if compromised >= 1:
+        raise InvalidParameter(f"{name!r} leaves nobody to attack: the compromised are a part of n, such as 0.1n")
+    return invented, compromised
+
+
+def synthetic(share: Faked, marginals: Priors, n: int, seed: int) -> tuple[Records, Integers]:
+    """Invented people with these marginals who report by this share, and the attribute that each of them reports."""
+    draws = numbers_from(seed, "invented")
+    people = np.column_stack([draws.choice(shares.size, whole_number("n", n, 1), p=shares) for shares in marginals])
+    rows = seeded(seed).rows(n, share.words)
+    return share.encode(np.ascontiguousarray(people.T), rows), share.drawn(rows)
+
+
+def features(share: Faked, records: Records, classifier: Classifier = "xgboost") -> Array:
+    """Reports as a classifier takes them: values by number and bits, as published; for logistic regression, all as bits."""
+    columns = []
+    for part, column in zip(share.parts, records.columns, strict=True):
+        if isinstance(part, Unary) or classifier == "logistic":
+            columns.append(part.support(column).astype(np.uint8))
+        elif isinstance(part, Direct):
+            columns.append(np.asarray(column)[:, None])
+        else:
+            raise InvalidParameter(f"a classifier is trained on values and bits, not on reports of {type(part).__name__}")
+    return np.concatenate(columns, axis=1)
+
+
+def require_classifier(classifier: str) -> None:
+    """Say what to install where it is not there."""
+    if classifier not in _PACKAGES:
+        raise InvalidParameter(f"a classifier is 'xgboost' or 'logistic', got {classifier!r}")
+    if find_spec(_PACKAGES[classifier]) is None:
+        raise InvalidParameter(
+            f"the published attack is trained with {_PACKAGES[classifier]}, which is not installed: "
+            "pip install 'deniable[attack]'; the Bayes attack, dn.attack.sampled_attribute, needs no training"
+        )
+
+
+def _cores(jobs: int | None) -> AbstractContextManager[object]:
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(jobs)
+    return limits
+
+
+def _model(classifier: Classifier, seed: int, jobs: int | None) -> Any:
+    if classifier == "xgboost":
+        from xgboost import XGBClassifier
+
+        return XGBClassifier(random_state=seed, eval_metric="mlogloss", n_jobs=jobs)
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000)

@@ -1,0 +1,76 @@
+"""`deniable attack`: one page on what an attacker learns from a plan's reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import click
+
+from deniable.commands import console, reading, writing
+from deniable.commands.answers import Answers
+from deniable.commands.console import FILE, one, whole
+
+_some, _any = partial(whole, least=1, most=100), partial(whole, least=1)
+
+
+@click.command("attack")
+@click.argument("plan", type=FILE)
+@click.option("--data", type=FILE, help="A CSV or Parquet file of people, as background and to be looked for.")
+@click.option("--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]")
+@click.option(
+    "--collections",
+    callback=one(partial(whole, least=1, most=100)),
+    default="5",
+    show_default=True,
+    help="How often they answer.",
+)
+@click.option(
+    "--top", callback=one(partial(whole, least=1)), default="10", show_default=True, help="How many candidates count."
+)
+@click.option(
+    "--users", callback=one(partial(whole, least=1)), default="2000", show_default=True, help="How many people are looked for."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The simulation is drawn from it.")
+@console.as_json
+@writing.plot("the page")
+@console.force
+def attack_plan(
+    plan: Path,
+    data: Path | None,
+    separator: str | None,
+    collections: int,
+    top: int,
+    users: int,
+    seed: int,
+    as_json: bool,
+    plot_files: Sequence[Path],
+    force: bool,
+) -> None:
+    """Attack PLAN as well as anyone can, and print what that tells, beside blind guessing.
+
+    Without data: how often answers and whole records are guessed, exactly. With the answers of people, which never leave
+    this machine, also what background data adds: how frequent the answers are, and records to find a person among.
+    """
+    import numpy as np
+
+    from deniable.attack.page import examine
+
+    writing.check((), plot_files, force)
+    read = reading.read_plan(plan)
+    codes = None
+    if data is not None:
+        with console.progress("reading") as show:
+            codes = np.concatenate(list(Answers(read, data, separator).codes(show)), axis=1)
+    with console.progress("attacking") as show:
+        found = examine(read, codes, collections, top, users, seed, show)
+    if plot_files:
+        from deniable.plot_attack import examined_plot
+
+        writing.save_plots(plot_files, partial(examined_plot, found))
+    if as_json:
+        console.print_json(asdict(found))
+    else:
+        click.echo(found.text())

@@ -1,0 +1,96 @@
+"""Draws what an attacker learns from a plan, never computes: answers beside blind guesses, and people who are found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable.attack.page import Examined
+from deniable.figure import INK, looks, percent, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_ANSWERS = 24
+_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew")
+
+
+def examined_plot(examined: Examined) -> Figure:
+    """How often each answer is guessed, by what the attacker has; and how often a person is found in a background."""
+    from matplotlib.figure import Figure
+
+    shown = min(len(examined.ignorant.attributes), _MOST_ANSWERS)
+    height = max(3.2, 1.5 + 0.62 * shown)
+    with style():
+        figure = Figure(figsize=(10.4 if examined.found else 6.2, height), layout="constrained")
+        grid = figure.subplots(1, 2 if examined.found else 1, squeeze=False, width_ratios=[3, 2] if examined.found else [1])[0]
+        _answers(grid[0], examined, shown)
+        if examined.found:
+            _people(grid[1], examined)
+        title = examined.title or f"Plan {examined.plan[:8]}"
+        how = f"{examined.collections} collections, seed {examined.seed}"
+        if examined.people is not None:
+            how = f"{examined.people:,} people, {examined.users:,} looked for, {how}"
+        figure.suptitle(f"{title}: what an attacker learns\n{how}", x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def _answers(axes: Axes, examined: Examined, shown: int) -> None:
+    attributes = examined.ignorant.attributes[:shown]
+    informed = () if examined.informed is None else examined.informed.attributes[:shown]
+    places = np.arange(shown)
+    look_of = looks(_KINDS)
+    heights: dict[str, list[float | None]] = {
+        "blind": [one.blind for one in attributes],
+        "one report": [one.report for one in attributes],
+        "knows the frequencies": [one.report for one in informed],
+        "all collections": [one.memoized for one in attributes],
+        "noise drawn anew": [one.averaged for one in attributes],
+    }
+    drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
+    thick, times = 0.8 / len(drawn), f"{examined.collections} collections"
+    at_most = " (at most)" if any(one.bound for one in examined.ignorant.profiles) else ""
+    for i, (kind, line) in enumerate(drawn.items()):
+        color = "#c8ccd0" if kind == "blind" else look_of[kind]["color"]
+        label = {
+            "all collections": f"{times}, noise kept{at_most}",
+            "noise drawn anew": f"{times}, noise drawn anew",
+        }.get(kind, kind)
+        middle = places + (i - (len(drawn) - 1) / 2) * thick
+        axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
+        if kind == "knows the frequencies":
+            most_frequent = [one.blind for one in informed]
+            axes.plot(most_frequent, middle, "|", color=INK, markersize=9, label="the most frequent answer, without a report")
+    axes.set_yticks(places, [one.name for one in attributes])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.xaxis.set_major_formatter(percent)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("best guess of the answer is right")
+    axes.set_title("answers", loc="left")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16 - 0.2 / shown), ncols=2)
+
+
+def _people(axes: Axes, examined: Examined) -> None:
+    kinds = [f"{one.background}, top {one.top}" for one in examined.found]
+    look_of = looks(kinds)
+    for kind in dict.fromkeys(kinds):
+        line = [one for one, name in zip(examined.found, kinds, strict=True) if name == kind]
+        reach = [2 * one.stderr for one in line]
+        heights = [one.success for one in line]
+        axes.errorbar([one.collections for one in line], heights, reach, label=kind, capsize=1.5, **look_of[kind])
+    for top in dict.fromkeys(one.top for one in examined.found):
+        blind = next(one.blind for one in examined.found if one.top == top)
+        axes.axhline(blind, color=INK, linewidth=0.8, linestyle=":")
+        axes.annotate(
+            f"blind, top {top}", (0.99, blind), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7
+        )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(percent)
+    axes.set_xticks(list(dict.fromkeys(one.collections for one in examined.found)))
+    axes.set_xlabel("collections")
+    axes.set_ylabel("people found")
+    axes.set_title("people, by a background that has", loc="left")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)

@@ -1,0 +1,192 @@
+"""Values and the sampled attribute, attacked as published and as well as can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from deniable.attack import profile, sampled_attribute, trained_attribute
+from deniable.attack.guessing import guessed_values
+from deniable.attack.sampled import Assumed
+from deniable.attack.trained import KNOWLEDGE
+from deniable.data import Dataset
+from deniable.law import Floats
+from deniable.multidimensional import rsfd, rsrfd
+from deniable.protocols import PROTOCOLS
+from deniable.shape import Encoder
+from deniable.share import Faked
+from deniable.simulated import seeded
+from deniable.studies.risks import PRIORS, Asked, Cell, Row, study_name
+from deniable.words import Words
+
+VALUES = ("grr", "ss", "sue", "oue", "olh")
+_VALUE_ATTRIBUTES = 3  # as in Figure 1: as many collections as attributes
+FAKED = {"GRR": "grr", "SUE-z": "sue-z", "OUE-z": "oue-z", "SUE-r": "sue-r", "OUE-r": "oue-r"}
+REALISTIC = {"GRR": "grr", "SUE-r": "sue-r", "OUE-r": "oue-r"}
+_LAPLACE = 0.1  # the budget of the correct prior, over all attributes
+_DRAWS, _ZIPF = 100_000, 1.01
+_MIXED = 1e-6  # of every prior is uniform, since a value without a share would be refused
+
+
+def value_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: Asked) -> Iterator[Cell]:
+    """Three collections of three attributes: how often all three values are guessed."""
+    ks = people.ks[:_VALUE_ATTRIBUTES]
+    blind = math.prod(1 / k for k in ks)
+    for metric, part in (("uniform", 1.0), ("non-uniform", math.factorial(len(ks)) / len(ks) ** len(ks))):
+        for protocol in VALUES:
+            for epsilon in epsilons:
+                attacks = [attack for attack in ("guess", "exact", "published") if attack in asked.attacks]
+                rows = [
+                    Row(
+                        *(figure, study_name(people), protocol.upper(), epsilon, attack, None, None, asked.runs, people.n),
+                        *(len(ks), asked.seed, blind * part),
+                        surveys=len(ks),
+                        metric=metric,
+                        users=asked.users,
+                    )
+                    for attack in attacks
+                ]
+                run = partial(_values, people, protocol, epsilon, metric, attacks, asked)
+                yield Cell(tuple(rows), people, run)
+
+
+def _values(
+    people: Dataset,
+    protocol: str,
+    epsilon: float,
+    metric: str,
+    attacks: Sequence[str],
+    asked: Asked,
+    _run: int,
+    draws: np.random.Generator,
+) -> list[float]:
+    ks = people.ks[:_VALUE_ATTRIBUTES]
+    parts = [_made(protocol, k, epsilon) for k in ks]
+    d = len(ks)
+
+    def measured() -> float:
+        whom = asked.targets(people.n, draws, asked.users)
+        right = np.ones(whom.size, dtype=bool)
+        for j, part in enumerate(parts):
+            true = people.table[whom, j].astype(np.int64)
+            right &= guessed_values(part, part.privatize(true, _words(draws)), draws) == true
+        if metric == "non-uniform":  # the same attribute twice tells nothing new
+            drawn = np.sort(draws.integers(0, d, (whom.size, d)), axis=1)
+            right &= (drawn == np.arange(d)).all(axis=1)
+        return float(right.mean())
+
+    def whole(chances: Sequence[float]) -> float:
+        return profile([(1.0, chance, *[0.0] * (d - 1)) for chance in chances], d, metric == "non-uniform")
+
+    ways: dict[str, Callable[[], float]] = {
+        "guess": measured,
+        "exact": lambda: whole([part.success() for part in parts]),
+        "published": lambda: whole([published_success(protocol, k, epsilon) for k in ks]),
+    }
+    return [ways[attack]() for attack in attacks]
+
+
+def published_success(protocol: str, k: int, epsilon: float) -> float:
+    """The formulas of the study: those of ss and olh are approximate; that of ss is above 1 where k is small, and held at 1."""
+    e = math.exp(epsilon)
+    if protocol == "ss":
+        return min(1.0, (e + 1) / (2 * k))
+    if protocol == "olh":
+        return 1 / (2 * max(k / (e + 1), 1))
+    return _made(protocol, k, epsilon).success()
+
+
+def sampled_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: Asked) -> Iterator[Cell]:
+    """Which attribute is real, in RS+FD and, with all priors, in RS+RFD."""
+    realistic = figure == "rsrfd"
+    for prior in PRIORS if realistic else (None,):
+        for name, protocol in (REALISTIC if realistic else FAKED).items():
+            for epsilon in epsilons:
+                known = [one for one in asked.attacks if one in KNOWLEDGE and (prior in (None, "correct") or one[:2] == "NK")]
+                attacks = [*known, *(one for one in ("bayes", "bayes-uniform") if one in asked.attacks)]
+                if not realistic and "bayes-uniform" in attacks:
+                    attacks.remove("bayes-uniform")  # the fakes are uniform
+                rows = [
+                    Row(
+                        *(
+                            figure,
+                            study_name(people),
+                            f"{'RS+RFD' if realistic else 'RS+FD'}[{name}]",
+                            epsilon,
+                            attack,
+                            None,
+                            None,
+                        ),
+                        *(asked.runs, people.n, people.d, asked.seed, 1 / people.d),
+                        prior=prior,
+                        users=asked.users,
+                    )
+                    for attack in attacks
+                ]
+                yield Cell(tuple(rows), people, partial(_sampled, people, protocol, epsilon, prior, attacks, asked))
+
+
+def _sampled(
+    people: Dataset,
+    protocol: str,
+    epsilon: float,
+    prior: str | None,
+    attacks: Sequence[str],
+    asked: Asked,
+    _run: int,
+    draws: np.random.Generator,
+) -> list[float]:
+    share = _share(people, protocol, epsilon, prior, draws)
+    rows = _words(draws).rows(people.n, share.words)
+    records, truth = share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows), share.drawn(rows)
+    whom = asked.targets(people.n, draws, asked.users)
+    found = []
+    for attack in attacks:
+        if attack in KNOWLEDGE:
+            assumed: Assumed = "known" if prior is None else "uniform"
+            trained = trained_attribute(share, records, truth, attack, fakes=assumed, seed=int(draws.integers(1 << 31)))
+            judged = np.isin(trained.whom, whom)
+            found.append(float((trained.attributes[judged] == truth[trained.whom[judged]]).mean()))
+        else:
+            best = sampled_attribute(share, records, fakes="uniform" if attack == "bayes-uniform" else "known").attributes
+            found.append(float((best[whom] == truth[whom]).mean()))
+    return found
+
+
+def _share(people: Dataset, protocol: str, epsilon: float, prior: str | None, draws: np.random.Generator) -> Faked:
+    if prior is None:
+        return rsfd(people.ks, epsilon, protocol, "published")
+    priors = public_priors(people, prior, draws)
+    return rsrfd(people.ks, epsilon, priors, protocol, "published", fakes="published", mixed=_MIXED)
+
+
+def public_priors(people: Dataset, name: str, draws: np.random.Generator) -> list[Floats]:
+    """The study's priors: the truth with a little noise, or three that have nothing to do with it."""
+    if name == "correct":
+        noisy = [counts + draws.laplace(0.0, people.d / _LAPLACE, counts.size) for counts in people.counts]
+        return [_shares(np.maximum(np.rint(counts), 0.0)) for counts in noisy]
+    if name == "dirichlet":
+        return [draws.dirichlet(np.ones(k)) for k in people.ks]
+    found = []
+    for k in people.ks:
+        drawn = draws.zipf(_ZIPF, _DRAWS).astype(np.float64) if name == "zipf" else draws.exponential(1.0, _DRAWS)
+        found.append(_shares(np.histogram(drawn, bins=k)[0].astype(np.float64)))
+    return found
+
+
+def _shares(counts: Floats) -> Floats:
+    total = counts.sum()
+    return np.asarray(counts / total) if total > 0 else np.full(counts.size, 1 / counts.size)
+
+
+def _made(protocol: str, k: int, epsilon: float) -> Encoder:
+    made = PROTOCOLS[protocol].make(k, epsilon)
+    assert isinstance(made, Encoder)
+    return made
+
+
+def _words(draws: np.random.Generator) -> Words:
+    return seeded(int(draws.integers(1 << 62)))

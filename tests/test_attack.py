@@ -1,0 +1,604 @@
+"""Attacks against their definitions: every closed form beside full enumeration, published numbers and simulated people.
+
+Enumerations are exact up to the rounding of floats. Simulations have the false-alarm rate of `statistics.ALPHA` for each
+comparison, with PEOPLE people, and are shown to fail where the attacker's law is a little wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable import attack
+from deniable.attack.evidence import Clue, likelihoods
+from deniable.attack.guessing import guessed_values
+from deniable.attack.matching import Evidence, compact, match
+from deniable.attack.sampled import estimated, expected_largest
+from deniable.attack.trained import features, require_classifier, synthetic
+from deniable.errors import DataUnavailable
+from deniable.shape import Encoder
+from deniable.shapes import Unary
+from tests import enumeration, statistics
+from tests.services import missing
+
+PEOPLE = 100_000
+"""Simulated people: a success of one half is known to 0.0016, and an attack that is 1 % off lies beyond 6 standard errors."""
+KS = (3, 2, 4)
+SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
+PRIORS = [[0.2, 0.5, 0.3], [0.6, 0.4], [0.1, 0.2, 0.3, 0.4]]
+FAKED: dict[str, dn.Faked] = {
+    "rsfd grr": dn.rsfd(KS, 1.0, "grr", "published"),
+    "rsfd sue-z": dn.rsfd(KS, 1.0, "sue-z", "published"),
+    "rsfd oue-r": dn.rsfd(KS, 1.0, "oue-r", "published"),
+    "rsfd mixed": dn.Faked((dn.rsfd(KS, 1.0, "grr").fakes[0], dn.rsfd(KS, 1.0, "oue-z").fakes[1], dn.rsfd(KS, 1.0).fakes[2])),
+    "rsrfd grr": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published"),
+    "rsrfd grr as published": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
+    "rsrfd sue-r": dn.rsrfd(KS, 1.0, PRIORS, "sue-r", "published"),
+}
+
+
+def loaded(name: str) -> dn.data.Dataset:
+    try:
+        return dn.data.load(name)
+    except DataUnavailable as problem:
+        missing(f"{name} is not here: {problem}", "set DENIABLE_DATA to a folder that has it")
+        raise
+
+
+def people_of(marginals: Sequence[Sequence[float]], n: int, seed: int) -> np.ndarray:
+    draws = np.random.default_rng(seed)
+    return np.column_stack([draws.choice(len(shares), n, p=shares) for shares in marginals])
+
+
+# One attribute.
+
+PROTOCOLS = [name for name, row in dn.PROTOCOLS.items() if row.exact]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0])
+@pytest.mark.parametrize("k", [2, 5, 60])
+def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, epsilon: float) -> None:
+    most = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
+    for name in PROTOCOLS:
+        made = dn.PROTOCOLS[name].make(k, epsilon)
+        assert isinstance(made, Encoder)
+        found = attack.success(made).attributes[0]
+        assert 1 / k - 1e-12 <= found.reported <= most + 1e-9, name
+    assert attack.success(dn.grr(k, epsilon)).attributes[0].reported == pytest.approx(most, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("k", [4, 30, 300])
+def test_closed_forms_of_the_papers(k: int, epsilon: float) -> None:
+    e = math.exp(epsilon)
+    for m in (dn.sue(k, epsilon), dn.oue(k, epsilon), dn.the(k, epsilon)):
+        p, q = m.law.p, m.law.q
+        wanted = (1 - p) * (1 - q) ** (k - 1) / k + p * (1 - (1 - q) ** k) / (k * q)
+        assert attack.success_after(m, 1) == pytest.approx(wanted, rel=1e-9)
+    w = max(1, round(k / (e + 1)))
+    assert attack.success_after(dn.ss(k, epsilon), 1) == pytest.approx(e / (w * e + k - w), rel=1e-8)
+    g = round(e) + 1
+    p = e / (e + g - 1)
+    ideal = p * (g / k) * (1 - (1 - 1 / g) ** k) + (1 - p) * (1 - 1 / g) ** (k - 1) / k
+    assert dn.olh(k, epsilon).law.success() == pytest.approx(ideal, rel=1e-6)
+
+
+REPEATED: dict[str, tuple[Encoder, int]] = {
+    "grr": (dn.grr(3, 1.0), 4),
+    "oue": (dn.oue(3, 1.0), 3),
+    "sue": (dn.sue(2, 0.7), 4),
+    "l_grr": (dn.l_grr(3, 1.0, 2.0), 3),
+    "l_osue": (dn.l_osue(3, 1.0, 2.0), 2),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_several_reports_by_enumeration(name: str) -> None:
+    part, most = REPEATED[name]
+    for reports in range(1, most + 1):
+        if isinstance(part, dn.Memoized):
+            laws = [enumeration.repeated_law(part, v, reports) for v in range(part.k)]
+        else:
+            laws = [enumeration.product([enumeration.part_law(part, v)] * reports) for v in range(part.k)]
+        exact = sum((max(law[y] for law in laws) for y in laws[0]), Fraction(0)) / part.k
+        assert attack.success_after(part, reports, memoized=isinstance(part, dn.Memoized)) == pytest.approx(
+            float(exact), abs=1e-9
+        )
+
+
+def test_memory_protects_and_forgetting_does_not() -> None:
+    for part in (dn.grr(10, 1.0), dn.oue(10, 1.0), dn.olh(10, 1.0), dn.ss(10, 1.0)):
+        once, often = attack.success_after(part, 1), attack.success_after(part, 60, memoized=False)
+        assert attack.success_after(part, 60) == once
+        assert often > 3 * once
+    for kept in (dn.l_grr(10, 1.0, 2.0), dn.l_osue(10, 1.0, 2.0), dn.loloha(10, 1.0, 2.0)):
+        most = kept.first.success() if isinstance(kept, dn.Memoized) else kept.like.success()
+        assert attack.success_after(kept, 1) < attack.success_after(kept, 60) <= most + 1e-9
+        assert attack.success_after(kept, 60, memoized=False) > most
+
+
+AVERAGED: list[Encoder] = [dn.grr(6, 1.0), dn.ss(6, 1.0), dn.hr(6, 1.0), dn.l_grr(6, 1.0, 2.0), dn.l_sue(6, 1.0, 2.0)]
+AVERAGED += [dn.loloha(6, 1.0, 2.0)]
+
+
+@pytest.mark.parametrize("part", AVERAGED, ids=lambda part: type(part).__name__)
+def test_averaging_is_as_good_as_it_says(part: Encoder) -> None:
+    values = np.random.default_rng(1).integers(0, part.k, PEOPLE)
+    rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
+    found = attack.averaged(part, rounds)
+    right, wanted = (
+        found.right(values[None])["attribute 0"],
+        attack.success_after(part, 4, memoized=isinstance(part, dn.Memoized | dn.HashedMemoized)),
+    )
+    error = math.sqrt(wanted * (1 - wanted) / PEOPLE)
+    if isinstance(part, dn.Subset | dn.Hadamard):  # what is simulated has an error of its own
+        error = math.hypot(error, 0.002)
+    statistics.deviation(right, wanted, error, "averaging attack")
+    statistics.deviation(float(found.posterior.mean()), right, error, "posterior of the averaging attack")
+
+
+def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
+    part, values = dn.l_osue(6, 1.0, 2.0), np.random.default_rng(2).integers(0, 6, 20_000)
+    forgetful = [part.privatize(values, dn.remembering(t, dn.seeded(50 + t))) for t in range(30)]
+    kept = [part.privatize(values, dn.remembering(1, dn.seeded(50 + t))) for t in range(30)]
+    anew = attack.averaged(part, forgetful, memoized=False).right(values[None])["attribute 0"]
+    assert anew > attack.averaged(part, kept).right(values[None])["attribute 0"] + 0.2
+    wanted = attack.success_after(part, 30, memoized=False)
+    statistics.deviation(anew, wanted, math.sqrt(wanted * (1 - wanted) / 20_000), "averaging over first answers drawn anew")
+
+
+# Profiles.
+
+
+def test_profiles_by_listing_all_draws() -> None:
+    right = [(0.3, 0.5, 0.6, 0.65), (0.1, 0.2, 0.25, 0.3), (0.5, 0.9, 0.95, 0.99)]
+    draws = list(itertools.product(range(3), repeat=3))
+    wanted = math.fsum(math.prod(right[j][draw.count(j)] for j in range(3)) for draw in draws) / len(draws)
+    assert attack.profile(right, 3, replacement=True) == pytest.approx(wanted)
+    for times in (1, 2, 3):
+        ways = list(itertools.combinations(range(3), times))
+        wanted = math.fsum(math.prod(right[j][j in way] for j in range(3)) for way in ways) / len(ways)
+        assert attack.profile(right, times, replacement=False) == pytest.approx(wanted)
+    surveys = [(0.3, 0.2, 0.4, 0.1), (0.9, 0.5, 0.6, 0.2)]
+    ways = list(itertools.permutations(range(4), 2))
+    wanted = math.fsum(surveys[0][a] * surveys[1][b] for a, b in ways) / len(ways)
+    assert attack.profile_of_surveys(surveys) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0])
+def test_profiles_of_the_published_setting(epsilon: float) -> None:
+    """Three surveys of three attributes: the product of the guesses, and 3! / 3^3 of it with replacement."""
+    found = attack.success(dn.smp([74, 7, 16], epsilon, "grr"), collections=3)
+    e = math.exp(epsilon)
+    product = math.prod(e / (e + k - 1) for k in (74, 7, 16))
+    by_draw = {(one.drawn, one.memoized): one for one in found.profiles}
+    assert by_draw["new", True].published == pytest.approx(product, rel=1e-8)
+    assert by_draw["any", True].published == pytest.approx(product * 6 / 27, rel=1e-8)
+    assert by_draw["any", False].right > by_draw["any", True].right
+    expected = math.fsum(one.reported for one in found.attributes) * (1 - (2 / 3) ** 3)
+    assert by_draw["any", True].right == pytest.approx(expected)
+
+
+def test_profiles_of_every_share() -> None:
+    split = attack.success(dn.spl(KS, 2.0, "grr"), collections=2)
+    assert [one.drawn for one in split.profiles] == ["all", "all"]
+    assert split.profiles[0].all_reported == pytest.approx(math.prod(one.reported for one in split.attributes))
+    two = attack.success(dn.smp(KS, 2.0, "grr", attributes=2), collections=1).profiles[0]
+    pairs = [
+        a.reported * b.reported for a, b in itertools.combinations(attack.success(dn.smp(KS, 2.0, "grr", 2)).attributes, 2)
+    ]
+    assert two.simulated
+    statistics.deviation(two.all_reported, sum(pairs) / 3, float(np.std(pairs)) / math.sqrt(20_000), "two attributes")
+    again = attack.success(dn.allomfree(KS, 1.0, 2.0), collections=4).profiles
+    assert [(one.drawn, one.memoized) for one in again] == [("kept", True), ("kept", False)]
+    assert all(one.bound for one in attack.success(FAKED["rsfd grr"], collections=2).profiles)
+
+
+# Whole reports.
+
+
+def outcomes_of(share: dn.Share) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], enumeration.Law]]:
+    records = enumeration.records_of(share)
+    return records, {record: enumeration.law_of(share, record) for record in records}
+
+
+def sent(part: Encoder, outcomes: Sequence[object]) -> np.ndarray:
+    """Outcomes of an enumeration as reports: values, or bits."""
+    if isinstance(part, Unary):
+        return np.packbits(np.array(outcomes, dtype=np.uint8), axis=1, bitorder="little")
+    return np.array(outcomes, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("name", ["rsfd grr", "rsfd mixed", "rsfd sue-z", "rsrfd grr", "rsrfd grr as published", "rsrfd sue-r"])
+@pytest.mark.parametrize("marginals", [None, SKEWED], ids=["uniform", "skewed"])
+def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[float]] | None) -> None:
+    """The mean over all reports of the best posterior is the best success that there is."""
+    share = FAKED[name]
+    records, laws = outcomes_of(share)
+    believed = [[1 / k] * k for k in KS] if marginals is None else marginals
+    weight = {record: math.prod(believed[j][v] for j, v in enumerate(record)) for record in records}
+    best, total = np.zeros(3), np.zeros(3)
+    outcomes = list(laws[records[0]])
+    columns = tuple(sent(part, [y[j] for y in outcomes]) for j, part in enumerate(share.parts))
+    found = attack.guess(share, dn.Records(len(outcomes), columns), marginals)
+    for i, y in enumerate(outcomes):
+        joint = {record: weight[record] * float(laws[record][y]) for record in records}
+        seen = math.fsum(joint.values())
+        for j, k in enumerate(KS):
+            by_value = [math.fsum(chance for record, chance in joint.items() if record[j] == v) for v in range(k)]
+            best[j] += max(by_value)
+            total[j] += seen * found.posterior[j, i]
+            assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
+    assert total == pytest.approx(best, abs=1e-9)
+    told = attack.success(share, marginals).attributes
+    for j, one in enumerate(told):
+        if one.simulated:
+            statistics.deviation(one.report, best[j], 0.5 / math.sqrt(20_000), "simulated success among fakes")
+        else:
+            assert one.report == pytest.approx(best[j], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["split", "sample", "faked", "plan"])
+def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
+    table = people_of(SKEWED, PEOPLE, 3)
+    shares: dict[str, dn.Share] = {
+        "split": dn.spl(KS, 3.0, "oue"),
+        "sample": dn.smp(KS, 2.0, "ss"),
+        "faked": dn.rsfd(KS, 2.0, "sue-r"),
+        "plan": dn.smp(KS, 2.0, "olh", attributes=2),
+    }
+    share = shares[name]
+    source: dn.Plan | dn.Share = share
+    reports: object = share.privatize(table, dn.seeded(4))
+    if name == "plan":
+        source = dn.Plan.of({f"a{j}": [f"{v}" for v in range(k)] for j, k in enumerate(KS)}, share, PEOPLE)
+        reports = source.privatize({f"a{j}": [f"{v}" for v in table[:, j]] for j in range(3)}, dn.seeded(4))
+    found = attack.guess(source, reports, SKEWED)
+    for right, expected in zip(found.right(table.T).values(), found.expected.values(), strict=True):
+        statistics.deviation(right, expected, math.sqrt(right * (1 - right) / PEOPLE) + 1e-9, f"guesses of {name}")
+    for expected, one in zip(found.expected.values(), attack.success(source, SKEWED).attributes, strict=True):
+        assert expected == pytest.approx(one.report, abs=0.02)
+        assert one.blind - 1e-9 <= one.report <= one.reported + 1e-9
+    frame = found.frame("polars")
+    assert frame.columns == ["person", "attribute", "guess", "posterior"]
+    assert len(frame) == 3 * PEOPLE
+
+
+@pytest.mark.parametrize("protocol", ["grr", "sue-z"])
+@pytest.mark.parametrize("marginals", [None, SKEWED[:2]], ids=["uniform", "skewed"])
+def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[list[float]] | None) -> None:
+    """Three reports of one person, each with an attribute of its own: every record against every triple of reports."""
+    share = dn.rsfd((3, 2), 1.5, protocol, "published")
+    records, laws = outcomes_of(share)
+    believed = [[1 / 3] * 3, [0.5] * 2] if marginals is None else marginals
+    weight = {record: believed[0][record[0]] * believed[1][record[1]] for record in records}
+    outcomes = list(laws[records[0]])
+    triples = list(itertools.product(outcomes, repeat=3))
+    triples = [triples[i] for i in np.random.default_rng(1).choice(len(triples), 300)]
+    collections = []
+    for round_ in range(3):
+        columns = tuple(sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.parts))
+        collections.append(dn.Records(len(triples), columns))
+    found = attack.averaged(share, collections, marginals)
+    for i, triple in enumerate(triples):
+        joint = {record: weight[record] * math.prod(float(laws[record][y]) for y in triple) for record in records}
+        for j, k in enumerate((3, 2)):
+            by_value = [math.fsum(chance for record, chance in joint.items() if record[j] == v) for v in range(k)]
+            assert found.posterior[j, i] == pytest.approx(max(by_value) / sum(by_value), abs=1e-9)
+            assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
+    told = attack.success(share, marginals, collections=3).attributes
+    assert all(one.report - 0.02 <= (one.averaged or 0.0) <= 1 for one in told)
+
+
+def test_a_wrong_law_is_worse_and_expects_too_much() -> None:
+    """The comparison above sees an attacker who takes epsilon = 2 for 3."""
+    table = people_of([SKEWED[2]], PEOPLE, 5)
+    reports = dn.grr(4, 2.0).privatize(table[:, 0], dn.seeded(6))
+    found = attack.guess(dn.grr(4, 3.0), reports, SKEWED[2])
+    right = found.right(table.T)["attribute 0"]
+    with pytest.raises(AssertionError, match="standard errors off"):
+        statistics.deviation(right, found.expected["attribute 0"], math.sqrt(right * (1 - right) / PEOPLE), "wrong law")
+
+
+# The sampled attribute.
+
+
+@pytest.mark.parametrize("name", FAKED)
+def test_sampled_attribute_by_enumeration(name: str) -> None:
+    share, d = FAKED[name], 3
+    best = 0.0
+    real = [
+        enumeration.mixture((Fraction(f), enumeration.part_law(part, v)) for v, f in enumerate(shares))
+        for part, shares in zip(share.parts, SKEWED, strict=True)
+    ]
+    fake = [enumeration.fake_law(one) for one in share.fakes]
+    laws = [enumeration.product([*fake[:t], real[t], *fake[t + 1 :]]) for t in range(d)]
+    best = float(sum(max(law[y] for law in laws) for y in laws[0])) / d
+    found = attack.sampled_success(share, SKEWED)
+    assert found.exact
+    assert found.value == pytest.approx(best, abs=1e-9)
+    assert found.value >= 1 / d - 1e-12
+
+
+@pytest.mark.parametrize("name", FAKED)
+def test_sampled_attribute_is_found_as_often_as_it_says(name: str) -> None:
+    share, table = FAKED[name], people_of(SKEWED, PEOPLE, 7)
+    records, truth = share.privatize(table, dn.seeded(8)), attack.drawn_attributes(share, PEOPLE, 8)
+    found, wanted = attack.sampled_attribute(share, records, SKEWED), attack.sampled_success(share, SKEWED).value
+    error = math.sqrt(wanted * (1 - wanted) / PEOPLE)
+    statistics.deviation(found.right(truth), wanted, error, f"sampled attribute of {name}")
+    statistics.deviation(found.expected, wanted, error, f"posterior of the sampled attribute of {name}")
+    by_itself = attack.sampled_attribute(share, records)  # from these reports alone
+    statistics.deviation(by_itself.right(truth), wanted, error + 0.003, f"sampled attribute of {name}, marginals estimated")
+
+
+def test_simulated_and_exact_success_agree() -> None:
+    share = dn.rsfd([13, 3], 1.0, "sue-z", "published")
+    skewed = [[v / 91 for v in range(13, 0, -1)], SKEWED[0]]
+    simulated = attack.sampled_success(share, skewed)
+    assert not simulated.exact
+    table = people_of(skewed, PEOPLE, 9)
+    right = attack.sampled_attribute(share, share.privatize(table, dn.seeded(9)), skewed)
+    found = right.right(attack.drawn_attributes(share, PEOPLE, 9))
+    error = math.hypot(simulated.stderr, math.sqrt(found * (1 - found) / PEOPLE))
+    statistics.deviation(found, simulated.value, error, "simulated success of the sampled attribute")
+
+
+def test_what_is_drawn_is_what_is_reported() -> None:
+    share, table = dn.rsfd([50, 50], 20.0, "grr"), np.array([[7, 7]] * 1000)
+    records, drawn = share.privatize(table, dn.seeded(3)), attack.drawn_attributes(share, 1000, 3)
+    chosen = np.where(drawn == 0, records.columns[0], records.columns[1])
+    assert (chosen == 7).all()
+    assert 400 < drawn.sum() < 600
+
+
+def test_largest_of_independent_variables() -> None:
+    atoms = [(np.array([1.0, 3.0]), np.array([0.5, 0.5])), (np.array([2.0]), np.array([1.0]))]
+    assert expected_largest(atoms) == pytest.approx(2.5)
+
+
+def test_exact_priors_hide_the_attribute_only_behind_perturbed_fakes() -> None:
+    marginals = [*SKEWED[:2], [0.4, 0.3, 0.2, 0.1]]
+    for protocol, fakes, hidden in (("grr", "perturbed", True), ("sue-r", "perturbed", True), ("grr", "published", False)):
+        share = dn.rsrfd(KS, 1.0, marginals, protocol, "published", fakes=fakes)  # type: ignore[arg-type]
+        assert (attack.sampled_success(share, marginals).value < 1 / 3 + 1e-6) == hidden
+
+
+def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -> None:
+    """Who ignores the public prior does not even guess blindly well; who uses it finds more than in RS+FD if it is wrong."""
+    table = people_of(SKEWED, PEOPLE, 11)
+    share = dn.rsrfd(KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published")
+    records, truth = share.privatize(table, dn.seeded(12)), attack.drawn_attributes(share, PEOPLE, 12)
+    naive = attack.sampled_attribute(share, records, fakes="uniform").right(truth)
+    best = attack.sampled_attribute(share, records).right(truth)
+    plain = attack.sampled_success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED).value
+    assert naive < best - 0.05
+    assert best > plain
+    assert naive < 1 / 3 + 0.02
+
+
+@pytest.mark.parametrize("classifier", ["xgboost", "logistic"])
+@pytest.mark.parametrize("name", ["rsfd grr", "rsfd sue-z", "rsrfd grr as published"])
+def test_no_trained_attack_beats_the_best_one(name: str, classifier: str) -> None:
+    share, n = FAKED[name], 8000
+    records, truth = share.privatize(people_of(SKEWED, n, 13), dn.seeded(14)), attack.drawn_attributes(share, n, 14)
+    best = attack.sampled_success(share, SKEWED).value
+    for knowledge in ("NK-1n", "PK-0.5n", "HM-1n-0.5n"):
+        found = attack.trained_attribute(share, records, truth, knowledge, classifier, jobs=1)  # type: ignore[arg-type]
+        lucky = math.sqrt(best * (1 - best) / found.whom.size)
+        assert found.accuracy < best + 5 * lucky
+        assert found.accuracy > 1 / 3 + 0.4 * (best - 1 / 3)  # and it is an attack
+        assert found.accuracy == (found.attributes == truth[found.whom]).mean()
+
+
+def test_what_classifiers_learn_from() -> None:
+    share = FAKED["rsfd mixed"]
+    records, drawn = synthetic(share, [np.array(one) for one in SKEWED], 1000, 5)
+    assert features(share, records).shape == (1000, 1 + 2 + 1)
+    assert features(share, records, "logistic").shape == (1000, 3 + 2 + 4)
+    assert set(drawn) == {0, 1, 2}
+    for shares, truth in zip(
+        estimated(share, synthetic(share, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]), SKEWED, strict=True
+    ):
+        assert shares == pytest.approx(truth, abs=0.1)
+    with pytest.raises(dn.InvalidParameter, match="is not what a published attacker knows"):
+        attack.trained_attribute(share, records, drawn, "XK-1n")
+    with pytest.raises(dn.InvalidParameter, match="leaves nobody to attack"):
+        attack.trained_attribute(share, records, drawn, "PK-1n")
+
+
+def test_a_missing_classifier_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
+    with pytest.raises(dn.InvalidParameter, match=r"xgboost, which is not installed: pip install 'deniable\[attack\]'"):
+        require_classifier("xgboost")
+
+
+# People.
+
+
+def evidence(parts: Sequence[Encoder], table: np.ndarray, guess: bool) -> list[Evidence]:
+    draws, found = np.random.default_rng(1), []
+    for j, part in enumerate(parts):
+        who = np.flatnonzero(draws.random(len(table)) < 0.7)
+        reports = part.privatize(table[who, j], dn.seeded(j))
+        guessed = guessed_values(part, reports, draws) if guess else None
+        found.append(Evidence(j, Clue(j, part, who, reports), guessed))
+    return found
+
+
+@pytest.mark.parametrize("guess", [False, True])
+def test_matching_by_definition(guess: bool) -> None:
+    """Every target against every record, by plain sums."""
+    table = people_of([[0.5, 0.3, 0.2], [0.1] * 10, [0.25] * 4], 400, 2)
+    parts: list[Encoder] = [dn.grr(3, 2.0), dn.sue(10, 2.0), dn.olh(4, 1.0)]
+    held = evidence(parts, table, guess)
+    whom = np.arange(3, 400, 7)
+    found = match(held, compact(table.T), np.arange(400), whom)
+    for i, person in enumerate(whom):
+        scores = np.zeros(400)
+        for one in held:
+            place = np.flatnonzero(one.clue.who == person)
+            if place.size and one.guessed is not None:
+                scores += table[:, one.column] == one.guessed[place[0]]
+            elif place.size:
+                scores += np.log(likelihoods(one.clue.part, one.clue.reports[place])[0])[table[:, one.column]]
+        assert found.above[i] == (scores > scores[person] + 1e-4).sum()
+        assert found.tied[i] == (np.abs(scores - scores[person]) <= 1e-4).sum()
+
+
+def test_chances_need_no_draw() -> None:
+    found = attack.Reidentified(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
+    assert found.chance().tolist() == [1.0, 0.5, 0.25, 0.0]
+    assert found.success(1) == 0.25
+    assert found.blind(1) == 0.01
+
+
+def planned(names: Sequence[str], ks: Sequence[int], share: dn.Share) -> dn.Plan:
+    return dn.Plan.of({name: [str(v) for v in range(k)] for name, k in zip(names, ks, strict=True)}, share, 1000)
+
+
+def test_surveys_against_a_background() -> None:
+    ks, n = (20, 15, 12), 1500
+    table = people_of([[1 / k] * k for k in ks], n, 4)
+    answers = {name: [str(v) for v in table[:, j]] for j, name in enumerate("abc")}
+    plans = [planned("abc", ks, dn.smp(ks, 4.0, "sue")), planned("ab", ks[:2], dn.smp(ks[:2], 4.0, "sue"))]
+    plans.append(planned("bc", ks[1:], dn.smp(ks[1:], 4.0, "sue")))
+    reports = [plan.privatize({name: answers[name] for name in plan.names}, dn.seeded(i)) for i, plan in enumerate(plans)]
+    full = attack.reidentify(plans, reports, answers)
+    part = attack.reidentify(plans, reports, {"b": answers["b"], "unrelated": ["x"] * n})
+    guessed = attack.reidentify(plans, reports, answers, matching="guess")
+    assert full.success() > 2 * guessed.success() > 10 * full.blind()
+    assert full.success() > part.success() > part.blind()
+    order = np.random.default_rng(3).permutation(n)
+    moved = {name: [column[i] for i in order] for name, column in answers.items()}
+    again = attack.reidentify(plans, reports, moved, truth=np.argsort(order))
+    assert again.success() == full.success()
+    some = attack.reidentify(plans, reports, answers, targets=[5, 17])
+    assert some.above.tolist() == full.above[[5, 17]].tolist()
+
+
+def test_people_among_fakes() -> None:
+    """The likelihood of a record is a sum for each survey; it beats one guessed attribute, as published."""
+    ks, n = (10, 8, 6), 600
+    table = people_of([[1 / k] * k for k in ks], n, 5)
+    answers = {name: [str(v) for v in table[:, j]] for j, name in enumerate("abc")}
+    plans = [planned("abc", ks, dn.rsfd(ks, 3.0, "grr", "published")) for _ in range(3)]
+    reports = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(plans)]
+    for columns in ("abc", "ac"):
+        background = {name: answers[name] for name in columns}
+        found = attack.reidentify(plans, reports, background, targets=[0, 7, 599])
+        for i, person in enumerate((0, 7, 599)):
+            scores = np.ones(n)
+            for plan, one in zip(plans, reports, strict=True):
+                assert isinstance(plan.share, dn.Faked)
+                total = np.zeros(n)
+                marginals = estimated(plan.share, one.records)
+                for j, fake in enumerate(plan.share.fakes):
+                    y, law = int(one.records.columns[j][person]), fake.part.law
+                    ratio = np.where(np.arange(ks[j]) == y, law.p, law.q) * ks[j]
+                    total += ratio[table[:, j]] if "abc"[j] in columns else ratio @ marginals[j]
+                scores *= total
+            assert found.above[i] == (scores > scores[person] * (1 + 1e-9)).sum()
+            assert found.tied[i] == np.isclose(scores, scores[person], rtol=1e-9).sum()
+    everyone = attack.reidentify(plans, reports, answers)
+    assert everyone.success() > attack.reidentify(plans, reports, answers, matching="guess").success() > everyone.blind()
+
+
+@pytest.mark.parametrize("kind", ["sample", "split"])
+def test_reports_of_a_file_are_attacked_as_those_in_memory(kind: str, tmp_path: Path) -> None:
+    """Blocks of reports are one collection."""
+    ks = (3, 4)
+    share = dn.smp(ks, 2.0, "grr") if kind == "sample" else dn.spl(ks, 2.0, "oue")
+    plan = planned("ab", ks, share)
+    table = people_of([[1 / k] * k for k in ks], 60, 1)
+    blocks = [
+        plan.privatize({name: [str(v) for v in table[some, j]] for j, name in enumerate("ab")}, dn.seeded(i))
+        for i, some in enumerate((slice(0, 25), slice(25, 60)))
+    ]
+    plan.write_reports(tmp_path / "reports.parquet", blocks)
+    whole = attack.guess(plan, plan.read_reports(tmp_path / "reports.parquet"), {"a": [0.5, 0.3, 0.2]})
+    parts = [attack.guess(plan, block, {"a": [0.5, 0.3, 0.2]}) for block in blocks]
+    assert whole.posterior == pytest.approx(np.concatenate([one.posterior for one in parts], axis=1))
+    assert attack.guess(plan, blocks, {"a": [0.5, 0.3, 0.2]}).posterior == pytest.approx(whole.posterior)
+    with pytest.raises(dn.InvalidReport, match="no reports to attack"):
+        attack.guess(plan, [])
+
+
+def test_what_cannot_be_matched_is_refused() -> None:
+    plan = planned("ab", (3, 4), dn.smp((3, 4), 1.0, "grr"))
+    reports = plan.privatize({"a": ["0", "1"], "b": ["2", "3"]}, dn.seeded(1))
+    with pytest.raises(dn.InvalidParameter, match="one plan and one collection of reports per survey"):
+        attack.reidentify([plan], [], {"a": ["0"]})
+    with pytest.raises(dn.InvalidParameter, match="none of the attributes asked for: a, b"):
+        attack.reidentify([plan], [reports], {"c": ["0"]})
+    with pytest.raises(dn.InvalidParameter, match="truth is the row of each of 2 people among 1 records"):
+        attack.reidentify([plan], [reports], {"a": ["0"]})
+    with pytest.raises(dn.InvalidParameter, match="matching is on 'support' or on 'guess'"):
+        attack.reidentify([plan], [reports], {"a": ["0", "1"]}, matching="best")  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidReport, match=r"reports are what plan\.privatize"):
+        attack.guess(plan, [1, 2])
+    with pytest.raises(dn.InvalidParameter, match="only among fakes"):
+        attack.sampled_attribute(plan, reports)
+    with pytest.raises(dn.InvalidParameter, match="'c' is not an attribute; they are a, b"):
+        attack.guess(plan, reports, {"c": [1, 2]})
+
+
+# Information about a person.
+
+
+def test_pie_as_corrected_and_as_published() -> None:
+    assert attack.pie_alpha(0.5, 1024) == pytest.approx(4.0)
+    assert attack.pie_alpha(0.5, 1024, corrected=False) == pytest.approx(6.0)
+    with pytest.raises(dn.InvalidParameter, match=r"beta = 0\.95 is above .* = 0\.924"):
+        attack.pie_alpha(0.95, 9044)
+    assert attack.pie_alpha(0.95, 9044, corrected=False) > 1
+    for k in (5, 16, 74):
+        epsilon = attack.pie_epsilon(1.0, 9044, k)
+        most = min(math.log2(9044), math.log2(k))
+        assert math.exp(epsilon) == pytest.approx(((k - 1) + most) / (most - 1))
+    assert attack.pie_epsilon(3.0, 9044) == pytest.approx(3 * math.log(2))
+    assert math.isinf(attack.pie_epsilon(2.5, 9044, 5))
+
+
+# Published numbers.
+
+SPEC_ACS = {"grr": (20.4, 24.0), "sue-r": (16.2, 24.1), "oue-r": (16.1, 18.3)}
+
+
+@pytest.mark.parametrize("protocol", SPEC_ACS)
+def test_sampled_attribute_of_the_census(protocol: str) -> None:
+    people = loaded("acs-employment")
+    for epsilon, wanted in zip((1.0, 10.0), SPEC_ACS[protocol], strict=True):
+        share, right = dn.rsfd(people.ks, epsilon, protocol, "published"), []
+        for seed in range(4):
+            records = share.privatize(people.table, dn.seeded(seed))
+            right.append(attack.sampled_attribute(share, records).right(attack.drawn_attributes(share, people.n, seed)))
+        assert 100 * np.mean(right) == pytest.approx(wanted, abs=0.9)  # a run of 10,336 people scatters by 0.4
+
+
+# The caps of a study.
+
+
+def test_no_guess_above_a_fifth(tmp_path: Path) -> None:
+    """The objective of a study holds for the best attack there is, from all that a person ever reports."""
+    towns = ", ".join(f'"{letter}"' for letter in "abcdefghijkl")
+    file = tmp_path / "study.toml"
+    asked = f"[attributes]\ntown = [{towns}]\njob = [{towns}]\n[objective]\nsuccess_cap = 0.2\n"
+    file.write_text("epsilon = 4.0\n" + asked, encoding="utf-8")
+    found = attack.success(dn.Study.read(file).plan(10_000))
+    assert all(one.reported <= 0.2 for one in found.attributes)
+    assert found.worst.reported > 0.15  # the cap is used, not just kept
+    file.write_text(asked + "[repeat]\nepsilon_first = 0.5\nepsilon_forever = 0.9\n", encoding="utf-8")
+    plan = dn.Study.read(file).plan(10_000)
+    assert all(attack.success_after(part, 100) <= 0.2 for part in plan.content.parts)
+    loose = dn.Study({name: list("abcdefghijkl") for name in ("town", "job")}, epsilon_first=1.0, epsilon_forever=2.0)
+    assert max(attack.success_after(part, 100) for part in loose.plan(10_000).content.parts) > 0.2
+    with pytest.raises(dn.InvalidParameter, match=r"right with probability 0\..* or more, the cap is 0\.2"):
+        dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, objective=dn.Objective(success_cap=0.2)).plan(1000)
