@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +12,6 @@ from deniable.commands import console, writing
 from deniable.errors import InvalidParameter, not_among
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from deniable.data import Dataset
     from deniable.studies import allomfree, rsfd
 
@@ -67,7 +63,7 @@ def reproduce_rsfd(
     sets = _loaded(dataset, rsfd.DATASETS, quick)
     with console.progress("measuring") as show:
         rows = list(rsfd.reproduce(sets, runs=runs or _runs(rsfd.RUNS, quick), seed=seed, progress=show))
-    if _written(rows, plot_studies.rsfd_plot, out, plot_files, as_json):
+    if writing.measured(rows, plot_studies.rsfd_plot, out, plot_files, as_json):
         return
     headers = ["dataset", "method", "epsilon", "MSE_avg", "unbiased", "true loss per record", "per attribute"]
     cells = [
@@ -101,7 +97,7 @@ def reproduce_allomfree(
     sets = _loaded(dataset, allomfree.DATASETS, quick)
     with console.progress("measuring") as show:
         rows = list(allomfree.reproduce(sets, runs=runs or _runs(allomfree.RUNS, quick), seed=seed, progress=show))
-    if _written(rows, plot_studies.allomfree_plot, out, plot_files, as_json):
+    if writing.measured(rows, plot_studies.allomfree_plot, out, plot_files, as_json):
         return
     headers = ["dataset", "method", "epsilon", "of one report", "MSE_avg", "unbiased", "true loss of one", "for ever", "L-GRR"]
     cells = [
@@ -114,18 +110,6 @@ def reproduce_allomfree(
     ]
     console.print_table(_title(rows[0].runs, seed), headers, cells)
     console.print_refusals((row.method, row.refused) for row in rows)
-
-
-def _written(
-    rows: Sequence[Any], draw: Callable[[Any], Figure], out: Sequence[Path], plot_files: Sequence[Path], as_json: bool
-) -> bool:
-    """Write and draw what is asked for; whether JSON was printed, too."""
-    plain = [asdict(row) for row in rows]
-    writing.write_tables(out, plain, plain)
-    writing.save_plots(plot_files, partial(draw, rows))
-    if as_json:
-        console.print_json(plain)
-    return as_json
 
 
 def _runs(usual: int, quick: bool) -> int:
@@ -182,7 +166,7 @@ def reproduce_geometric(
     with console.progress("measuring") as show:
         usual = geometric.QUICK_RUNS if quick else geometric.RUNS
         rows = list(geometric.reproduce(runs=runs or usual, seed=seed, progress=show, **few))
-    if _written(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
+    if writing.measured(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
         return
     headers = ["prior", "n", "epsilon", "channel", "people x L2", "no channel below", "MSE", "W1", "KL"]
     cells = [

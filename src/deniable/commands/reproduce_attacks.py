@@ -97,7 +97,7 @@ def reproduce_risks(
                 quick=quick,
             )
         )
-    if _written(rows, plot_risks.risks_plot, out, plot_files, as_json):
+    if writing.measured(rows, plot_risks.risks_plot, out, plot_files, as_json):
         return
     headers = [
         "figure",
@@ -163,7 +163,7 @@ def reproduce_revisited(
                 progress=show,
             )
         )
-    if _written(rows, plot_risks.revisited_plot, out, plot_files, as_json):
+    if writing.measured(rows, plot_risks.revisited_plot, out, plot_files, as_json):
         return
     headers = ["protocol", "epsilon", "attack", "accuracy", "MSE", "true loss", "nothing beats it"]
     cells = [
@@ -188,17 +188,3 @@ def _print(rows: Sequence[Any], headers: Sequence[str], cells: Sequence[Sequence
 
 def _percent(share: float, stderr: float | None) -> str:
     return f"{100 * share:.3g} %" if stderr is None else f"{100 * share:.3g} +- {100 * stderr:.1g} %"
-
-
-def _written(
-    rows: Sequence[Any], draw: Callable[[Any], Any], out: Sequence[Path], plot_files: Sequence[Path], as_json: bool
-) -> bool:
-    """Write and draw what is asked for; whether JSON was printed, too."""
-    from dataclasses import asdict
-
-    plain = [asdict(row) for row in rows]
-    writing.write_tables(out, plain, plain)
-    writing.save_plots(plot_files, partial(draw, rows))
-    if as_json:
-        console.print_json(plain)
-    return as_json

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +59,18 @@ def save_plots(files: Sequence[Path], draw: Callable[[], Figure]) -> None:
     """Draw a figure to each of these files."""
     for file in files:
         console.save_plot(draw(), file)
+
+
+def measured(
+    rows: Sequence[Any], draw: Callable[[Any], Figure], tables: Sequence[Path], plots: Sequence[Path], as_json: bool
+) -> bool:
+    """Write and draw what a study measured, where that is asked for; whether JSON was printed, too."""
+    plain = [asdict(row) for row in rows]
+    write_tables(tables, plain, plain)
+    save_plots(plots, partial(draw, rows))
+    if as_json:
+        console.print_json(plain)
+    return as_json
 
 
 def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
