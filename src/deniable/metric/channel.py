@@ -29,11 +29,40 @@ _SINGULAR = 1e-6  # how far a matrix times its inverse may be from the identity
 _ROWS = 1 << 20  # entries worked on at a time
 
 
-class Metric(Shape):
-    """A mechanism whose loss is stated twice: for values a given distance apart, and for any two."""
+class Numbered(Shape):
+    """A mechanism whose report is one of some outputs, which are counted."""
 
     outputs: int
     """The number of different reports; they are 0 to outputs - 1."""
+
+    @property
+    def tallied(self) -> int:
+        return self.outputs
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """The output stands in for the support: which values are likely beside it is for the law to say."""
+        return np.asarray(np.asarray(reports)[:, None] == np.arange(self.outputs))
+
+    @property
+    def report_bytes(self) -> int:
+        return smallest(self.outputs).itemsize
+
+    def blank(self, n: int) -> Array:
+        return np.empty(n, dtype=smallest(self.outputs))
+
+    @property
+    def form(self) -> str:
+        return f"a report is an output from 0 to {self.outputs - 1}"
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports < self.outputs)
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        return np.bincount(reports, minlength=self.outputs)
+
+
+class Metric(Numbered):
+    """A mechanism whose loss is stated twice: for values a given distance apart, and for any two."""
 
     @property
     @abstractmethod
@@ -66,31 +95,6 @@ class Metric(Shape):
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)
-
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        """The output stands in for the support: what is likely beside it depends on the distance."""
-        return np.asarray(np.asarray(reports)[:, None] == np.arange(self.outputs))
-
-    @property
-    def report_bytes(self) -> int:
-        return smallest(self.outputs).itemsize
-
-    def blank(self, n: int) -> Array:
-        return np.empty(n, dtype=smallest(self.outputs))
-
-    @property
-    def form(self) -> str:
-        return f"a report is an output from 0 to {self.outputs - 1}"
-
-    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return np.asarray(reports < self.outputs)
-
-    def _count(self, reports: Array, compiled: bool) -> Integers:
-        return np.bincount(reports, minlength=self.outputs)
-
-    @property
-    def tallied(self) -> int:
-        return self.outputs
 
     def estimate(self, tally: Tally) -> Estimate:  # type: ignore[misc]
         """Unbiased frequencies with error bars, by the inverse of the channel: they may scatter a lot, see `mle`."""

@@ -15,9 +15,8 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import MeanEstimate
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array, Tally
+from deniable.metric.channel import Numbered
 from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
-from deniable.shape import Shape
-from deniable.shapes.common import smallest
 from deniable.words import Rows, WordArray
 
 MOST_OUTPUTS = 1 << 12
@@ -29,7 +28,7 @@ _TRIED = 1 << 10
 
 @final
 @dataclass(frozen=True)
-class Averaged(Shape):
+class Averaged(Numbered):
     """A mechanism for a mean, for values that are places from the lowest number to the highest: 2^32 + 1 of them."""
 
     of: Duchi | Piecewise | Hybrid
@@ -47,13 +46,8 @@ class Averaged(Shape):
         return self.of.words
 
     @property
-    def outputs(self) -> int:
-        """The number of different reports; they are 0 to outputs - 1."""
+    def outputs(self) -> int:  # type: ignore[override]
         return self.of.outputs
-
-    @property
-    def tallied(self) -> int:
-        return self.outputs
 
     @property
     def ratio(self) -> Fraction:
@@ -73,32 +67,11 @@ class Averaged(Shape):
             raise InvalidParameter("of a number it is guessed in which half of its range it is, both being equally likely")
         return self.law.success()
 
-    @property
-    def report_bytes(self) -> int:
-        return smallest(self.outputs).itemsize
-
-    def blank(self, n: int) -> Array:
-        return np.empty(n, dtype=smallest(self.outputs))
-
-    @property
-    def form(self) -> str:
-        return f"a report is an output from 0 to {self.outputs - 1}"
-
-    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return np.asarray(reports < self.outputs)
-
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        """The output stands in for the support: there are as many values as there are numbers."""
-        return np.asarray(np.asarray(reports)[:, None] == np.arange(self.outputs))
-
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         reports[:] = self.of.sent(values.astype(np.uint64), words)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         self._encode(values, rows.array(), reports)
-
-    def _count(self, reports: Array, compiled: bool) -> Integers:
-        return np.bincount(reports, minlength=self.outputs)
 
     def estimate(self, tally: Tally) -> MeanEstimate:  # type: ignore[misc, override]
         """The unbiased mean, from -1 for the lowest number to 1 for the highest."""
