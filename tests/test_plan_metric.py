@@ -398,7 +398,7 @@ def test_likelihood_quantiles_and_tables_of_a_result() -> None:
     median = result.quantile("age")
     assert median.low <= np.median(table["age"]) <= median.high
     for name in ("color", "home"):
-        with pytest.raises(dn.InvalidParameter, match="no mean and no quantiles"):
+        with pytest.raises(dn.InvalidParameter, match="no mean and no quantiles|is a place"):
             result.mean(name)
     with pytest.raises(dn.InvalidParameter, match="not known here"):
         plan.mle(tallies, "income")
@@ -544,3 +544,32 @@ def test_emergency_calls_of_a_county() -> None:
     found = dn.mean_of(result["place"], latitude)
     deviation(found.value, float(truth), found.stderr, "the mean latitude")
     assert found.stderr < 0.002
+
+
+def test_an_open_end_is_no_place() -> None:
+    """Where nobody knows where people are, no mean is claimed, and a quantile that may be there is infinite."""
+    study = dn.Study({"age": dn.Range(0, 60, step=10, privacy="metric", epsilon=0.2, open_high=True)})
+    plan = study.plan(people=20_000)
+    ages = np.random.default_rng(1).uniform(0, 100, 20_000)
+    result = plan.estimate(plan.tally(plan.privatize({"age": ages}, dn.seeded(1))))
+    with pytest.raises(dn.InvalidParameter, match="open end"):
+        result.mean("age")
+    with_end = result.mean("age", ends=(0, 80))
+    assert with_end.low < 0.5 * 25 + 0.5 * 80 < with_end.high
+    assert result.quantile("age", 0.9).value == np.inf
+    assert result.quantile("age", 0.9).stderr == np.inf
+    assert 20 < result.quantile("age", 0.3).value < 40
+
+
+def test_few_small_steps_are_better_asked_plainly() -> None:
+    few = dn.Study({"x": dn.Range(0, 5, step=1, privacy="metric", epsilon=0.1)}).plan(100_000)
+    assert "X has 4 steps of epsilon 0.1" in few.explain().replace("'x'", "X").replace("\n", " ")
+    many = dn.Study({"x": dn.Range(0, 50, step=1, privacy="metric", epsilon=0.1)}).plan(100_000)
+    assert "steps of epsilon" not in many.explain()
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 5, 100_000)
+    errors = []
+    for m in (dn.geometric(4, 0.1), dn.grr(5, 0.1)):
+        shares = m.estimate(m.tally(m.privatize(truth, dn.seeded(3)))).frequencies
+        errors.append(float(((shares - 0.2) ** 2).mean()))
+    assert errors[1] < errors[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -12,6 +13,7 @@ import numpy as np
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.estimate import Backend, Estimate, MeanEstimate, checked_backend
+from deniable.grid import Grid
 from deniable.law import Floats
 
 if TYPE_CHECKING:
@@ -63,23 +65,54 @@ class Result(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.estimates) + len(self.means)
 
-    def mean(self, name: str, level: float = 0.95) -> Summary:
-        """The mean of a number, or of a range by the middles of its bins, with its standard error and interval."""
+    def mean(self, name: str, level: float = 0.95, ends: tuple[float, float] | None = None) -> Summary:
+        """The mean of a number, or of a range by the middles of its bins, with its standard error and interval.
+
+        Where an end of the range is open, `ends` are the numbers that people in its first and last bin are taken to have.
+        """
         from deniable.summaries import Summary, mean_of
 
         if name in self.means:
             found = self.means[name]
             return Summary(found.mean, found.stderr, *found.interval(level))
-        return mean_of(self._ordered(name), self._middles(name), level)
+        estimate, middles = self._ordered(name), self._middles(name)
+        for place, is_open in zip((0, -1), self._open(name), strict=True):
+            if is_open and ends is None:
+                raise InvalidParameter(
+                    f"{name!r} has an open end, so nobody knows where the people in its outermost bin are; say it with "
+                    "ends=(low, high), or ask for a quantile"
+                )
+            if is_open and ends is not None:
+                middles[place] = ends[place]
+        return mean_of(estimate, middles, level)
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
-        """The bin of a range, by its middle, below or in which this share of the people is, with its interval."""
-        from deniable.summaries import quantile_of
+        """The bin of a range, by its middle, below or in which this share of the people is, with its interval.
 
-        return quantile_of(self._ordered(name), share, self._middles(name), level)
+        A bin without an end is infinitely far out.
+        """
+        from deniable.summaries import Summary, quantile_of
+
+        estimate, middles, (low, high) = self._ordered(name), self._middles(name), self._open(name)
+        found = quantile_of(estimate, share, middles, level)
+
+        def out(place: float) -> float:
+            if low and place == middles[0]:
+                return -math.inf
+            return math.inf if high and place == middles[-1] else place
+
+        ends = [out(place) for place in (found.value, found.low, found.high)]
+        return Summary(ends[0], found.stderr if all(map(math.isfinite, ends)) else math.inf, ends[1], ends[2])
+
+    def _open(self, name: str) -> tuple[bool, bool]:
+        domain = self.domains[name]
+        assert isinstance(domain, Range)
+        return domain.open_low, domain.open_high
 
     def _ordered(self, name: str) -> Estimate:
         found = self[name]
+        if isinstance(self.domains.get(name), Grid):
+            raise InvalidParameter(f"{name!r} is a place; ask dn.mean_of(result[{name!r}], places) for either coordinate")
         if not isinstance(found, Estimate) or not isinstance(self.domains.get(name), Range):
             raise InvalidParameter(f"{name!r} is no range of numbers, so it has no mean and no quantiles here")
         if found.k > self.domains[name].k:
@@ -87,7 +120,7 @@ class Result(Mapping[str, Any]):
         return found
 
     def _middles(self, name: str) -> Floats:
-        """The middle of every bin; of an open one, as if it were not."""
+        """The middle of every bin; of an open one, as if it were not, which is for the caller to see to."""
         domain = self.domains[name]
         assert isinstance(domain, Range)
         return np.asarray((domain.edges[1:] + domain.edges[:-1]) / 2)

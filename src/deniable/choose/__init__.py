@@ -6,7 +6,7 @@ people or what epsilon an error takes. The rules of the papers (ADP, RS+FD[ADP],
 
 from deniable.choose.considered import Considered, Size
 from deniable.choose.exposure import exposure
-from deniable.choose.needed import epsilon_needed, people_needed, warning
+from deniable.choose.needed import epsilon_needed, people_needed, plainer, warning
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.task import SHARES
@@ -21,5 +21,6 @@ __all__ = [
     "epsilon_needed",
     "exposure",
     "people_needed",
+    "plainer",
     "warning",
 ]

@@ -14,7 +14,7 @@ from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_t
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.fakes import Guessed, Imitated, Prior
-from deniable.metric import Averaged, Metric
+from deniable.metric import Averaged, Geometric, Metric
 from deniable.repeat import Repeated
 from deniable.share import Faked, Per, Sample
 
@@ -23,6 +23,7 @@ _LARGEST = 20.0
 _MOST_PEOPLE = 1 << 53  # above, one person more is no other float
 _REASONABLE = 5.0  # a warning recommends no larger epsilon
 _FEW = 4  # a mean that is known only to within a quarter of its range either way is noise
+_PLAIN = 2.0  # steps times epsilon below which randomized response has the smaller error
 _HALF_WIDTH = 1.959964  # standard errors on either side, for 95 %
 
 
@@ -128,7 +129,9 @@ def warning(considered: Considered, n: int) -> str | None:
         f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2)} people at this epsilon"
     )
     if isinstance(considered.parts[worst], Metric):
-        return f"{text}. Its mean, and shares of several neighbors together, are known better."
+        line = isinstance(considered.parts[worst], Geometric)
+        better = "Its mean, and shares of several neighbors together, are" if line else "Shares of several cells together are"
+        return f"{text}. {better} known better."
     if any(isinstance(part, Repeated | Metric | Averaged) for part in considered.parts):
         return text + "."
     task = replace(
@@ -145,6 +148,27 @@ def warning(considered: Considered, n: int) -> str | None:
     if exposure(best_of(replace(task, epsilon=epsilon))) is None:
         return f"{text}."
     return f"{text}. But then a report nearly tells an answer; better ask more people, or about fewer values."
+
+
+def plainer(considered: Considered) -> str | None:
+    """In plain words, that randomized response would serve an ordered attribute better; or None.
+
+    At n steps of epsilon each with n epsilon below 2, it has the smaller error of the shares at the same promise to neighbors,
+    which it keeps for all pairs of values.
+    """
+    found = [
+        (label(considered.names, j), part)
+        for j, part in enumerate(considered.parts)
+        if isinstance(part, Geometric) and part.n * part.loss(1) < _PLAIN
+    ]
+    if not found:
+        return None
+    name, part = found[0]
+    return (
+        f"{name[0].upper()}{name[1:]} has {part.n} steps of epsilon {part.loss(1):.4g}, which is so little that noise by "
+        "distance is the worse choice: as an ordinary attribute with that epsilon it would have more exact shares, and lose "
+        "no more between neighbors, nor between any other two values."
+    )
 
 
 def _about_everyone(considered: Considered, n: int) -> list[float]:
