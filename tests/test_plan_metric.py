@@ -398,7 +398,7 @@ def test_likelihood_quantiles_and_tables_of_a_result() -> None:
     median = result.quantile("age")
     assert median.low <= np.median(table["age"]) <= median.high
     for name in ("color", "home"):
-        with pytest.raises(dn.InvalidParameter, match="no mean and no quantiles|is a place"):
+        with pytest.raises(dn.InvalidParameter, match=r"no mean and no quantiles|is a place"):
             result.mean(name)
     with pytest.raises(dn.InvalidParameter, match="not known here"):
         plan.mle(tallies, "income")
