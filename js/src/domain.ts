@@ -164,9 +164,7 @@ export const numberFor = (answer: unknown, name: string): number => {
 
 /** The same, or NaN. */
 export function numberOf(answer: unknown): number {
-  if (typeof answer === "number") return answer;
-  if (typeof answer === "bigint") return Number(answer);
-  if (typeof answer !== "string") return Number.NaN;
-  const text = answer.trim();
+  if (typeof answer === "number" || typeof answer === "bigint") return Number(answer);
+  const text = typeof answer === "string" ? answer.trim() : "";
   return NUMBER.test(text) ? Number(text) : Number.NaN;
 }

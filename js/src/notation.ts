@@ -1,8 +1,8 @@
 /** How mechanisms, fakes, shares and domains are written in a plan: integers and text, strict to read. */
 
-import { bitFlip } from "./bitflip.js";
 import { Categories, type Domain, Range } from "./domain.js";
 import { must, shown } from "./errors.js";
+import { isWhole } from "./exact.js";
 import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
 import { hashedMemoized, memoized } from "./repeat.js";
 import { type Encoder, isObject } from "./shape.js";
@@ -10,7 +10,7 @@ import { type Direct, direct, hadamard, hashed, subset, type Unary, unary } from
 import { faked, type Share, sample, split } from "./share.js";
 
 /** Kinds of mechanisms and domains that only some plans have. */
-export type More = Readonly<Pick<typeof import("./metric.js"), "mechanisms" | "domains">>;
+export type More = Readonly<Pick<typeof import("./more.js"), "mechanisms" | "domains">>;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ export const byCodePoint = (one: string, other: string): number => {
   return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1);
 };
 
-const SIZES = ["k", "size", "g", "bits"];
+const SIZES = ["k", "size", "g"];
 const THRESHOLDS = ["keep", "one", "zero"];
 const ROUNDS = ["direct", "unary"];
 
@@ -48,7 +48,6 @@ const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
   hadamard: [hadamard, "k", "keep"],
   memoized: [memoized, "first", "second"],
   "hashed-memoized": [hashedMemoized, "k", "buckets"],
-  "bit-flip": [bitFlip, "k", "bits", "one", "zero"],
 };
 
 const mechanism = (data: unknown, kinds: readonly string[], more?: More["mechanisms"]): Encoder => {
@@ -139,8 +138,7 @@ export const checkedString = (data: unknown, what: string): string => {
 
 /** An integer that every language holds exactly. */
 export const checkedInteger = (data: unknown, what: string): number => {
-  const isExact = Number.isInteger(data) && Math.abs(data as number) <= 2 ** 53;
-  must(isExact, () => `${what} must be an integer up to 2^53, got ${shown(data)}`);
+  must(isWhole(data, -(2 ** 53), 2 ** 53), () => `${what} must be an integer up to 2^53, got ${shown(data)}`);
   return data as number;
 };
 

@@ -22,13 +22,12 @@ import { type Encoder, isObject, parsed } from "./shape.js";
 import { mostOf, type Share } from "./share.js";
 import { type Bytes, subtle } from "./words.js";
 
-type More = typeof import("./metric.js");
+type More = typeof import("./more.js");
 
 const VERSION = 1;
 const MOST_ROUNDS = 1000;
 const NO_ANSWER_LABEL = "no answer";
-/** Plans that need what is in metric.ts. */
-const DISTANT = /"kind":"(planar-)?(geometric|grid|number)"/;
+const RARE = /"kind":"(bit-flip|(planar-)?geometric|grid|number)"/; // these need what is in more.ts
 
 // A page must not freeze on a plan that somebody made for that.
 const MOST_TEXT = 1 << 24;
@@ -160,7 +159,7 @@ export class Plan {
     const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
     const found = hexadecimal(new Uint8Array(digest));
     must(id === found, () => `the plan was changed after it was made: its id is ${found}, not ${shown(id)}`);
-    const plan = new Plan(found, body, DISTANT.test(written) ? await import("./metric.js") : undefined);
+    const plan = new Plan(found, body, RARE.test(written) ? await import("./more.js") : undefined);
     plan.verify();
     must(text.trim() === canonical({ ...body, id }), () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`);
     return plan;
@@ -249,8 +248,8 @@ const statedLosses = (data: unknown, more?: More): Losses => {
     for (const name of FIGURES) if (figures[name] !== null) checkedInteger(figures[name], "a loss");
   }
   return {
-    record: checkedInteger(fields.record, "the loss per record"),
-    attribute: checkedInteger(fields.attribute, "the loss per attribute"),
+    record: checkedInteger(fields.record, "a loss"),
+    attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
     ...(metric ? { metric: more.statedMetric(metric) } : {}),
   };

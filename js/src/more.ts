@@ -1,11 +1,12 @@
-/** Distances and means: what only some plans need, so that a page loads it only for them. */
+/** What only some plans need, so that a page loads it only for them: distances, means, and bits that are kept for ever. */
 
+import { bitFlip } from "./bitflip.js";
 import type { Domain } from "./domain.js";
 import { must, shown } from "./errors.js";
 import { logUp } from "./exact.js";
 import { Grid } from "./grid.js";
 import { MEANS } from "./means.js";
-import { checkedBoolean, checkedFields, checkedInteger, checkedList } from "./notation.js";
+import { checkedBoolean, checkedFields, checkedInteger, checkedList, threshold } from "./notation.js";
 import { Numbers } from "./number.js";
 import { geometric } from "./ordered.js";
 import { planarGeometric } from "./places.js";
@@ -18,6 +19,11 @@ export const mechanisms: Readonly<Record<string, (data: unknown) => Encoder>> = 
   geometric,
   "planar-geometric": planarGeometric,
   ...MEANS,
+  "bit-flip": (data) => {
+    const fields = checkedFields(data, "a bit-flip mechanism", ["kind", "k", "bits", "one", "zero"]);
+    const [k, bits] = [checkedInteger(fields.k, "k"), checkedInteger(fields.bits, "bits")];
+    return bitFlip(k, bits, threshold(fields.one), threshold(fields.zero));
+  },
 };
 
 const numbers = (data: unknown, what: string, names: readonly string[], ends: readonly string[] = []): unknown[] => {
