@@ -90,9 +90,9 @@ export class Attribute {
     return code === this.domain.k ? NO_ANSWER_LABEL : this.domain.label(code);
   }
 
-  /** The names of all values. */
+  /** The names of all values; numbers have none. */
   get labels(): string[] {
-    return Array.from({ length: this.k }, (_, code) => this.label(code));
+    return Array.from({ length: this.domain.kind === "number" ? 0 : this.k }, (_, code) => this.label(code));
   }
 
   /** @internal An answer's code; -1 where it is to be random. */
