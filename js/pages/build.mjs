@@ -7,7 +7,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, "../../src/deniable/collect/pages"));
-const MOST = { "survey.js": 60_000, "survey-chunk.js": 60_000, "survey-more.js": 30_000, "dashboard.js": 360_000 }; // bytes
+const MOST = { "survey.js survey-chunk.js": 60_000, "survey-more.js": 30_000, "dashboard.js": 350_000 }; // bytes
 
 await mkdir(folder, { recursive: true });
 const common = {
@@ -37,8 +37,9 @@ await build({
 for (const name of ["survey.html", "dashboard.html", "icon.svg"]) {
   await writeFile(join(folder, name), await readFile(join(here, name)));
 }
-for (const [name, most] of Object.entries(MOST)) {
-  const { size } = await stat(join(folder, name));
-  console.log(`${name}: ${size} bytes`);
-  if (size > most) throw new Error(`${name} must stay below ${most} bytes`);
+for (const [names, most] of Object.entries(MOST)) {
+  const sizes = await Promise.all(names.split(" ").map(async (name) => (await stat(join(folder, name))).size));
+  const size = sizes.reduce((sum, one) => sum + one);
+  console.log(`${names}: ${size} bytes`);
+  if (size > most) throw new Error(`${names} must stay below ${most} bytes`);
 }

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from deniable.collect.messages import Estimates, Refusal, Row
+from deniable.collect.messages import Estimates, Mean, Refusal, Row
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan import Plan, Tallies
+from deniable.plan import Plan, Result, Tallies
 from deniable.spreadsheet import csv_bytes
 
 
@@ -28,9 +28,18 @@ def estimated(plan: Plan, tallies: Tallies, number: int | None, level: float, pr
         raise Refusal("few", f"There are {tallies.n:,} reports yet: {problem}") from None
     try:
         rows = [Row(**row, n=result[row["attribute"]].n) for row in result.rows(level, project)]
+        means = _means(plan, result, level)
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
-    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows)
+    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, means)
+
+
+def _means(plan: Plan, result: Result, level: float) -> list[Mean]:
+    """Where values have distances on a line, their mean is known far better than any one share is."""
+    units = () if plan.stated.metric is None else plan.stated.metric.units
+    ordered = [one.name for one in units if one.unit == "step" and one.name in result]
+    found = ((name, result.mean(name, level)) for name in (*ordered, *result.means))
+    return [Mean(name, mean.value, mean.stderr, mean.low, mean.high) for name, mean in found]
 
 
 def as_csv(found: Estimates) -> bytes:
