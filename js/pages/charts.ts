@@ -143,8 +143,8 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
         { label: null, tickSize: 4, fill: SOFT, tickFormat: (i: number) => rows[i]?.value.split(" to ")[0] ?? "" },
       ),
       ruleY([0], { stroke: SOFT }),
-      areaY(numbered, { x: "i", y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.22 }),
-      lineY(numbered, { x: "i", y: "frequency", stroke: STRONG, strokeWidth: 2 }),
+      areaY(numbered, { x: "i", y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.22, clip: true }),
+      lineY(numbered, { x: "i", y: "frequency", stroke: STRONG, strokeWidth: 2, clip: true }),
     ],
   );
   return figure(drawing, `Estimates of ${name}`, rows.map(spoken).join("; "), "");

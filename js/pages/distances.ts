@@ -1,7 +1,7 @@
 /** What is promised of answers that have distances, in words; nothing here says less than is true. */
 
 import type { Plan } from "../src/index.js";
-import { count, likelier } from "./phrases.js";
+import { atMost, count, likelier } from "./phrases.js";
 
 const CLOSE = 0.7; // a loss at which the one is at most about twice as likely
 const FAR = 2.5; // about twelve times
@@ -46,9 +46,9 @@ export function byDistance(plan: Plan, name: string): string | null {
   const [first, ...more] = apart as [Apart, ...Apart[]];
   const others = more.map(({ words, loss }) => `; from someone ${words}, at most ${likelier(loss)}`).join("");
   const [n, d] = plan.share.ratios[j] as readonly [bigint, bigint];
-  const worst = likelier(Math.ceil(Math.log(Number(n) / Number(d)) * 1e9) + 1);
+  const worst = atMost(Math.ceil(Math.log(Number(n) / Number(d)) * 1e9) + 1);
   const whom = domain?.kind === "grid" ? "someone elsewhere in the box" : "someone with any other answer";
-  return `your report is at most ${likelier(first.loss)} likelier from you than from someone ${first.words}${others}. In the worst case, from ${whom}, it is ${worst.replace(/^(?!more)/, "at most ")} likelier`;
+  return `your report is at most ${likelier(first.loss)} likelier from you than from someone ${first.words}${others}. In the worst case, from ${whom}, it is ${worst} likelier`;
 }
 
 /** The largest of 1, 2, 5, 10, 20, 50 and so on that is not above this, fractions of them too. */

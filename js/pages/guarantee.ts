@@ -3,7 +3,7 @@
 import type { Plan } from "../src/index.js";
 import { byDistance, unitName } from "./distances.js";
 import { type Child, h, quoted, svg } from "./dom.js";
-import { likelier, loss, sentence } from "./phrases.js";
+import { atMost, loss, sentence } from "./phrases.js";
 
 /** Which of the answers leave the device, where not all of them do; for people to read before they answer. */
 export function sharing(plan: Plan, kind: string): string | null {
@@ -78,8 +78,9 @@ function exact(plan: Plan): HTMLElement {
     h(
       "p",
       {},
-      "Your device has recomputed this from the plan’s own numbers. No report is more than ",
-      h("strong", {}, likelier(record)),
+      "Your device has recomputed this from the plan’s own numbers. ",
+      metric ? "In the worst case, a report is " : "A report is ",
+      h("strong", {}, atMost(record)),
       " likelier from you than from anybody else, whatever you answer. The logarithm of that is the loss:",
     ),
     h(

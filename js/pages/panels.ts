@@ -4,8 +4,11 @@ import { around, figured, MOST_ROWS, mean, means, percent, profile, type Step, s
 import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
 import { map } from "./map.js";
-import { count, likelier, loss, moment, sentence, several, titleOf } from "./phrases.js";
+import { atMost, count, loss, moment, sentence, several, titleOf } from "./phrases.js";
 import { type Estimates, type Mean, type Row, sharesOf, type View } from "./results.js";
+
+const GROUPED =
+  "Values that are near each other are hard to tell apart, so they are shown in groups. The files have each of them.";
 
 export type Mode = "charts" | "tables";
 
@@ -42,12 +45,18 @@ export function heading({ plan, plans, summary }: View): Child {
 /** A number of reports, where it is known. */
 const counted = (reports: number | null): string => (reports === null ? "–" : count(reports));
 
+/** The shares that are drawn: of groups of bins, where single ones scatter widely. */
+const shown = (found: Estimates): readonly Row[] => {
+  const grouped = new Set(found.groups.map(({ attribute }) => attribute));
+  return [...sharesOf(found).filter(({ attribute }) => !grouped.has(attribute)), ...found.groups];
+};
+
 /** The numbers that matter most. */
 export function facts({ plan, reports, round, rounds, estimates }: View): Child {
   const fact = (what: string, number: string, more: string): HTMLElement =>
     h("div", { class: "fact" }, h("dt", {}, what), h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)));
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
-  const widths = (estimates ? sharesOf(estimates) : []).map(({ low, high }) => 100 * (high - low));
+  const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
   const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
   const { record, repeated } = plan.stated;
   return h(
@@ -65,7 +74,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
       loss(record),
       repeated
         ? `${loss(repeated.one_value_forever)} over all rounds, if answers do not change`
-        : `at most ${likelier(record)} likelier`,
+        : `${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
     ),
   );
 }
@@ -73,7 +82,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
 /** One attribute: the shares now, as reports arrived, and from round to round. */
 export function attribute(view: View, name: string, mode: Mode, width: number): Child {
   const of = (found: Estimates): readonly Row[] =>
-    sharesOf(found)
+    shown(found)
       .filter((row) => row.attribute === name)
       .map((row) => ({ ...row, value: String(row.value) }));
   const now = view.estimates ? of(view.estimates) : [];
@@ -99,6 +108,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     " ",
     reported !== undefined && h("span", { class: "reported" }, several(reported, "report")),
   );
+  const grouped = view.estimates?.groups.some((one) => one.attribute === name);
   const heading = center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center)));
   if (center) {
     const along = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
@@ -117,7 +127,12 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       h(
         "div",
         { class: "sides" },
-        h("div", {}, tables ? now.length > 0 && sharesTable(name, now) : drawing()),
+        h(
+          "div",
+          {},
+          tables ? now.length > 0 && sharesTable(name, now) : drawing(),
+          grouped && h("p", { class: "soft" }, GROUPED),
+        ),
         h(
           "div",
           { class: "aside" },
@@ -153,7 +168,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
 export function unbiased(estimates: Estimates | null): Child {
   return (
     estimates &&
-    sharesOf(estimates).some(({ low, high }) => low < 0 || high > 1) &&
+    shown(estimates).some(({ low, high }) => low < 0 || high > 1) &&
     h(
       "p",
       { class: "soft" },

@@ -31,6 +31,8 @@ export interface Estimates {
   /** The values' shares; the mean of a number has a row without one. */
   readonly rows: readonly (Row | (Omit<Row, "frequency"> & { readonly frequency: null }))[];
   readonly means: readonly Mean[];
+  /** Neighboring bins together, where values have distances: single ones scatter widely. */
+  readonly groups: readonly Row[];
 }
 
 /** The rows that are shares. */

@@ -154,6 +154,7 @@ class Estimates(Message, frozen=True):
     project: str | None
     rows: list[Row]
     means: list[Mean]
+    groups: Annotated[list[Row], msgspec.Meta(description="Neighboring bins together, where values have distances.")]
 
 
 class History(Message, frozen=True):
