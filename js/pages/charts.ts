@@ -78,12 +78,14 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         insetTop: 25 + more,
         insetBottom: 7,
         rx: 2,
+        clip: true,
       }),
       ruleX([0], { stroke: SOFT }),
-      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 + more / 2 }),
-      tickX(shown, { ...where, x: "low", stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9 }),
-      tickX(shown, { ...where, x: "high", stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9 }),
-      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9 + more / 2, title: spoken }),
+      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 + more / 2, clip: true }),
+      ["low", "high"].map((x) =>
+        tickX(shown, { ...where, x, stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9, clip: true }),
+      ),
+      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9 + more / 2, title: spoken, clip: true }),
       dot(projected, {
         ...where,
         x: "projected",

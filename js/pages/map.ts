@@ -10,7 +10,7 @@ const TALLEST = 420;
 /** The map, as wide as there is room, with north at the top; rows are in the order of the cells. */
 export function map(name: string, rows: readonly Row[], grid: Grid, width: number): HTMLElement {
   const [high, wide] = grid.meters; // so that it has the shape that it has on the ground
-  const scale = Math.min(width / (grid.columns * wide), TALLEST / (grid.rows * high));
+  const scale = Math.min((width - 4) / (grid.columns * wide), TALLEST / (grid.rows * high));
   const [cell, tall] = [wide * scale, high * scale];
   const most = Math.max(...rows.map(({ frequency }) => frequency), 1e-9);
   const cells = rows.slice(0, grid.k).map((row, code) =>

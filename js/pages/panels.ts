@@ -1,5 +1,6 @@
 /** The parts of the dashboard, each drawn anew only when what it shows has changed. */
 
+import type { Grid } from "../src/index.js";
 import { around, figured, MOST_ROWS, mean, means, percent, profile, type Step, shares, steps, within } from "./charts.js";
 import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
@@ -86,9 +87,11 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       .filter((row) => row.attribute === name)
       .map((row) => ({ ...row, value: String(row.value) }));
   const now = view.estimates ? of(view.estimates) : [];
-  const history: Step[] = view.history.map((one) => ({ at: one.n, rows: of(one) }));
-  const series: Step[] = view.series.map((one) => ({ at: one.round ?? 1, rows: of(one) }));
   const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
+  const briefly = (row: Row, code: number): Row =>
+    domain?.kind === "grid" && code < domain.k ? { ...row, value: middleOf(domain, code) } : row;
+  const history: Step[] = view.history.map((one) => ({ at: one.n, rows: of(one).map(briefly) }));
+  const series: Step[] = view.series.map((one) => ({ at: one.round ?? 1, rows: of(one).map(briefly) }));
   const long = domain?.kind === "range" && now.length > MOST_ROWS;
   const meanOf = (found: Estimates | null): Mean | undefined => found?.means.find((one) => one.attribute === name);
   const center = meanOf(view.estimates);
@@ -162,6 +165,15 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       ),
     ),
   ];
+}
+
+/** A cell by its middle: short, and with as many digits as tell it from its neighbors. */
+function middleOf(grid: Grid, code: number): string {
+  const size = Math.min((grid.north - grid.south) / grid.rows, grid.wide / grid.columns);
+  return grid
+    .middle(code)
+    .map((degrees) => degrees.toFixed(Math.max(0, 1 - Math.floor(Math.log10(size)))).replace("-", "−"))
+    .join(", ");
 }
 
 /** Why shares may be impossible, where some are. */
