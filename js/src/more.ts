@@ -31,6 +31,7 @@ const numbers = (data: unknown, what: string, names: readonly string[], ends: re
   return [...names.map((name) => checkedInteger(fields[name], name)), ...ends.map((end) => checkedBoolean(fields[end]))];
 };
 
+const MOST_CELLS = 1 << 14; // a page must not freeze on a plan that somebody made for that
 const GRID = ["south", "west", "north", "east", "rows", "columns"];
 const ENDS = ["open_low", "open_high"];
 
@@ -57,18 +58,20 @@ export const verifiedMetric = ({ attributes, missing, parts, share, stated }: Pl
     if (!isMetric(part)) return [];
     const fits = missing !== "value" && part.fits(domain);
     must(fits, () => `${shown(name)} has values without these distances, or smaller ones than the plan says`);
-    return [{ name, unit: part.unit, loss: part.perUnit }];
+    return [{ name, unit: part.unit, part }];
   });
   const { metric } = stated;
   const isSame = (metric?.units ?? []).every(({ name, unit }, i) => name === units[i]?.name && unit === units[i]?.unit);
   const isStated = isSame && metric?.units.length === (units.length || undefined);
   must(isStated, () => "a plan states the loss per unit of each attribute that has distances, in order, and of the rest");
   if (!metric) return undefined;
+  const cells = units.reduce((sum, { unit, part }) => sum + (unit === "kilometer" ? part.k : 0), 0);
+  must(cells <= MOST_CELLS, () => `the grids of a plan have at most ${MOST_CELLS} cells with distances together here`);
   const others = parts.filter((part) => !isMetric(part)).map(({ ratio }) => logUp(ratio));
   return {
     rest: refuseLess("the rest", metric.rest, mostOf(others, share.drawn || others.length)) as number,
-    units: units.map(({ name, unit, loss }, i) => {
-      const truth = refuseLess(`${name} per ${unit}`, metric.units[i]?.loss as number, loss);
+    units: units.map(({ name, unit, part }, i) => {
+      const truth = refuseLess(`${name} per ${unit}`, metric.units[i]?.loss as number, part.perUnit());
       return { name, unit, loss: truth as number };
     }),
   };

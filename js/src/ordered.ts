@@ -39,7 +39,7 @@ export const geometric = (data: unknown): Metric => {
       return Math.min(k - 1, Math.max(0, up ? value + moved : value - moved));
     },
     unit: "step",
-    perUnit: logUp(largest([...pairs(tails, quotient), ...pairs(steps, quotient)])),
+    perUnit: () => logUp(largest([...pairs(tails, quotient), ...pairs(steps, quotient)])),
     fits: (domain) => domain.kind === "range",
   };
 };

@@ -44,7 +44,7 @@ export const planarGeometric = (data: unknown): Metric => {
       }
     },
     unit: "kilometer",
-    perUnit: perKilometer(tables, rows, columns, steps as [number, number]),
+    perUnit: () => perKilometer(tables, rows, columns, steps as [number, number]),
     fits: (domain) =>
       domain.kind === "grid" &&
       domain.rows === rows &&

@@ -10,7 +10,7 @@ import type { Encoder } from "./shape.js";
 export interface Metric extends Encoder<number> {
   readonly unit: "step" | "kilometer";
   /** At most so much is lost about two values per unit of their distance. */
-  readonly perUnit: Loss;
+  perUnit(): Loss;
   /** Whether a domain has these distances. */
   fits(domain: Domain): boolean;
 }

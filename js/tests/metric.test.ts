@@ -261,6 +261,20 @@ describe("the largest tables are verified in a moment", () => {
     expect(taken).toBeLessThan(2000);
   });
 
+  it("and more of them than a page can look at in a few seconds are refused", async () => {
+    const noise = texts(noiseOf(32, 64, round));
+    const text = await small((data) => {
+      const names = Array.from({ length: 9 }, (_, i) => `home ${i}`);
+      data.attributes = names.map((name) => ({ domain: box(32, 64), name }));
+      data.share = { kind: "split", parts: names.map(() => ({ kind: "planar-geometric", noise, steps: [1e5, 1e5] })) };
+      const units = names.map((name) => ({ loss: MOST, name, unit: "kilometer" }));
+      data.losses = { attribute: MOST, metric: { rest: 0, units }, record: MOST, repeated: null };
+    });
+    const started = performance.now();
+    await expect(Plan.fromJson(text)).rejects.toThrow("at most 16384 cells");
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
   it("and a report is made from them in less than 5 milliseconds", async () => {
     const plan = await Plan.fromJson(await planar(32, 64, round));
     const started = performance.now();
