@@ -121,7 +121,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       steps.length > 1 && [
         h("h3", {}, `The mean ${what}`),
         tables
-          ? meansTable(kind === "rounds" ? "Round" : "Reports", steps)
+          ? meansTable(name, kind === "rounds" ? "Round" : "Reports", steps)
           : means(`The mean of ${name} ${what}`, steps, right, kind),
       ];
     return [
@@ -156,11 +156,11 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         { class: "aside" },
         series.length > 1 && [
           h("h3", {}, "From round to round"),
-          tables ? stepsTable("Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
+          tables ? stepsTable(name, "Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
         ],
         history.length > 1 && [
           h("h3", {}, "As reports arrived"),
-          tables ? stepsTable("Reports", history) : steps(`${name}, as reports arrived`, history, right, "reports"),
+          tables ? stepsTable(name, "Reports", history) : steps(`${name}, as reports arrived`, history, right, "reports"),
         ],
       ),
     ),
@@ -206,19 +206,19 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
   );
 }
 
-function meansTable(what: string, along: readonly (Mean & { readonly at: number })[]): HTMLElement {
+function meansTable(name: string, what: string, along: readonly (Mean & { readonly at: number })[]): HTMLElement {
   const line = (one: Mean & { readonly at: number }): string[] => [
     count(one.at),
     ...[one.mean, one.low, one.high].map((number) => figured(number, one)),
   ];
-  return table(`The mean by ${what.toLowerCase()}`, [what, "Mean", "From", "To"], along.map(line));
+  return table(`The mean of ${name} by ${what.toLowerCase()}`, [what, "Mean", "From", "To"], along.map(line));
 }
 
-function stepsTable(what: string, along: readonly Step[]): HTMLElement {
+function stepsTable(name: string, what: string, along: readonly Step[]): HTMLElement {
   const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
   const cell = (row: Row | undefined): string => (row ? within(row) : "");
   const line = (name: string): string[] => [name, ...along.map(({ rows }) => cell(rows.find((row) => row.value === name)))];
-  return table(`By ${what.toLowerCase()}`, [what, ...along.map(({ at }) => count(at))], names.map(line));
+  return table(`${name} by ${what.toLowerCase()}`, [what, ...along.map(({ at }) => count(at))], names.map(line));
 }
 
 export function table(caption: string, heads: readonly string[], lines: readonly (readonly Child[])[]): HTMLElement {
