@@ -26,13 +26,17 @@ export const planarGeometric = (data: unknown): Metric => {
   const given = checkedList(fields.steps, "steps");
   const steps = given.map((step) => wholeNumber("a step, in millimeters,", step, 1, 2 ** 40));
   must(steps.length === 2, () => "steps are the height and the width of a cell");
-  const tables = shells(noise);
+  const shells = sent(noise);
+  const tables = shells.filter((one) => one[0]?.length);
+  const [inside, row, column, corner] = shells.map((one) => extreme(one, (a, b) => a > b)) as [bigint, bigint, bigint, bigint];
+  const [high, wide] = [BigInt(rows - 2), BigInt(columns - 2)];
+  const likeliest = high * wide * inside + 2n * (wide * row + high * column) + 4n * corner; // over all outputs
   return {
     k: rows * columns,
     words: 1,
     ratio: largest(tables.map((one): Ratio => [extreme(one, (a, b) => a > b), extreme(one, (a, b) => a < b)])),
     codec: integer(rows * columns),
-    guess: { chance: [likeliest(noise, rows, columns), BigInt(rows * columns) * FULL], among: rows * columns },
+    guess: { chance: [likeliest, BigInt(rows * columns) * FULL], among: rows * columns },
     encode: (value, { fresh }) => {
       let word = wordOf(fresh, 0);
       const [row, column] = [Math.floor(value / columns), value % columns];
@@ -49,7 +53,7 @@ export const planarGeometric = (data: unknown): Metric => {
       domain.kind === "grid" &&
       domain.rows === rows &&
       domain.columns === columns &&
-      domain.meters.every((true_, i) => at(steps, i) <= 1000 * true_ * (1 + 1e-9)),
+      domain.meters.every((length, i) => at(steps, i) <= 1000 * length * (1 + 1e-9)),
   };
 };
 
@@ -69,24 +73,16 @@ const turned = (rows: Rows): Rows => at(rows, 0).map((_, j) => rows.map((row) =>
 const fallen = (rows: Rows): Rows => turned(turned(rows).map(gathered));
 
 /** How many words send a cell from so far away: one inside the grid, in its first or last row, at a side, in a corner. */
-const shells = (noise: Rows): readonly Rows[] => {
+const sent = (noise: Rows): readonly Rows[] => {
   const inner = <T>(list: readonly T[]): readonly T[] => (list.length > 2 ? list.slice(0, -1) : []);
-  const across = noise.map(gathered);
   const wide = (rows: Rows): Rows => rows.map((row) => mirrored(inner(row)));
-  const all = [mirrored(inner(wide(noise))), wide(fallen(noise)), mirrored(inner(across)), fallen(across)];
-  return all.filter((rows) => rows[0]?.length);
-};
-
-const extreme = (rows: Rows, isMore: (one: bigint, other: bigint) => boolean): bigint =>
-  rows.flat().reduce((best, one) => (isMore(one, best) ? one : best));
-
-/** The words of the likeliest cell, over all outputs: its own. */
-const likeliest = (noise: Rows, rows: number, columns: number): bigint => {
   const across = noise.map(gathered);
-  const [inside, top, side, corner] = [noise, fallen(noise), across, fallen(across)].map((one) => at(at(one, 0), 0));
-  const [high, wide] = [BigInt(rows - 2), BigInt(columns - 2)];
-  return high * wide * (inside as bigint) + 2n * (wide * (top as bigint) + high * (side as bigint)) + 4n * (corner as bigint);
+  return [mirrored(inner(wide(noise))), wide(fallen(noise)), mirrored(inner(across)), fallen(across)];
 };
+
+/** The largest entry, or the smallest; 0 where there is none. */
+const extreme = (rows: Rows, isMore: (one: bigint, other: bigint) => boolean): bigint =>
+  rows.flat().reduce((best, one) => (isMore(one, best) ? one : best), rows[0]?.[0] ?? 0n);
 
 /** All pairs of entries of a table that are so far apart. */
 interface Apart {
