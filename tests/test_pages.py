@@ -62,6 +62,20 @@ FILLED = dn.Study({"Coffee": ["none", "one", "two", LABEL], "Tea": ["yes", "no"]
     people=1000
 )
 
+TOWN = dn.Grid(47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000))
+MIXED = dn.Study(
+    {
+        "Do you smoke?": ["yes", "no"],
+        "Age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.1, open_high=True),
+        "Home": TOWN,
+        "Income": dn.Number(0, 10_000, open_high=True),
+    },
+    epsilon=2.0,
+    share="split",
+    missing="random",
+    title="Town",
+).plan(people=1000)
+
 
 @final
 class Visit:
@@ -103,7 +117,7 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("pages"), [ONCE, AGAIN, MONTHS, FILLED], "--minimum", "50") as running:
+    with collecting(tmp_path_factory.mktemp("pages"), [ONCE, AGAIN, MONTHS, FILLED, MIXED], "--minimum", "50") as running:
         post(running, FILLED, 400)
         yield running
 
@@ -136,7 +150,10 @@ def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[V
 def post(collector: Running, plan: Plan, n: int, number: int = 1) -> None:
     """Reports of n people, all of whom give the first answer to everything."""
     wire = Wire(plan)
-    answers = {one.name: [one.domain.labels[0]] * n for one in plan.content.attributes}
+    answers: dict[str, Any] = {one.name: [*one.domain.labels[:1]] * n for one in plan.content.attributes}
+    if plan is MIXED:
+        answers |= {"Age": [20 + i % 60 for i in range(n)], "Home": [(47.64, 6.86), (47.66, 6.9)] * (n // 2)}
+        answers |= {"Income": [100.0 * (i % 60) for i in range(n)]}
     made = plan.privatize(answers, dn.remembering(n, dn.seeded(n)))
     reports = [Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
     batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
@@ -570,6 +587,94 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
         expect(page.locator(".drawing")).to_have_count(0)
 
 
+def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser, collector: Running) -> None:
+    before = counted(collector, MIXED)
+    with visiting(browser, collector, viewport=PHONE) as visit:
+        page = visit.survey(ONCE)
+        expect(page.get_by_text("Verified on this device")).to_be_visible()
+        assert not [one for one in visit.sent if one.url.endswith("survey-more.js")]  # this plan does not need it
+        page = visit.survey(MIXED)
+        expect(page.get_by_text("Verified on this device")).to_be_visible()
+        assert [one for one in visit.sent if one.url.endswith("survey-more.js")]
+        page.get_by_text("Question by question").click()
+        guesses = page.locator(".guesses")
+        expect(guesses).to_contain_text(
+            "Your report is at most 1.11 times likelier from you than from someone off by 1; from someone off by 20, at most "
+            "7.39 times. In the worst case, from someone with any other answer, it is at most "
+        )
+        expect(guesses).to_contain_text(
+            re.compile(r"from someone 500 m away; .* In the worst case, from someone elsewhere in the")
+        )
+        expect(guesses).to_contain_text("guesses right in which half of the range your number is at most")
+        page.get_by_text("The exact loss").click()
+        figures = page.locator(".promise .figures")
+        for line in ("This report, per 1 in “Age”", "This report, per kilometer in “Home”", "This report, in the worst case"):
+            expect(figures).to_contain_text(line)
+        expect(page.get_by_text("A latitude from 47.6 to 47.7 and a longitude from 6.8 to 6.95, in degrees.")).to_be_visible()
+        expect(page.get_by_text("A number from 0 up; what is above 10000 counts as 10000.")).to_be_visible()
+        page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
+        page.get_by_label("Age").fill("42")
+        page.get_by_label("Latitude").fill("48.64, 6.86")  # as it is pasted
+        expect(page.get_by_label("Longitude")).to_have_value("6.86")
+        page.get_by_label("Income").fill("2500")
+        page.get_by_role("button", name="Make my report").click()
+        expect(page.get_by_text("Please enter a latitude from 47.6 to 47.7 and a longitude from 6.8")).to_be_visible()
+        expect(page.get_by_label("Latitude")).to_be_focused()
+        page.get_by_label("Latitude").fill("47.64")
+        make(page)
+        stays, leaves = (page.get_by_role("region", name=f"{what} this device") for what in ("Stays on", "Leaves"))
+        for answer in ("42 (42 to under 43)", f"47.64, 6.86 (the cell {TOWN.labels[34]})", "2500"):
+            expect(stays.get_by_text(answer, exact=True)).to_be_visible()
+        _, age, cell, number = leaves.locator(".chip").all_inner_texts()
+        expect(leaves).to_contain_text(f"was moved at random to {age}")
+        expect(leaves).to_contain_text(f"was moved at random to the cell {cell}")
+        expect(leaves).to_contain_text(f"stands for {number}, which is right only on average, over many people")
+        send(page)
+        [posted] = [one for one in visit.sent if one.method == "POST"]
+        assert posted.post_data_buffer is not None
+        said = json.loads(Wire(MIXED).to_json(Report.from_bytes(posted.post_data_buffer)))["report"]
+        assert cell == TOWN.labels[said["Home"]]
+        assert age == (str(said["Age"]) if said["Age"] < 99 else "99 or more")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert counted(collector, MIXED) == before + 1
+        assert entries(page)[0]["unchanged"] == MIXED.stated.record  # the worst case
+
+
+def test_a_plan_that_leaks_more_per_unit_than_it_says_is_refused(visit: Visit) -> None:
+    data = json.loads(MIXED.to_json())
+    data["losses"]["metric"]["units"][1]["loss"] -= 2
+    del data["id"]
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    data["id"] = hashlib.sha256(text.encode()).hexdigest()
+    body = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    plans = {"plans": [{"id": data["id"], "title": "Town", "people": 1, "rounds": None, "round": 1, "invited": False}]}
+    visit.context.route(re.compile("/plans$"), lambda route: route.fulfill(json=plans))
+    visit.context.route(f"**/plans/{data['id']}", lambda route: route.fulfill(body=body))
+    visit.page.goto(f"{visit.url}/")
+    expect(visit.page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
+    expect(visit.page.get_by_text("(Home per kilometer), but its thresholds lose")).to_be_visible()
+
+
+def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Running) -> None:
+    post(collector, MIXED, 400)
+    post(collector, MIXED, 402)
+    found = collector.get(f"/plans/{MIXED.id}/estimates", round=1, level=0.95).json()
+    page = visit.dashboard(MIXED)
+    expect(page.get_by_role("img", name="Estimates of Age")).to_be_visible()
+    drawn = page.get_by_role("img", name="Estimates of Home").locator("rect")
+    assert drawn.count() == TOWN.k
+    expect(page.get_by_role("img", name="The mean of Income", exact=True)).to_be_visible()
+    means = {one["attribute"]: one for one in found["means"]}
+    assert means.keys() == {"Age", "Income"}
+    assert means["Income"]["low"] < 2950 < means["Income"]["high"]
+    assert means["Age"]["low"] < 50 < means["Age"]["high"]
+    shown = page.get_by_role("region", name="Income").locator(".center")
+    expect(shown).to_contain_text(f"{round(means['Income']['mean']):,}"[:3])
+    page.get_by_text("Tables", exact=True).click()
+    expect(page.get_by_role("table", name="Estimates of Home").get_by_role("row")).to_have_count(1 + TOWN.k)
+    expect(page.get_by_text("One report, per kilometer in “Home”")).to_be_visible()
+
+
 def test_without_https_the_page_says_so(browser: Browser, collector: Running) -> None:
     """As on a phone that was given the plain address of another machine: there is no cryptography for the page."""
     with browser.new_context() as context:
@@ -785,9 +890,19 @@ def test_everybody_can_use_the_pages(browser: Browser, collector: Running, schem
         page.get_by_text("What I have sent").click()
         page.get_by_role("button", name="Forget me").click()
         check(page)
+        page.get_by_role("button", name="Keep it").click()
+        page = visit.survey(MIXED)
+        page.get_by_role("button", name="Make my report").click()
+        for one in page.locator("summary").all():
+            one.click()
+        check(page)
         page = visit.dashboard(FILLED)
         expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
         page.set_viewport_size({"width": 1280, "height": 900})
+        check(page)
+        post(collector, MIXED, 60)
+        page = visit.dashboard(MIXED)
+        expect(page.get_by_role("img", name="Estimates of Home")).to_be_visible()
         check(page)
         if scheme == "light":
             page.get_by_text("Tables", exact=True).click()
@@ -805,5 +920,6 @@ def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_pages_are_small() -> None:
-    assert (FOLDER / "survey.js").stat().st_size < 60_000
+    assert sum((FOLDER / name).stat().st_size for name in ("survey.js", "survey-chunk.js")) < 60_000
+    assert (FOLDER / "survey-more.js").stat().st_size < 30_000
     assert (FOLDER / "dashboard.js").stat().st_size < 350_000

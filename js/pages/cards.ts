@@ -1,6 +1,7 @@
 /** What stays beside what leaves. */
 
-import type { Plan, Report, Said } from "../src/index.js";
+import type { Attribute, Plan, Report, Said } from "../src/index.js";
+import { perUnit } from "./distances.js";
 import { h, quoted } from "./dom.js";
 import type { Given } from "./questions.js";
 
@@ -36,32 +37,55 @@ function leaves(plan: Plan, report: Report, title: string): HTMLElement {
     h(
       "dl",
       {},
-      plan.attributes.map(({ name }) => [h("dt", {}, quoted(name)), h("dd", {}, spoken(said.get(name)))]),
+      plan.attributes.map((one) => [
+        h("dt", {}, quoted(one.name)),
+        h("dd", {}, spoken(said.get(one.name), one, perUnit(plan, one.name) !== undefined)),
+      ]),
     ),
     h(
       "p",
       { class: "soft" },
       "A random report. What it points to may or may not be your answer: nobody can be sure, and you can deny it.",
+      plan.stated.metric &&
+        " Where answers have distances, that holds for those near yours; ones far away can be told from it.",
     ),
     bytesOf(report.bytes),
   );
 }
 
-function spoken(said: Said | undefined): HTMLElement {
+function spoken(said: Said | undefined, { domain }: Attribute, moved: boolean): HTMLElement {
   if (!said) return h("span", { class: "soft" }, "not drawn: the report has nothing of it");
   const { supports, about } = said;
+  if (domain.kind === "number")
+    return h(
+      "span",
+      { class: "said" },
+      h("span", { class: "soft" }, "stands for "),
+      h("bdi", { class: "chip" }, signed(Number(supports[0]))),
+      h("span", { class: "soft" }, ", which is right only on average, over many people"),
+    );
+  const single = domain.kind === "range" && domain.step === 1 && domain.digits === 0;
+  const plain = (label: string): string => (single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
   if (!supports.length)
     return h("span", { class: "soft" }, about ? `points to none of ${about.length} answers` : "points to no answer");
   const more = supports.length - MOST;
   return h(
     "span",
     { class: "said" },
-    h("span", { class: "soft" }, "points to "),
+    h(
+      "span",
+      { class: "soft" },
+      `${moved ? "was moved at random to" : "points to"} ${domain.kind === "grid" ? "the cell " : ""}`,
+    ),
     supports
       .slice(0, MOST)
-      .map((label, i) => [i > 0 && h("span", { class: "soft" }, " or "), h("bdi", { class: "chip" }, label)]),
+      .map((label, i) => [i > 0 && h("span", { class: "soft" }, " or "), h("bdi", { class: "chip" }, plain(label))]),
     more > 0 && h("span", { class: "soft" }, ` or ${more} more`),
   );
+}
+
+function signed(number: number): string {
+  return number.toLocaleString("en", { maximumFractionDigits: 20 }).replace("-", "−");
 }
 
 /** The bytes themselves. */

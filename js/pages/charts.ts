@@ -16,7 +16,8 @@ import {
   tickX,
 } from "@observablehq/plot";
 import { h, quoted } from "./dom.js";
-import type { Row } from "./results.js";
+import { count } from "./phrases.js";
+import type { Mean, Row } from "./results.js";
 
 const ROW = 46; // pixels for one value
 const LINE = 18; // and for another line of text
@@ -77,12 +78,14 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         insetTop: 25 + more,
         insetBottom: 7,
         rx: 2,
+        clip: true,
       }),
       ruleX([0], { stroke: SOFT }),
-      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 + more / 2 }),
-      tickX(shown, { ...where, x: "low", stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9 }),
-      tickX(shown, { ...where, x: "high", stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9 }),
-      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9 + more / 2, title: spoken }),
+      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 + more / 2, clip: true }),
+      ["low", "high"].map((x) =>
+        tickX(shown, { ...where, x, stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9, clip: true }),
+      ),
+      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9 + more / 2, title: spoken, clip: true }),
       dot(projected, {
         ...where,
         x: "projected",
@@ -142,12 +145,96 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
         { label: null, tickSize: 4, fill: SOFT, tickFormat: (i: number) => rows[i]?.value.split(" to ")[0] ?? "" },
       ),
       ruleY([0], { stroke: SOFT }),
-      areaY(numbered, { x: "i", y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.22 }),
-      lineY(numbered, { x: "i", y: "frequency", stroke: STRONG, strokeWidth: 2 }),
+      areaY(numbered, { x: "i", y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.22, clip: true }),
+      lineY(numbered, { x: "i", y: "frequency", stroke: STRONG, strokeWidth: 2, clip: true }),
     ],
   );
   return figure(drawing, `Estimates of ${name}`, rows.map(spoken).join("; "), "");
 }
+
+/** A number with as many digits as its error leaves. */
+export function figured(number: number, { low, high }: Mean): string {
+  const digits = Math.max(0, Math.min(9, Math.ceil(1.5 - Math.log10(Math.max((high - low) / 2, 1e-9)))));
+  return number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+}
+
+/** A mean and where the true one is. */
+export function around(found: Mean): string {
+  return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})`;
+}
+
+/** A mean with its interval, on a line from the lowest number to the highest. */
+export function mean(found: Mean, low: number, high: number, width: number): HTMLElement {
+  const ends = [Math.min(low, found.low), Math.max(high, found.high)];
+  const drawing = drawn(
+    { width, height: 66, marginLeft: 20, marginRight: 20, marginTop: 6, marginBottom: 28, x: { domain: ends } },
+    [
+      axisX({
+        label: null,
+        ticks: Math.max(2, Math.round(width / 110)),
+        tickSize: 4,
+        fill: SOFT,
+        tickFormat: (number: number) => count(number).replace("-", "−"),
+      }),
+      ruleY([0], { x1: low, x2: high, stroke: GRID, strokeWidth: 10, strokeLinecap: "round" }),
+      ruleY([0], { x1: found.low, x2: found.high, stroke: STRONG, strokeWidth: 3 }),
+      dot([0], { x: found.mean, y: 0, r: 5, fill: STRONG }),
+    ],
+  );
+  return figure(drawing, `The mean of ${found.attribute}`, around(found), "");
+}
+
+/** A mean as reports arrived, or from round to round. */
+export function means(
+  title: string,
+  along: readonly (Mean & { readonly at: number })[],
+  width: number,
+  kind: Kind,
+): HTMLElement {
+  const place = placed(kind);
+  const [first, end] = [along[0]?.at ?? 0, along.at(-1)?.at ?? 1];
+  const wide = Math.min(width, 420);
+  const drawing = drawn(
+    {
+      width: wide,
+      height: 150,
+      marginLeft: 64,
+      marginRight: 20,
+      marginTop: 10,
+      marginBottom: 24,
+      x: { type: "linear", domain: [place(first), place(Math.max(end, first + 1))] },
+      y: { nice: true },
+    },
+    [
+      axisY({ label: null, ticks: 4, tickSize: 0, fill: SOFT, tickFormat: (one: number) => count(one).replace("-", "−") }),
+      axisX((first === end ? [first] : [first, end]).map(place), {
+        label: null,
+        tickSize: 0,
+        tickFormat: (_: number, i: number) => short(i ? end : first),
+        fill: SOFT,
+      }),
+      areaY(along, { x: ({ at }: { at: number }) => place(at), y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.24 }),
+      lineY(along, { x: ({ at }: { at: number }) => place(at), y: "mean", stroke: STRONG, strokeWidth: 1.75 }),
+      dot(kind === "rounds" ? along : along.slice(-1), {
+        x: ({ at }: { at: number }) => place(at),
+        y: "mean",
+        r: 3,
+        fill: STRONG,
+        title: around,
+      }),
+    ],
+  );
+  const said = along.map((one) => `${kind === "rounds" ? `round ${one.at}` : `${one.at} reports`}: ${around(one)}`).join("; ");
+  return figure(drawing, title, said, "");
+}
+
+type Kind = "reports" | "rounds";
+
+/** Where a step is drawn: reports by their logarithm, so that halving an interval takes as far everywhere. */
+const placed =
+  (kind: Kind) =>
+  (at: number): number =>
+    kind === "reports" ? Math.log(at) : at;
 
 /** One estimate of one value, at a place along a line. */
 export interface Step {
@@ -156,12 +243,12 @@ export interface Step {
 }
 
 /** How each value's interval changed from step to step: a small drawing for each value, all on one scale. */
-export function steps(title: string, along: readonly Step[], width: number, kind: "reports" | "rounds"): HTMLElement {
+export function steps(title: string, along: readonly Step[], width: number, kind: Kind): HTMLElement {
   const last = along.at(-1)?.rows ?? [];
   const names = (last.length > MOST_SMALL ? largest(last, MOST_SMALL) : last).map((row) => row.value);
   const all = along.flatMap(({ at, rows }) => rows.map((row) => ({ ...row, at })));
   const domain = reach(all);
-  const place = (at: number): number => (kind === "reports" ? Math.log(at) : at); // so that halving an interval takes as far everywhere
+  const place = placed(kind);
   const [first, end] = [along[0]?.at ?? 0, along.at(-1)?.at ?? 1];
   const columns = Math.max(2, Math.floor(width / 165));
   const small = Math.floor((width - (columns - 1) * 14) / columns);

@@ -1,8 +1,9 @@
 /** What a plan promises, in plain words. Only plans that were verified on this device get here. */
 
 import type { Plan } from "../src/index.js";
-import { h, quoted, svg } from "./dom.js";
-import { likelier, loss, sentence } from "./phrases.js";
+import { byDistance, unitName } from "./distances.js";
+import { type Child, h, quoted, svg } from "./dom.js";
+import { atMost, loss, sentence } from "./phrases.js";
 
 /** Which of the answers leave the device, where not all of them do; for people to read before they answer. */
 export function sharing(plan: Plan, kind: string): string | null {
@@ -21,8 +22,10 @@ export function sharing(plan: Plan, kind: string): string | null {
 
 /** The promise as a whole: one sentence, what of the answers leaves, then question by question, then the exact numbers. */
 export function promise(plan: Plan, drawing: string | null): HTMLElement {
-  const guesses = plan.attributes.map(({ name }) => ({ name, ...plan.bestGuess(name) }));
-  const easiest = guesses.reduce((most, one) => (one.oneReport > most.oneReport ? one : most));
+  const guesses = plan.attributes.map(({ name, domain: { kind } }) => ({ name, kind, ...plan.bestGuess(name) }));
+  const answers = guesses.filter(({ kind }) => kind !== "number"); // of a number only its half is guessed
+  const easiest = (answers.length ? answers : guesses).reduce((most, one) => (one.oneReport > most.oneReport ? one : most));
+  const distant = byDistance(plan, easiest.name);
   const alone = guesses.length === 1;
   const [once, ...rest] = easiest.sentence.split("; ");
   const blind = rest.pop(); // between them: what all rounds together tell
@@ -34,6 +37,7 @@ export function promise(plan: Plan, drawing: string | null): HTMLElement {
     rest.map((again) =>
       h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of all ${plan.rounds} rounds`))),
     ),
+    distant !== null && h("p", { class: "again" }, sentence(distant)),
     !alone && h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, the answer that is easiest to guess."),
     drawing !== null && h("p", { class: "drawing" }, drawing),
     !alone &&
@@ -45,7 +49,18 @@ export function promise(plan: Plan, drawing: string | null): HTMLElement {
           "ul",
           { class: "guesses" },
           guesses.map((one) =>
-            h("li", {}, h("strong", {}, quoted(one.name)), bars(one.oneReport, one.blind), h("p", {}, sentence(one.sentence))),
+            h(
+              "li",
+              {},
+              h("strong", {}, quoted(one.name)),
+              bars(one.oneReport, one.blind),
+              h("p", {}, sentence(one.sentence)),
+              h(
+                "p",
+                {},
+                [byDistance(plan, one.name)].map((text) => text !== null && sentence(text)),
+              ),
+            ),
           ),
         ),
       ),
@@ -54,8 +69,8 @@ export function promise(plan: Plan, drawing: string | null): HTMLElement {
 }
 
 function exact(plan: Plan): HTMLElement {
-  const { record, repeated } = plan.verify();
-  const line = (what: string, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
+  const { record, repeated, metric } = plan.verify();
+  const line = (what: Child, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
   return h(
     "details",
     {},
@@ -63,19 +78,28 @@ function exact(plan: Plan): HTMLElement {
     h(
       "p",
       {},
-      "Your device has recomputed this from the plan’s own numbers. No report is more than ",
-      h("strong", {}, likelier(record)),
+      "Your device has recomputed this from the plan’s own numbers. ",
+      metric ? "In the worst case, a report is " : "A report is ",
+      h("strong", {}, atMost(record)),
       " likelier from you than from anybody else, whatever you answer. The logarithm of that is the loss:",
     ),
     h(
       "dl",
       { class: "figures" },
-      line("This report", record),
+      metric?.units.map(({ name, loss: nano }) => line([`This report, ${unitName(plan, name)} “`, quoted(name), "”"], nano)),
+      metric && metric.units.length < plan.attributes.length && line("This report, all other answers together", metric.rest),
+      line(metric ? "This report, in the worst case" : "This report", record),
       repeated && [
         line(`All ${plan.rounds} rounds, if your answers do not change`, repeated.one_value_forever),
         line(`All ${plan.rounds} rounds, whatever changes`, repeated.changing_values),
       ],
     ),
+    metric &&
+      h(
+        "p",
+        { class: "soft" },
+        "Answers that are several steps or kilometers apart lose so many times that; places count as the middle of their cell. Your limit counts the worst case.",
+      ),
     h("p", { class: "soft" }, "Plan ", h("code", {}, plan.id.slice(0, 16), "…")),
   );
 }

@@ -1,10 +1,15 @@
 /** The parts of the dashboard, each drawn anew only when what it shows has changed. */
 
-import { Range } from "../src/index.js";
-import { MOST_ROWS, percent, profile, type Step, shares, steps, within } from "./charts.js";
+import type { Grid } from "../src/index.js";
+import { around, figured, MOST_ROWS, mean, means, percent, profile, type Step, shares, steps, within } from "./charts.js";
+import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
-import { count, likelier, loss, moment, sentence, several, titleOf } from "./phrases.js";
-import type { Estimates, Row, View } from "./results.js";
+import { map } from "./map.js";
+import { atMost, count, loss, moment, sentence, several, titleOf } from "./phrases.js";
+import { type Estimates, type Mean, type Row, sharesOf, type View } from "./results.js";
+
+const GROUPED =
+  "Values that are near each other are hard to tell apart, so they are shown in groups. The files have each of them.";
 
 export type Mode = "charts" | "tables";
 
@@ -41,12 +46,18 @@ export function heading({ plan, plans, summary }: View): Child {
 /** A number of reports, where it is known. */
 const counted = (reports: number | null): string => (reports === null ? "–" : count(reports));
 
+/** The shares that are drawn: of groups of bins, where single ones scatter widely. */
+const shown = (found: Estimates): readonly Row[] => {
+  const grouped = new Set(found.groups.map(({ attribute }) => attribute));
+  return [...sharesOf(found).filter(({ attribute }) => !grouped.has(attribute)), ...found.groups];
+};
+
 /** The numbers that matter most. */
 export function facts({ plan, reports, round, rounds, estimates }: View): Child {
   const fact = (what: string, number: string, more: string): HTMLElement =>
     h("div", { class: "fact" }, h("dt", {}, what), h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)));
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
-  const widths = (estimates?.rows ?? []).map(({ low, high }) => 100 * (high - low));
+  const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
   const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
   const { record, repeated } = plan.stated;
   return h(
@@ -64,50 +75,112 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
       loss(record),
       repeated
         ? `${loss(repeated.one_value_forever)} over all rounds, if answers do not change`
-        : `at most ${likelier(record)} likelier`,
+        : `${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
     ),
   );
 }
 
 /** One attribute: the shares now, as reports arrived, and from round to round. */
 export function attribute(view: View, name: string, mode: Mode, width: number): Child {
-  const of = ({ rows }: Estimates): readonly Row[] =>
-    rows.filter((row) => row.attribute === name).map((row) => ({ ...row, value: String(row.value) }));
+  const of = (found: Estimates): readonly Row[] =>
+    shown(found)
+      .filter((row) => row.attribute === name)
+      .map((row) => ({ ...row, value: String(row.value) }));
   const now = view.estimates ? of(view.estimates) : [];
-  const history: Step[] = view.history.map((one) => ({ at: one.n, rows: of(one) }));
-  const series: Step[] = view.series.map((one) => ({ at: one.round ?? 1, rows: of(one) }));
-  const ordered = view.plan.attributes.find((one) => one.name === name)?.domain instanceof Range;
-  const long = ordered && now.length > MOST_ROWS;
+  const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
+  const briefly = (row: Row, code: number): Row =>
+    domain?.kind === "grid" && code < domain.k ? { ...row, value: middleOf(domain, code) } : row;
+  const history: Step[] = view.history.map((one) => ({ at: one.n, rows: of(one).map(briefly) }));
+  const series: Step[] = view.series.map((one) => ({ at: one.round ?? 1, rows: of(one).map(briefly) }));
+  const long = domain?.kind === "range" && now.length > MOST_ROWS;
+  const meanOf = (found: Estimates | null): Mean | undefined => found?.means.find((one) => one.attribute === name);
+  const center = meanOf(view.estimates);
   const wide = width > 760;
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? width - left - 40 : width;
   const tables = mode === "tables";
+  const reported = view.estimates?.rows.find((row) => row.attribute === name)?.n;
+  const drawing = (): Child => {
+    if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
+    return domain?.kind === "grid" ? map(name, now, domain, left) : (long ? profile : shares)(name, now, left);
+  };
+  const title = h(
+    "h2",
+    {},
+    quoted(name),
+    " ",
+    reported !== undefined && h("span", { class: "reported" }, several(reported, "report")),
+  );
+  const grouped = view.estimates?.groups.some((one) => one.attribute === name);
+  const heading = center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center)));
+  if (center) {
+    const along = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
+      from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
+    const [byRound, byReports] = [along(view.series, (one) => one.round ?? 1), along(view.history, (one) => one.n)];
+    const aside = (what: string, steps: readonly (Mean & { at: number })[], kind: "rounds" | "reports"): Child =>
+      steps.length > 1 && [
+        h("h3", {}, `The mean ${what}`),
+        tables
+          ? meansTable(name, kind === "rounds" ? "Round" : "Reports", steps)
+          : means(`The mean of ${name} ${what}`, steps, right, kind),
+      ];
+    return [
+      title,
+      heading,
+      h(
+        "div",
+        { class: "sides" },
+        h(
+          "div",
+          {},
+          tables ? now.length > 0 && sharesTable(name, now) : drawing(),
+          grouped && h("p", { class: "soft" }, GROUPED),
+        ),
+        h(
+          "div",
+          { class: "aside" },
+          aside("from round to round", byRound, "rounds"),
+          aside("as reports arrived", byReports, "reports"),
+        ),
+      ),
+    ];
+  }
   return [
-    h("h2", {}, quoted(name), " ", now[0] && h("span", { class: "reported" }, several(now[0].n, "report"))),
+    title,
     h(
       "div",
       { class: "sides" },
-      h("div", {}, tables ? sharesTable(name, now) : (long ? profile : shares)(name, now, left)),
+      h("div", {}, tables ? sharesTable(name, now) : drawing()),
       h(
         "div",
         { class: "aside" },
         series.length > 1 && [
           h("h3", {}, "From round to round"),
-          tables ? stepsTable("Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
+          tables ? stepsTable(name, "Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
         ],
         history.length > 1 && [
           h("h3", {}, "As reports arrived"),
-          tables ? stepsTable("Reports", history) : steps(`${name}, as reports arrived`, history, right, "reports"),
+          tables ? stepsTable(name, "Reports", history) : steps(`${name}, as reports arrived`, history, right, "reports"),
         ],
       ),
     ),
   ];
 }
 
+/** A cell by its middle: short, and with as many digits as tell it from its neighbors. */
+function middleOf(grid: Grid, code: number): string {
+  const size = Math.min((grid.north - grid.south) / grid.rows, grid.wide / grid.columns);
+  return grid
+    .middle(code)
+    .map((degrees) => degrees.toFixed(Math.max(0, 1 - Math.floor(Math.log10(size)))).replace("-", "−"))
+    .join(", ");
+}
+
 /** Why shares may be impossible, where some are. */
 export function unbiased(estimates: Estimates | null): Child {
   return (
-    estimates?.rows.some(({ low, high }) => low < 0 || high > 1) &&
+    estimates &&
+    shown(estimates).some(({ low, high }) => low < 0 || high > 1) &&
     h(
       "p",
       { class: "soft" },
@@ -133,11 +206,19 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
   );
 }
 
-function stepsTable(what: string, along: readonly Step[]): HTMLElement {
+function meansTable(name: string, what: string, along: readonly (Mean & { readonly at: number })[]): HTMLElement {
+  const line = (one: Mean & { readonly at: number }): string[] => [
+    count(one.at),
+    ...[one.mean, one.low, one.high].map((number) => figured(number, one)),
+  ];
+  return table(`The mean of ${name} by ${what.toLowerCase()}`, [what, "Mean", "From", "To"], along.map(line));
+}
+
+function stepsTable(name: string, what: string, along: readonly Step[]): HTMLElement {
   const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
   const cell = (row: Row | undefined): string => (row ? within(row) : "");
   const line = (name: string): string[] => [name, ...along.map(({ rows }) => cell(rows.find((row) => row.value === name)))];
-  return table(`By ${what.toLowerCase()}`, [what, ...along.map(({ at }) => count(at))], names.map(line));
+  return table(`${name} by ${what.toLowerCase()}`, [what, ...along.map(({ at }) => count(at))], names.map(line));
 }
 
 export function table(caption: string, heads: readonly string[], lines: readonly (readonly Child[])[]): HTMLElement {
@@ -260,15 +341,17 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
 
 /** What the plan gives away, as verified in this browser. */
 export function losses({ plan }: View): Child {
-  const { record, attribute: one, repeated } = plan.verify();
-  const line = (what: string, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
+  const { record, attribute: one, repeated, metric } = plan.verify();
+  const line = (what: Child, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
   return [
     h("h2", {}, "What is given away"),
     h("p", { class: "soft" }, "Recomputed in this browser from the plan’s numbers; in nats, rounded up."),
     h(
       "dl",
       { class: "figures" },
-      line("One report", record),
+      metric?.units.map(({ name, loss: nano }) => line([`One report, ${unitName(plan, name)} “`, quoted(name), "”"], nano)),
+      metric && metric.units.length < plan.attributes.length && line("One report, all other answers together", metric.rest),
+      line(metric ? "One report, in the worst case" : "One report", record),
       plan.attributes.length > 1 && line("One report, between people who differ in one answer", one),
       repeated && [
         line(`${plan.rounds} rounds, if answers do not change`, repeated.one_value_forever),

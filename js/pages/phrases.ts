@@ -14,6 +14,12 @@ export function likelier(nano: number | null): string {
   return `${count(Math.ceil(times * unit - 1e-6) / unit)} times`;
 }
 
+/** The same as a bound. */
+export function atMost(nano: number | null): string {
+  const times = likelier(nano);
+  return /^\d/.test(times) ? `at most ${times}` : times;
+}
+
 export function count(number: number): string {
   return number.toLocaleString("en");
 }

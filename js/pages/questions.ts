@@ -1,6 +1,6 @@
 /** What is asked: a form whose answers never leave it but through the client. */
 
-import { type Attribute, type Categories, InvalidValue, type Plan, Range } from "../src/index.js";
+import { type Attribute, type Domain, type Grid, InvalidValue, type Plan, type Range } from "../src/index.js";
 import { h, quoted } from "./dom.js";
 import { sentence } from "./phrases.js";
 
@@ -68,11 +68,10 @@ function answered(attribute: Attribute, { read, complaint, fields }: Question, n
   let shown = nothing;
   if (typeof answer === "string") {
     try {
-      const label = attribute.domain.label(attribute.domain.code(answer, attribute.name));
-      shown = attribute.domain instanceof Range ? `${answer} (${label})` : label;
+      shown = kept(answer, attribute);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      problem = attribute.domain instanceof Range ? `Please enter a number ${allowed(attribute.domain)}` : error.message;
+      problem = attribute.domain.kind === "categories" ? error.message : `Please enter ${allowed(attribute.domain)}`;
     }
   }
   complaint.textContent = problem && sentence(problem);
@@ -80,11 +79,19 @@ function answered(attribute: Attribute, { read, complaint, fields }: Question, n
   return problem ? null : { name: attribute.name, answer: answer ?? null, shown };
 }
 
+/** An answer as it stays: with the bin or the cell that it is in, where that is not the answer itself. */
+function kept(answer: string, { domain, name }: Attribute): string {
+  const code = domain.code(answer, name);
+  if (domain.kind === "categories") return domain.label(code);
+  return domain.kind === "number" ? answer : `${answer} (${domain.kind === "grid" ? "the cell " : ""}${domain.label(code)})`;
+}
+
 function question(attribute: Attribute, j: number, optional: boolean): Question {
   const { name, domain } = attribute;
   const complaint = h("p", { class: "complaint", id: `complaint-${j}`, role: "alert" });
-  if (domain instanceof Range) return number(name, domain, j, optional, complaint);
-  const labels = (domain as Categories).labels;
+  if (domain.kind === "grid") return place(name, domain, j, optional, complaint);
+  if (domain.kind !== "categories") return number(name, domain, j, optional, complaint);
+  const { labels } = domain;
   return labels.length > MOST_BUTTONS
     ? list(name, labels, j, optional, complaint)
     : buttons(name, labels, j, optional, complaint);
@@ -131,7 +138,7 @@ function list(name: string, labels: readonly string[], j: number, optional: bool
   };
 }
 
-function number(name: string, domain: Range, j: number, optional: boolean, complaint: HTMLElement): Question {
+function number(name: string, domain: Domain, j: number, optional: boolean, complaint: HTMLElement): Question {
   const field = h("input", {
     type: "number",
     id: `q${j}`,
@@ -145,7 +152,7 @@ function number(name: string, domain: Range, j: number, optional: boolean, compl
       "div",
       { class: "question" },
       h("label", { for: field.id, class: "legend" }, quoted(name)),
-      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(`a number ${allowed(domain)}`)),
+      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain))),
       h("div", { class: "number" }, field, optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING))),
       complaint,
     ),
@@ -155,7 +162,66 @@ function number(name: string, domain: Range, j: number, optional: boolean, compl
   };
 }
 
-function allowed({ low, step, bins, digits, openLow, openHigh }: Range): string {
+/** Latitude and longitude; both may be pasted into either field. */
+function place(name: string, domain: Grid, j: number, optional: boolean, complaint: HTMLElement): Question {
+  const field = (what: string): HTMLInputElement =>
+    h("input", {
+      type: "text",
+      id: `q${j}-${what}`,
+      inputmode: "text", // a phone's keys for decimals may have no minus
+      autocomplete: "off",
+      "aria-describedby": `hint-${j} ${complaint.id}`,
+      input: (event) => spread(event.target as HTMLInputElement),
+    });
+  const [latitude, longitude] = [field("latitude"), field("longitude")];
+  const spread = ({ value }: HTMLInputElement): void => {
+    const [, first, second] = value.match(/^\s*\(?([+-]?\d+(?:\.\d+)?)°?\s*[,;\s]\s*([+-]?\d+(?:\.\d+)?)°?\)?\s*$/) ?? [];
+    if (first !== undefined && second !== undefined) [latitude.value, longitude.value] = [first, second];
+  };
+  const none = h("input", {
+    type: "checkbox",
+    change: () => void (latitude.disabled = longitude.disabled = none.checked),
+  });
+  const labelled = (what: string, input: HTMLInputElement): HTMLElement =>
+    h("div", {}, h("label", { for: input.id }, what), input);
+  return {
+    element: h(
+      "fieldset",
+      { class: "question" },
+      h("legend", {}, quoted(name)),
+      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain)), " You can paste both at once: 47.64, 6.86"),
+      h("div", { class: "place" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
+      optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING)),
+      complaint,
+    ),
+    complaint,
+    fields: [latitude, longitude],
+    read: () => {
+      const [north, east] = [latitude, longitude].map(({ value }) => value.trim().replace(",", ".").replace("\u2212", "-"));
+      return none.checked ? null : north || east ? `${north}, ${east}` : undefined;
+    },
+  };
+}
+
+/** What may be entered, in words. */
+function allowed(domain: Domain): string {
+  if (domain.kind === "range") return `a number ${bins(domain)}`;
+  if (domain.kind === "number")
+    return `a number ${ends(String(domain.low), String(domain.high), domain.openLow, domain.openHigh)}`;
+  if (domain.kind !== "grid") return "one of these";
+  const { south, north, west, east } = domain;
+  return `a latitude from ${south} to ${north} and a longitude from ${west} to ${east}, in degrees`;
+}
+
+/** A number beyond an open end counts as the end. */
+function ends(low: string, high: string, openLow: boolean, openHigh: boolean): string {
+  if (!openLow && !openHigh) return `from ${low} to ${high}`;
+  const [below, above] = [`what is below ${low} counts as ${low}`, `what is above ${high} counts as ${high}`];
+  if (openLow && openHigh) return `of any size; ${below}, ${above}`;
+  return openHigh ? `from ${low} up; ${above}` : `up to ${high}; ${below}`;
+}
+
+function bins({ low, step, bins, digits, openLow, openHigh }: Range): string {
   const [first, end] = [low, low + bins * step].map((edge) => (edge / 10 ** digits).toFixed(digits));
   if (openLow && openHigh) return "of any size";
   if (openHigh) return `from ${first} up`;

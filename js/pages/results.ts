@@ -6,6 +6,7 @@ import { ask, askJson, Refused, type Round, type Summary } from "./collector.js"
 export interface Row {
   readonly attribute: string;
   readonly value: string;
+  /** Of a number there is no share: its mean is among the means. */
   readonly frequency: number;
   readonly stderr: number;
   readonly low: number;
@@ -16,11 +17,26 @@ export interface Row {
   readonly projected?: number;
 }
 
+/** Of a number, or of a range whose values have distances. */
+export interface Mean {
+  readonly attribute: string;
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
 export interface Estimates {
   readonly round: number | null;
   readonly n: number;
-  readonly rows: readonly Row[];
+  /** The values' shares; the mean of a number has a row without one. */
+  readonly rows: readonly (Row | (Omit<Row, "frequency"> & { readonly frequency: null }))[];
+  readonly means: readonly Mean[];
+  /** Neighboring bins together, where values have distances: single ones scatter widely. */
+  readonly groups: readonly Row[];
 }
+
+/** The rows that are shares. */
+export const sharesOf = ({ rows }: Estimates): readonly Row[] => rows.filter((row): row is Row => row.frequency !== null);
 
 /** What the operator has chosen to see. */
 export interface Choice {

@@ -139,7 +139,8 @@ const DISCREET = { credentials: "omit", cache: "no-store", redirect: "error", re
 export async function drawn(plan: Plan, answers: Answers, round: number, row: Row, id: Uint8Array): Promise<Report> {
   const codes = plan.encode(answers);
   for (const [j, attribute] of plan.attributes.entries()) {
-    if ((codes[j] as number) < 0) codes[j] = below(await row.from(plan.share.words + j).recall(1), 0, attribute.domain.k);
+    if ((codes[j] as number) < 0)
+      codes[j] = below(await row.from(plan.share.words + j).recall(1), 0, Math.min(attribute.domain.k, 2 ** 32));
   }
   return new Report(plan, round, id, await plan.share.encode(codes, row));
 }

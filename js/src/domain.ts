@@ -6,19 +6,21 @@
 
 import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { wholeNumber } from "./exact.js";
+import type { Grid } from "./grid.js";
+import type { Numbers } from "./number.js";
 
 /** The code of a missing answer. */
 export const NO_ANSWER = -1;
 
 const MOST_BINS = 1 << 16;
-const LARGEST = 10 ** 15; // integers up to here, and their quotients by powers of ten, are told apart by every float
+export const LARGEST = 10 ** 15; // integers up to here, and their quotients by powers of ten, are told apart by every float
 const SHOWN = 8;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The values an attribute can have, in order. */
-export type Domain = Categories | Range;
+export type Domain = Categories | Range | Grid | Numbers;
 
-interface Values {
+export interface Values {
   /** The number of values. */
   readonly k: number;
   /** A value's name. */
@@ -97,10 +99,7 @@ export class Range implements Values {
 
   code(answer: unknown, name: string): number {
     if (isMissing(answer)) return NO_ANSWER;
-    const number = numberOf(answer);
-    if (Number.isNaN(number)) {
-      throw new InvalidValue(`${shown(answer)} is not a number, as ${shown(name)} asks for`);
-    }
+    const number = numberFor(answer, name);
     let [first, last] = [0, this.bins + 1]; // how many of the edges are not above the number
     while (first < last) {
       const middle = (first + last) >> 1;
@@ -136,7 +135,7 @@ export const checkedText = (text: string, what: string): string => {
 // it shows between Arabic letters, after a mark and between emoji
 const JOINER = /(?<=[\p{M}\p{So}\p{Sk}\p{scx=Arab}\p{scx=Syrc}])[\u200c\u200d](?=.)/gu;
 
-const isMissing = (answer: unknown): boolean => [undefined, null, "", Number.NaN].includes(answer as string);
+export const isMissing = (answer: unknown): boolean => [undefined, null, "", Number.NaN].includes(answer as string);
 
 /** The text by which an answer is known, the same as in Python: whole numbers have no decimal point. */
 function labelOf(answer: unknown): string {
@@ -156,11 +155,16 @@ function labelOf(answer: unknown): string {
   }
 }
 
-/** An answer as the nearest floating-point number, or NaN. */
-function numberOf(answer: unknown): number {
-  if (typeof answer === "number") return answer;
-  if (typeof answer === "bigint") return Number(answer);
-  if (typeof answer !== "string") return Number.NaN;
-  const text = answer.trim();
+/** An answer as the nearest floating-point number, or a refusal. */
+export const numberFor = (answer: unknown, name: string): number => {
+  const number = numberOf(answer);
+  if (Number.isFinite(number)) return number;
+  throw new InvalidValue(`${shown(answer)} is not a number, as ${shown(name)} asks for`);
+};
+
+/** The same, or NaN. */
+export function numberOf(answer: unknown): number {
+  if (typeof answer === "number" || typeof answer === "bigint") return Number(answer);
+  const text = typeof answer === "string" ? answer.trim() : "";
   return NUMBER.test(text) ? Number(text) : Number.NaN;
 }

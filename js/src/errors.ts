@@ -2,22 +2,30 @@
 
 /** The root: catch this to catch everything the library refuses. */
 export class DeniableError extends Error {
-  override readonly name: string = "DeniableError";
+  override get name(): string {
+    return "DeniableError";
+  }
 }
 
 /** A parameter that nothing can be built from. */
 export class InvalidParameter extends DeniableError {
-  override readonly name = "InvalidParameter";
+  override get name(): string {
+    return "InvalidParameter";
+  }
 }
 
 /** An answer that is not in the domain. It is never passed on: a value sent as it is discloses itself. */
 export class InvalidValue extends DeniableError {
-  override readonly name = "InvalidValue";
+  override get name(): string {
+    return "InvalidValue";
+  }
 }
 
 /** A plan that was changed, is not in its canonical form, does not fit together or leaks more than it states. */
 export class InvalidPlan extends DeniableError {
-  override readonly name = "InvalidPlan";
+  override get name(): string {
+    return "InvalidPlan";
+  }
 }
 
 /** Why a report is refused, in a word. */
@@ -25,7 +33,9 @@ export type Reason = "malformed" | "version" | "plan" | "round" | "size" | "form
 
 /** A report that the plan cannot have sent, or that is not in its canonical form. */
 export class InvalidReport extends DeniableError {
-  override readonly name = "InvalidReport";
+  override get name(): string {
+    return "InvalidReport";
+  }
 
   constructor(
     readonly reason: Reason,
@@ -37,12 +47,16 @@ export class InvalidReport extends DeniableError {
 
 /** A plan that is sound, but gives away more than the person has allowed. */
 export class AboveCap extends DeniableError {
-  override readonly name = "AboveCap";
+  override get name(): string {
+    return "AboveCap";
+  }
 }
 
 /** A report that the collector refused, or that did not arrive; it can be sent again as it is. */
 export class NotSent extends DeniableError {
-  override readonly name = "NotSent";
+  override get name(): string {
+    return "NotSent";
+  }
   /** The collector's word for the reason; empty where it gave none. */
   readonly reason: string;
   /** The collector's sentence. */

@@ -9,7 +9,7 @@ import { must, NOT_CANONICAL } from "./errors.js";
 import { cell, divideUp, FULL, minus, over, plus, type Ratio, times } from "./exact.js";
 import type { Encoder, Part } from "./shape.js";
 import type { Direct, Unary } from "./shapes.js";
-import { below, type Halves, type Row } from "./words.js";
+import { below, type Halves, type Row, wordOf } from "./words.js";
 
 /** How much likelier than from the fake: a report that two values can send, from the one and from the other. */
 export type Evidence = readonly [one: Ratio, other: Ratio];
@@ -54,7 +54,7 @@ export const prior = (weights: readonly bigint[]): Prior => {
   must(k > 1 && sum === FULL, () => "a prior's weights are positive and sum to 2^64");
   must(!isUniform, () => `the plan ${NOT_CANONICAL}: a prior is uniform`);
   const draw = (words: Halves): number => {
-    const word = (BigInt(words[1] as number) << 32n) | BigInt(words[0] as number);
+    const word = wordOf(words, 0);
     let [low, high] = [0, k - 1];
     while (low < high) {
       const middle = (low + high) >> 1;

@@ -1,13 +1,16 @@
 /** How mechanisms, fakes, shares and domains are written in a plan: integers and text, strict to read. */
 
-import { bitFlip } from "./bitflip.js";
 import { Categories, type Domain, Range } from "./domain.js";
 import { must, shown } from "./errors.js";
+import { isWhole } from "./exact.js";
 import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
 import { hashedMemoized, memoized } from "./repeat.js";
 import { type Encoder, isObject } from "./shape.js";
 import { type Direct, direct, hadamard, hashed, subset, type Unary, unary } from "./shapes.js";
 import { faked, type Share, sample, split } from "./share.js";
+
+/** Kinds of mechanisms and domains that only some plans have. */
+export type More = Readonly<Pick<typeof import("./more.js"), "mechanisms" | "domains">>;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,7 +33,7 @@ export const byCodePoint = (one: string, other: string): number => {
   return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1);
 };
 
-const SIZES = ["k", "size", "g", "bits"];
+const SIZES = ["k", "size", "g"];
 const THRESHOLDS = ["keep", "one", "zero"];
 const ROUNDS = ["direct", "unary"];
 
@@ -45,11 +48,11 @@ const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
   hadamard: [hadamard, "k", "keep"],
   memoized: [memoized, "first", "second"],
   "hashed-memoized": [hashedMemoized, "k", "buckets"],
-  "bit-flip": [bitFlip, "k", "bits", "one", "zero"],
 };
 
-const mechanism = (data: unknown, kinds: readonly string[] = Object.keys(MECHANISMS)): Encoder => {
+const mechanism = (data: unknown, kinds: readonly string[], more?: More["mechanisms"]): Encoder => {
   const kind = checkedKind(data, "a mechanism", kinds);
+  if (more?.[kind]) return more[kind](data);
   const [make, ...names] = MECHANISMS[kind] as (typeof MECHANISMS)[string];
   const fields = checkedFields(data, `a ${kind} mechanism`, ["kind", ...names]);
   return make(
@@ -67,7 +70,7 @@ const fake = (data: unknown): Fake => {
   const kind = checkedKind(data, "a fake", Object.keys(FAKES));
   const isBlank = kind === "blank";
   const fields = checkedFields(data, `a ${kind} fake`, ["kind", "part", ...(isBlank ? [] : ["prior"])]);
-  const part = mechanism(fields.part, FAKES[kind]);
+  const part = mechanism(fields.part, FAKES[kind] as string[]);
   if (isBlank) return blank(part as Unary);
   const believed = fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
   must(believed.k === part.k, () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`);
@@ -75,22 +78,24 @@ const fake = (data: unknown): Fake => {
 };
 
 /** A share for so many attributes. */
-export const share = (data: unknown, attributes: number): Share => {
+export const share = (data: unknown, attributes: number, more?: More["mechanisms"]): Share => {
   const kind = checkedKind(data, "a share", ["single", "split", "sample", "faked"]);
   const inside = kind === "faked" ? "fakes" : "parts";
   const fields = checkedFields(data, `a ${kind} share`, ["kind", inside, ...(kind === "sample" ? ["drawn"] : [])]);
   const members = checkedList(fields[inside], inside);
   must(members.length === attributes, () => `there are ${attributes} attributes, but mechanisms for ${members.length}`);
   if (kind === "faked") return faked(members.map(fake));
-  const parts = members.map((member) => mechanism(member));
+  const parts = members.map((member) => mechanism(member, Object.keys({ ...MECHANISMS, ...more }), more));
   if (kind === "sample") return sample(parts, checkedInteger(fields.drawn, "drawn"));
   must((kind === "single") === (attributes === 1), () => "a single share has one attribute, a split share more");
   return split(parts);
 };
 
 /** What an attribute's values are. */
-export const domain = (data: unknown): Domain => {
-  if (checkedKind(data, "a domain", ["categories", "range"]) === "categories") {
+export const domain = (data: unknown, more?: More["domains"]): Domain => {
+  const kind = checkedKind(data, "a domain", ["categories", "range", ...Object.keys({ ...more })]);
+  if (more?.[kind]) return more[kind](data);
+  if (kind === "categories") {
     const { labels } = checkedFields(data, "categories", ["kind", "labels"]);
     return new Categories(checkedList(labels, "labels").map((label) => checkedString(label, "a label")));
   }
@@ -105,7 +110,7 @@ export const domain = (data: unknown): Domain => {
   return new Range(low, step, bins, digits, checkedBoolean(fields.open_low), checkedBoolean(fields.open_high));
 };
 
-const checkedKind = (data: unknown, what: string, allowed: readonly string[]): string => {
+export const checkedKind = (data: unknown, what: string, allowed: readonly string[]): string => {
   const kind = isObject(data) && data.kind;
   must(allowed.includes(kind as string), () => `${shown(kind)} is not ${what} that can be here (${allowed.join(", ")})`);
   return kind as string;
@@ -133,17 +138,16 @@ export const checkedString = (data: unknown, what: string): string => {
 
 /** An integer that every language holds exactly. */
 export const checkedInteger = (data: unknown, what: string): number => {
-  const isExact = Number.isInteger(data) && Math.abs(data as number) <= 2 ** 53;
-  must(isExact, () => `${what} must be an integer up to 2^53, got ${shown(data)}`);
+  must(isWhole(data, -(2 ** 53), 2 ** 53), () => `${what} must be an integer up to 2^53, got ${shown(data)}`);
   return data as number;
 };
 
-const checkedBoolean = (data: unknown): boolean => {
+export const checkedBoolean = (data: unknown): boolean => {
   must(typeof data === "boolean", () => `an open end is true or false, got ${shown(data)}`);
   return data;
 };
 
-const threshold = (data: unknown): bigint => {
+export const threshold = (data: unknown): bigint => {
   const isDecimal = typeof data === "string" && /^[1-9][0-9]{0,19}$/.test(data);
   must(isDecimal, () => `a threshold is decimal digits as text, got ${shown(data)}`);
   return BigInt(data as string);

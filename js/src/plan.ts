@@ -22,9 +22,12 @@ import { type Encoder, isObject, parsed } from "./shape.js";
 import { mostOf, type Share } from "./share.js";
 import { type Bytes, subtle } from "./words.js";
 
+type More = typeof import("./more.js");
+
 const VERSION = 1;
 const MOST_ROUNDS = 1000;
 const NO_ANSWER_LABEL = "no answer";
+const RARE = /"kind":"(bit-flip|(planar-)?geometric|grid|number)"/; // these need what is in more.ts
 
 // A page must not freeze on a plan that somebody made for that.
 const MOST_TEXT = 1 << 24;
@@ -44,6 +47,16 @@ export interface Losses {
   readonly attribute: number;
   /** For studies that ask again: what a person's reports give away together. */
   readonly repeated: Figures<number> | null;
+  /** Where values have distances: what is lost per unit of them. The worst case is in the others. */
+  readonly metric?: MetricLosses;
+}
+
+/** What a report loses about attributes with distances, and about all others. */
+export interface MetricLosses {
+  /** Of all attributes without distances, those with distances being the same. */
+  readonly rest: number;
+  /** From one bin of a range to the next, or per kilometer between the middles of two cells. */
+  readonly units: readonly { readonly name: string; readonly unit: "step" | "kilometer"; readonly loss: number }[];
 }
 
 /** How often somebody who has no idea beforehand guesses an answer right, at most. */
@@ -77,9 +90,9 @@ export class Attribute {
     return code === this.domain.k ? NO_ANSWER_LABEL : this.domain.label(code);
   }
 
-  /** The names of all values. */
+  /** The names of all values; numbers have none. */
   get labels(): string[] {
-    return Array.from({ length: this.k }, (_, code) => this.label(code));
+    return Array.from({ length: this.domain.kind === "number" ? 0 : this.k }, (_, code) => this.label(code));
   }
 
   /** @internal An answer's code; -1 where it is to be random. */
@@ -110,9 +123,10 @@ export class Plan {
     /** The SHA-256 of the canonical text without the id, in hexadecimal. */
     readonly id: string,
     data: Fields,
+    private readonly more: More | undefined,
   ) {
     checkedFields(data, "the plan", ["attributes", "losses", "missing", "people", "rounds", "share", "title", "version"]);
-    this.stated = statedLosses(data.losses);
+    this.stated = statedLosses(data.losses, more);
     this.title = checkedString(data.title, "title");
     if (this.title) checkedText(this.title, "a title");
     this.people = wholeNumber("people", data.people, 1, 2 ** 53);
@@ -123,9 +137,9 @@ export class Plan {
     this.attributes = asked.map((one) => {
       const fields = checkedFields(one, "an attribute", ["name", "domain"]);
       const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
-      return new Attribute(name, domain(fields.domain), missing);
+      return new Attribute(name, domain(fields.domain, more?.domains), missing);
     });
-    this.share = share(data.share, asked.length);
+    this.share = share(data.share, asked.length, more?.mechanisms);
     this.checkSizes();
     this.rounds = data.rounds as number | null;
     const again = this.parts.filter(isRepeated).length;
@@ -141,10 +155,11 @@ export class Plan {
     must(isObject(data), () => "a plan is a JSON object");
     const { id, ...body } = data;
     must(body.version === VERSION, () => `this is a plan of version ${shown(body.version)}; only ${VERSION} is known`);
-    const digest = await subtle().digest("SHA-256", new TextEncoder().encode(canonical(body)));
+    const written = canonical(body);
+    const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
     const found = hexadecimal(new Uint8Array(digest));
     must(id === found, () => `the plan was changed after it was made: its id is ${found}, not ${shown(id)}`);
-    const plan = new Plan(found, body);
+    const plan = new Plan(found, body, RARE.test(written) ? await import("./more.js") : undefined);
     plan.verify();
     must(text.trim() === canonical({ ...body, id }), () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`);
     return plan;
@@ -174,10 +189,12 @@ export class Plan {
       const total = losses.includes(null) ? null : mostOf(losses as Loss[], share.drawn || each.length);
       return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
     });
+    const metric = this.more?.verifiedMetric(this);
     this.truth = {
       record: record as number,
       attribute: attribute as number,
       repeated: rounds === null ? null : Object.fromEntries(repeated),
+      ...(metric && { metric }),
     };
     return this.truth;
   }
@@ -190,11 +207,12 @@ export class Plan {
     const j = this.attributes.findIndex((one) => one.name === attribute);
     const part = this.parts[j];
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
-    const oneReport = guess(this.share.ratios[j] as Ratio, part.k);
-    const allReports = isRepeated(part) ? Math.max(oneReport, guess(part.forever, part.k)) : oneReport;
+    const { chance, among, what = "" } = part.guess ?? { chance: guess(this.share.ratios[j] as Ratio, part.k), among: part.k };
+    const oneReport = rounded(chance);
+    const allReports = isRepeated(part) ? Math.max(oneReport, rounded(guess(part.forever, part.k))) : oneReport;
     const again = this.rounds ? `; whoever sees all of them, if your answer does not change: ${often(allReports)}` : "";
-    const sentence = `whoever sees your report guesses right at most ${often(oneReport)}${again}; blind guessing: 1 in ${part.k}`;
-    return { blind: 1 / part.k, oneReport, allReports, sentence };
+    const sentence = `whoever sees your report guesses right${what} at most ${often(oneReport)}${again}; blind guessing: 1 in ${among}`;
+    return { blind: 1 / among, oneReport, allReports, sentence };
   }
 
   /** @internal Answers as integers; -1 where one is to be random. */
@@ -212,7 +230,7 @@ export class Plan {
     for (const [j, { name, domain, k }] of this.attributes.entries()) {
       must(!names.has(name), () => `the attribute ${shown(name)} is there twice`);
       names.add(name);
-      const isFree = this.missing !== "value" || domain.kind === "range" || !domain.labels.includes(NO_ANSWER_LABEL);
+      const isFree = this.missing !== "value" || domain.kind !== "categories" || !domain.labels.includes(NO_ANSWER_LABEL);
       must(isFree, () => `${shown(name)} has a value "${NO_ANSWER_LABEL}" already`);
       const found = this.parts[j]?.k;
       must(found === k, () => `${shown(name)} has ${k} values, its mechanism ${found}`);
@@ -221,22 +239,24 @@ export class Plan {
   }
 }
 
-const statedLosses = (data: unknown): Losses => {
-  const fields = checkedFields(data, "losses", ["record", "attribute", "repeated"]);
+const statedLosses = (data: unknown, more?: More): Losses => {
+  const metric = more && isObject(data) && data.metric;
+  const fields = checkedFields(data, "losses", ["record", "attribute", "repeated", ...(metric ? ["metric"] : [])]);
   const { repeated } = fields;
   if (repeated !== null) {
     const figures = checkedFields(repeated, "repeated losses", FIGURES);
     for (const name of FIGURES) if (figures[name] !== null) checkedInteger(figures[name], "a loss");
   }
   return {
-    record: checkedInteger(fields.record, "the loss per record"),
-    attribute: checkedInteger(fields.attribute, "the loss per attribute"),
+    record: checkedInteger(fields.record, "a loss"),
+    attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
+    ...(metric ? { metric: more.statedMetric(metric) } : {}),
   };
 };
 
 /** The true loss in billionths, or a refusal where it is above what is stated. */
-const refuseLess = (name: string, claim: number | null, loss: Loss | null): number | null => {
+export const refuseLess = (name: string, claim: number | null, loss: Loss | null): number | null => {
   const truth = loss === null ? null : toNano(loss);
   must(claim === null || (truth !== null && BigInt(claim) >= truth), () => {
     const spent = truth === null ? "have no bound" : `lose ${nats(Number(truth))}`;
@@ -248,8 +268,10 @@ const refuseLess = (name: string, claim: number | null, loss: Loss | null): numb
 
 const nats = (nano: number): string => (nano / 1e9).toFixed(9);
 
-/** r / (r + k - 1), rounded up. */
-const guess = ([n, d]: Ratio, k: number): number => Number(divideUp(n * NANO, n + BigInt(k - 1) * d)) / 1e9;
+/** r / (r + k - 1). */
+const guess = ([n, d]: Ratio, k: number): Ratio => [n, n + BigInt(k - 1) * d];
+
+const rounded = ([n, d]: Ratio): number => Number(divideUp(n * NANO, d)) / 1e9; // up
 
 /** How often something happens, in words that do not say less. */
 const often = (chance: number): string => {

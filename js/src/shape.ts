@@ -42,6 +42,18 @@ export interface Encoder<P extends Part = Part> {
   encode(value: number, row: Row): P | Promise<P>;
   /** Whether a report supports a value, where it does not just name those that it supports. */
   supports?(part: P, value: number): boolean;
+  /** The value that a report stands for, where it names none; it may lie beyond all of them. */
+  stands?(part: P): number;
+  /** How often an attacker is right at most, and about what, where that is known better than by the ratio. */
+  readonly guess?: Guess;
+}
+
+export interface Guess {
+  readonly chance: Ratio;
+  /** Among so many that are equally likely. */
+  readonly among: number;
+  /** What is guessed, where it is not the value. */
+  readonly what?: string;
 }
 
 export const checkedK = (k: number, most: number): number => wholeNumber("k, the number of values,", k, 2, most);

@@ -170,7 +170,7 @@ const about = (plan: Plan, j: number, said: unknown, reason?: Reason): Part => {
 /** The values that a part supports, in order. */
 const supported = (encoder: Encoder, part: Part): readonly number[] => {
   if (encoder.supports) return [...Array(encoder.k).keys()].filter((value) => encoder.supports?.(part, value));
-  if (typeof part === "number") return [part];
+  if (typeof part === "number") return [encoder.stands?.(part) ?? part];
   return "set" in part ? part.set : (part as readonly number[]);
 };
 

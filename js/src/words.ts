@@ -38,8 +38,12 @@ export function below(words: Halves, c: number, m: number): number {
   const high = words[2 * c + 1] as number;
   const low = words[2 * c] as number;
   if (m <= 0x20_0000) return Math.floor((high * m + Math.floor((low * m) / 0x1_0000_0000)) / 0x1_0000_0000);
-  return Number((((BigInt(high) << 32n) | BigInt(low)) * BigInt(m)) >> 64n);
+  return Number((wordOf(words, c) * BigInt(m)) >> 64n);
 }
+
+/** Word c as a whole. */
+export const wordOf = (words: Halves, c: number): bigint =>
+  (BigInt(words[2 * c + 1] as number) << 32n) | BigInt(words[2 * c] as number);
 
 /** `count` different integers below `bound`, a word each, by Floyd's sampling: in the order of the draws. */
 export function sampled(words: Halves, count: number, bound: number): number[] {

@@ -12,8 +12,9 @@ import { decode } from "../src/wire.js";
 import { type Case, type Document, small } from "./helpers.js";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
+const PAGE = ["client.js", "client-chunk.js", "client-more.js"];
 const built = existsSync(here("../dist/client.js"));
-const vectors = ["single", "split", "sample", "faked", "repeated"].flatMap((name): Case[] =>
+const vectors = ["single", "split", "sample", "faked", "repeated", "metric/reports"].flatMap((name): Case[] =>
   JSON.parse(readFileSync(here(`../../spec/vectors/${name}.json`), "utf8")),
 );
 
@@ -32,15 +33,29 @@ describe.skipIf(!built)("the bundle for pages", () => {
   }, 60_000);
 
   it("holds no source of words but the operating system's", () => {
-    for (const file of ["client.js", "index.js", "node.js"]) {
-      const text = readFileSync(here(`../dist/${file}`), "utf8");
+    for (const files of [PAGE, ["index.js"], ["node.js"]]) {
+      const text = files.map((file) => readFileSync(here(`../dist/${file}`), "utf8")).join("\n");
       expect(text).toContain("getRandomValues");
       expect(text).not.toMatch(/Math\.random|fixedRow|words_testing/);
     }
   });
 
-  it("stays small", () => {
-    expect(readFileSync(here("../dist/client.js")).length).toBeLessThan(30_000);
+  it("stays small, and so does what is loaded only for some plans", () => {
+    const [entry, shared, more] = PAGE.map((file) => readFileSync(here(`../dist/${file}`)).length) as [number, number, number];
+    expect(entry + shared).toBeLessThan(30_000);
+    expect(more).toBeLessThan(30_000);
+  });
+
+  it("consists of just these files, and loads the last one only by import()", () => {
+    const text = (file: string): string => readFileSync(here(`../dist/${file}`), "utf8");
+    const named = PAGE.map((file) =>
+      [...text(file).matchAll(/(from|import\(?)"\.\/([\w-]+\.js)"/g)].map(([, how, name]) => [how, name]),
+    );
+    expect(named.flat().sort()).toEqual([
+      ["from", "client-chunk.js"],
+      ["from", "client-chunk.js"],
+      ["import(", "client-more.js"],
+    ]);
   });
 });
 

@@ -11,7 +11,10 @@ import random
 import sys
 
 import deniable as dn
+from deniable.metric import averaged
+from deniable.metric.numbers import MEANS
 from deniable.plan import Plan
+from deniable.units import metric_mechanism
 from deniable.wire import Report, Wire
 from deniable.words import Device
 
@@ -44,7 +47,29 @@ def domain(dice: random.Random, name: str) -> object:
     return dn.Range(low / scale, (low + bins * step) / scale, step / scale, *ends)
 
 
+def place(dice: random.Random, one: dn.Grid) -> object:
+    """Anywhere in the grid, or on an edge of a cell."""
+    part = [dice.choice([0.0, 1.0, dice.random(), dice.randint(0, many) / many]) for many in (one.rows, one.columns)]
+    latitude = min(one.north, one.south + part[0] * (one.north - one.south))
+    wide = (one.east - one.west) % 360
+    longitude = one.west + part[1] * wide
+    if not 0 <= (longitude - one.west) % 360 <= wide:
+        longitude = one.west
+    longitude = dice.choice([longitude, (longitude + 180) % 360 - 180])
+    if not 0 <= (longitude - one.west) % 360 <= wide:
+        longitude = one.west
+    return dice.choice([[latitude, longitude], f"{latitude!r}, {longitude!r}", f" {latitude!r},{longitude!r} "])
+
+
 def answer(dice: random.Random, one: object) -> object:
+    if isinstance(one, dn.Grid):
+        return place(dice, one)
+    if isinstance(one, dn.Number):
+        number = dice.choice([one.low, one.high, one.low + dice.random() * (one.high - one.low)])
+        if one.open_low and dice.random() < 0.2:
+            number = one.low - 10.0 ** dice.randint(-3, 9)
+        number = min(number, one.high)
+        return dice.choice([number, repr(number), f" {number!r} "])
     if not isinstance(one, dn.Range):
         return dice.choice(one.labels)
     whole = one.scaled_low + dice.randint(0, one.bins * one.scaled_step - 1)
@@ -82,12 +107,51 @@ def share(dice: random.Random, ks: list[int]) -> object:
     return dn.Sample(parts, dice.randint(1, len(ks))) if kind == "again" else dn.Split(parts)
 
 
+def distant(dice: random.Random, name: str) -> tuple[object, object]:
+    """An attribute with distances, a number or one of values beside them, and its mechanism."""
+    kind = dice.choice(["range", "range", "grid", "grid", "equal", "number", "number", "categories"])
+    if kind == "range":
+        digits, bins = dice.choice([0, 0, 1, 3]), dice.choice([2, 3, 10, 100, 257])
+        low, step = dice.randint(-300, 300), dice.randint(1, 5)
+        ends = [one / 10**digits for one in (low, low + bins * step, step)]
+        own = dn.Range(*ends, dice.random() < 0.5, dice.random() < 0.5, privacy="metric", epsilon=dice.uniform(0.01, 2))
+        return own, metric_mechanism(own, name)
+    if kind == "number":
+        digits = dice.choice([0, 0, 1, 4])
+        low = dice.randint(-3000, 3000)
+        ends = [one / 10**digits for one in (low, low + dice.randint(1, 10**6))]
+        number = dn.Number(*ends, dice.random() < 0.5, dice.random() < 0.5)
+        return number, averaged(dice.choice(MEANS), dice.choice([0.1, 1.0, dice.uniform(0.3, 5)]))
+    if kind == "categories":
+        return dn.Categories([f"{name} {i}" for i in range(5)]), dn.grr(5, epsilon(dice))
+    south, west = dice.randint(-800, 790) / 10, dice.randint(-1800, 1799) / 10
+    high, wide = dice.choice([0.1, 1.0, 5.0]), dice.choice([0.1, 1.0, 5.0, 30.0])
+    east = round((west + wide + 180) % 360 - 180, 3)
+    sides = dice.choice([2, 3, 5, 12]), dice.choice([2, 3, 7, 20])
+    own = dn.Grid(south, west, round(south + high, 3), east, *sides, epsilon=dice.choice([1e-3, 1e-4, 1e-5]))
+    if kind == "equal":
+        return own, dn.grr(own.k, epsilon(dice))
+    return own, metric_mechanism(own, name)
+
+
+def distant_share(dice: random.Random, parts: tuple[object, ...]) -> object:
+    if len(parts) == 1:
+        return parts[0]
+    return dn.Split(parts) if dice.random() < 0.5 else dn.Sample(parts, dice.randint(1, len(parts)))
+
+
 def case(dice: random.Random) -> dict[str, object]:
     names = dice.sample(NAMES, dice.choice([1, 2, 3, 5, 10]))
-    domains = {name: domain(dice, name) for name in names}
-    missing = dice.choice(["refuse", "value", "random"])
-    ks = [one.k + (missing == "value") for one in domains.values()]
-    made = share(dice, ks)
+    if dice.random() < 0.3:
+        names = names[:4]
+        made_of = [distant(dice, name) for name in names]
+        domains = {name: own for name, (own, _) in zip(names, made_of, strict=True)}
+        missing = dice.choice(["refuse", "random"])
+        made = distant_share(dice, tuple(part for _, part in made_of))
+    else:
+        domains = {name: domain(dice, name) for name in names}
+        missing = dice.choice(["refuse", "value", "random"])
+        made = share(dice, [one.k + (missing == "value") for one in domains.values()])
     asked_again = any("losses" in dir(part) for part in (made.parts if hasattr(made, "parts") else (made,)))
     rounds = dice.choice([1, 7, 60, 1000]) if asked_again else None
     plan = Plan.of(domains, made, dice.randint(1, 10**6), dice.choice(["", "A study", "Étude 🙂"]), missing, rounds)
@@ -111,6 +175,7 @@ def case(dice: random.Random) -> dict[str, object]:
         "bytes": report.to_bytes().hex(),
         "json": wire.to_json(report).decode(),
         "losses": [loss.record, loss.attribute, *(loss.repeated or ())],
+        "metric": None if loss.metric is None else [loss.metric.rest, *(one.loss for one in loss.metric.units)],
         "labels": [[*labels[:2], *labels[-2:]] for labels in plan.labels.values()],
     }
 

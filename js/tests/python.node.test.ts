@@ -19,6 +19,7 @@ if (!found && process.env.CI === "true")
 
 interface PythonCase extends Case {
   readonly losses: readonly (number | null)[];
+  readonly metric: readonly number[] | null;
   readonly labels: readonly (readonly string[])[];
 }
 
@@ -49,7 +50,13 @@ describe.skipIf(!found)("the Python library", () => {
 
   it("states what is true, to the billionth", async () => {
     for (const one of cases) {
-      const { record, attribute, repeated } = (await Plan.fromJson(one.plan)).verify();
+      const { record, attribute, repeated, metric } = (await Plan.fromJson(one.plan)).verify();
+      const distances = metric ? [metric.rest, ...metric.units.map(({ loss }) => loss)] : [];
+      expect(distances.length).toBe(one.metric?.length ?? 0);
+      for (const [i, truth] of distances.entries()) {
+        const stated = one.metric?.[i] as number;
+        expect(truth === stated || truth === stated - 1, `${one.name} ${one.plan} ${i} ${truth} ${stated}`).toBe(true);
+      }
       const figures = repeated && [
         repeated.one_report,
         repeated.same_value,
@@ -74,6 +81,11 @@ describe.skipIf(!found)("the Python library", () => {
       for (const [name, figure] of Object.entries(JSON.parse(one.plan).losses.repeated ?? {})) {
         const claim = figure === null ? 10 ** 15 : truth.repeated[name] - 1;
         await expect(lower((losses) => (losses.repeated[name] = claim))).rejects.toThrow(name.replaceAll("_", " "));
+      }
+      if (truth.metric?.rest)
+        await expect(lower(({ metric }) => (metric.rest = truth.metric.rest - 1))).rejects.toThrow(/\(the rest\)/);
+      for (const [i, { loss, unit }] of (truth.metric?.units ?? []).entries()) {
+        await expect(lower(({ metric }) => (metric.units[i].loss = loss - 1))).rejects.toThrow(`per ${unit})`);
       }
     }
   }, 600_000);

@@ -15,7 +15,7 @@ interface Hostile {
   readonly refused: string;
 }
 
-const files = import.meta.glob<(Case | Hostile)[]>("../../spec/vectors/*.json", { eager: true, import: "default" });
+const files = import.meta.glob<(Case | Hostile)[]>("../../spec/vectors/**/*.json", { eager: true, import: "default" });
 const all = Object.values(files).flat();
 const sound = all.filter((one): one is Case => "words" in one);
 const hostile = all.filter((one): one is Hostile => "refused" in one);

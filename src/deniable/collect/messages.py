@@ -134,6 +134,16 @@ class Row(Message, frozen=True, omit_defaults=True):
     mean: float | None = None
 
 
+class Mean(Message, frozen=True):
+    """The mean of a number, or of a range whose values have distances, by the middles of its bins."""
+
+    attribute: str
+    mean: float
+    stderr: float
+    low: float
+    high: float
+
+
 class Estimates(Message, frozen=True):
     """Estimates with error bars."""
 
@@ -143,6 +153,8 @@ class Estimates(Message, frozen=True):
     level: float
     project: str | None
     rows: list[Row]
+    means: list[Mean]
+    groups: Annotated[list[Row], msgspec.Meta(description="Neighboring bins together, where values have distances.")]
 
 
 class History(Message, frozen=True):

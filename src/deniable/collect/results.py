@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from deniable.collect.messages import Estimates, Refusal, Row
+from deniable.collect.messages import Estimates, Mean, Refusal, Row
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan import Plan, Tallies
+from deniable.plan import Plan, Result, Tallies
 from deniable.spreadsheet import csv_bytes
+from deniable.summaries import mean_of
+
+_GROUPS = 10
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -28,9 +33,47 @@ def estimated(plan: Plan, tallies: Tallies, number: int | None, level: float, pr
         raise Refusal("few", f"There are {tallies.n:,} reports yet: {problem}") from None
     try:
         rows = [Row(**row, n=result[row["attribute"]].n) for row in result.rows(level, project)]
+        ordered = _ordered(plan, result)
+        means = _means(result, ordered, level)
+        groups = [row for name in ordered for row in _groups(result, name, level, project)]
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
-    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows)
+    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, means, groups)
+
+
+def _ordered(plan: Plan, result: Result) -> list[str]:
+    """The attributes whose values have distances on a line: the mean, or many bins together, is known far better than one."""
+    units = () if plan.stated.metric is None else plan.stated.metric.units
+    return [one.name for one in units if one.unit == "step" and one.name in result]
+
+
+def _means(result: Result, ordered: Sequence[str], level: float) -> list[Mean]:
+    found = ((name, result.mean(name, level)) for name in (*ordered, *result.means))
+    return [Mean(name, mean.value, mean.stderr, mean.low, mean.high) for name, mean in found]
+
+
+def _groups(result: Result, name: str, level: float, project: str | None) -> list[Row]:
+    """The shares of about ten groups of neighboring bins, each with its own interval."""
+    estimate = result[name]
+    if estimate.k <= 2 * _GROUPS:
+        return []
+    size, found = -(-estimate.k // _GROUPS), []
+    projected = None if project is None else estimate.project(project)
+    for start in range(0, estimate.k, size):
+        bins = np.arange(estimate.k) // size == start // size
+        share = mean_of(estimate, bins.astype(np.float64), level)
+        label = _joined(estimate.labels[start], estimate.labels[min(start + size, estimate.k) - 1])
+        count, step = share.value * estimate.n, None if projected is None else float(projected[bins].sum())
+        found.append(Row(name, label, share.value, share.stderr, share.low, share.high, count, estimate.n, step))
+    return found
+
+
+def _joined(first: str, last: str) -> str:
+    """From the beginning of the first bin to the end of the last; "under 5" has no beginning, "95 or more" no end."""
+    low, high = first.removesuffix(" or more").split(" to under ")[0], last.removeprefix("under ").split(" to under ")[-1]
+    if first.startswith("under "):
+        return f"under {high}"
+    return f"{low} or more" if last.endswith(" or more") else f"{low} to under {high}"
 
 
 def as_csv(found: Estimates) -> bytes:

@@ -1,0 +1,105 @@
+/** Means of numbers: a report stands for a number that is right on average, and mostly far from the one that was given. */
+
+import { must } from "./errors.js";
+import { cell, FULL, largest, type Ratio, wholeNumber } from "./exact.js";
+import { checkedFields, checkedInteger, checkedKind, threshold } from "./notation.js";
+import { PLACES } from "./number.js";
+import { checkedThreshold, type Encoder, integer } from "./shape.js";
+import { below, chance, type Halves, type Row, wordOf } from "./words.js";
+
+const MOST = 1 << 12; // different reports
+const HALF = FULL >> 1n;
+
+/** A mechanism for places from 0 to 2^32, whose report is an integer. */
+interface Mean {
+  readonly words: number;
+  readonly outputs: number;
+  readonly ratio: Ratio;
+  send(place: number, words: Halves): number;
+  /** The place that a report stands for. */
+  stands(part: number): number;
+}
+
+/** One bit: yes with keep / 2^64 for the highest number, no with as much for the lowest. */
+const duchi = (data: unknown): Mean => {
+  const keep = threshold(fieldsOf(data, "duchi", "keep").keep);
+  must(keep > HALF && keep < FULL, () => `keep must be above 2^63 and below 2^64, got ${keep}`);
+  const reach = Number(FULL) / Number(2n * keep - FULL);
+  return {
+    words: 1,
+    outputs: 2,
+    ratio: [keep, FULL - keep],
+    send: (place, words) => {
+      const moved = (BigInt(Math.abs(place - PLACES / 2)) * (keep - HALF)) >> 31n;
+      return Number(wordOf(words, 0) < (place < PLACES / 2 ? HALF - moved : HALF + moved));
+    },
+    stands: (part) => ((part ? reach : -reach) + 1) * (PLACES / 2),
+  };
+};
+
+/** A bin: mostly one of a window that moves with the number, else any other one. */
+const piecewise = (data: unknown): Mean => {
+  const fields = fieldsOf(data, "piecewise", "k", "keep", "window");
+  const k = wholeNumber("k, the number of bins,", checkedInteger(fields.k, "k"), 2, MOST);
+  const window = wholeNumber("window", checkedInteger(fields.window, "window"), 1, MOST);
+  const keep = threshold(fields.keep);
+  const kept = checkedThreshold(keep);
+  const ratio: Ratio = [keep * cell(window)[1], (FULL - keep) * cell(k - 1)[0]];
+  must(ratio[0] > ratio[1], () => `keep must make the window likelier than the rest, got ${keep}`);
+  const [outputs, inside] = [k + window - 1, Number(keep) / Number(FULL)];
+  const slope = inside - ((1 - inside) * window) / (k - 1); // the mean report is start + slope * bin
+  const others = outputs * (outputs - 1) - window * (window - 1);
+  const start = (inside * (window - 1)) / 2 + ((1 - inside) * others) / (2 * (k - 1));
+  return {
+    words: 3,
+    outputs,
+    ratio,
+    send: (place, words) => {
+      const fine = place * (k - 1); // of 2^32 parts of a bin
+      const bin = Math.floor(fine / PLACES) + Number((words[5] as number) < fine % PLACES);
+      if (chance(words, 0, kept)) return bin + below(words, 1, window);
+      const other = below(words, 1, k - 1);
+      return other + (other >= bin ? window : 0);
+    },
+    stands: (part) => ((part - start) / slope / (k - 1)) * PLACES,
+  };
+};
+
+/** Piecewise with a probability of share / 2^64, else one bit; the report shows which. */
+const hybrid = (data: unknown): Mean => {
+  const fields = fieldsOf(data, "hybrid", "duchi", "piecewise", "share");
+  const [fine, coarse] = [piecewise(fields.piecewise), duchi(fields.duchi)];
+  const share = checkedThreshold(threshold(fields.share));
+  return {
+    words: 5,
+    outputs: fine.outputs + 2,
+    ratio: largest([fine.ratio, coarse.ratio]),
+    send: (place, words) =>
+      chance(words, 0, share) ? fine.send(place, words.subarray(2)) : fine.outputs + coarse.send(place, words.subarray(8)),
+    stands: (part) => (part < fine.outputs ? fine.stands(part) : coarse.stands(part - fine.outputs)),
+  };
+};
+
+const fieldsOf = (data: unknown, kind: string, ...names: string[]): Readonly<Record<string, unknown>> => {
+  checkedKind(data, "a mechanism", [kind]);
+  return checkedFields(data, `a ${kind} mechanism`, ["kind", ...names]);
+};
+
+/** A mechanism for a mean as part of a record. */
+const averaged =
+  (make: (data: unknown) => Mean) =>
+  (data: unknown): Encoder<number> => {
+    const { words, outputs, ratio, send, stands } = make(data);
+    must(outputs <= MOST, () => `a number has at most ${MOST} different reports, got ${outputs}`);
+    return {
+      k: PLACES + 1,
+      words,
+      ratio,
+      codec: integer(outputs),
+      guess: { chance: [ratio[0], ratio[0] + ratio[1]], among: 2, what: " in which half of the range your number is" },
+      encode: (value: number, { fresh }: Row) => send(value, fresh),
+      stands,
+    };
+  };
+
+export const MEANS = { duchi: averaged(duchi), piecewise: averaged(piecewise), hybrid: averaged(hybrid) };

@@ -1,0 +1,32 @@
+/** What mechanisms that know distances share. */
+
+import type { Domain } from "./domain.js";
+import { must } from "./errors.js";
+import type { Loss } from "./exact.js";
+import { checkedList, threshold } from "./notation.js";
+import type { Encoder } from "./shape.js";
+
+/** A mechanism whose loss is stated twice: per unit of distance, and for any two values (its ratio). */
+export interface Metric extends Encoder<number> {
+  readonly unit: "step" | "kilometer";
+  /** At most so much is lost about two values per unit of their distance. */
+  perUnit(): Loss;
+  /** Whether a domain has these distances. */
+  fits(domain: Domain): boolean;
+}
+
+export const isMetric = (part: Encoder): part is Metric => "perUnit" in part;
+
+/** A list of numbers of words, at most so many. */
+export const table = (data: unknown, what: string, most: number): readonly bigint[] => {
+  const given = checkedList(data, what);
+  must(given.length <= most, () => `${what} has at most ${most} entries, got ${given.length}`);
+  return given.map(threshold);
+};
+
+/** An entry that is known to be there. */
+export const at = <T>(list: readonly T[], place: number): T => list[place] as T;
+
+/** Something of each entry and the one after it. */
+export const pairs = <T>(list: readonly bigint[], of: (one: bigint, next: bigint) => T): T[] =>
+  list.slice(1).map((next, i) => of(at(list, i), next));

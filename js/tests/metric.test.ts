@@ -1,0 +1,289 @@
+/** Plans with distances and means: what is refused, what answers become, how often a guess is right, and how long it takes. */
+
+import { describe, expect, it } from "vitest";
+import { Client } from "../src/client.js";
+import { AboveCap, InvalidPlan, InvalidValue } from "../src/errors.js";
+import { Grid } from "../src/grid.js";
+import { Ledger } from "../src/ledger.js";
+import { Numbers } from "../src/number.js";
+import { Plan } from "../src/plan.js";
+import type { Said } from "../src/wire.js";
+import { type Case, type Document, FULL, reported, small } from "./helpers.js";
+
+const files = import.meta.glob<Case[]>("../../spec/vectors/metric/reports.json", { eager: true, import: "default" });
+const cases = Object.values(files).flat();
+const named = (name: string): Case => cases.find((one) => one.name === `${name}, 0`) as Case;
+const MOST = 2 ** 53;
+
+/** A plan for one attribute that states no more than has to be there. */
+const alone = (name: string, domain: Document, part: Document, unit?: string, loss = MOST): Promise<string> =>
+  small((data) => {
+    data.attributes = [{ domain, name }];
+    data.share.parts = [part];
+    data.losses = { attribute: MOST, record: MOST, repeated: null };
+    if (unit) data.losses.metric = { rest: 0, units: [{ loss, name, unit }] };
+  });
+
+/** Tails of 2^64 words that fall by ever fewer of them. */
+const tailsOf = (k: number): bigint[] => {
+  const steps = Array.from({ length: k - 1 }, (_, m) => (FULL >> 20n) / BigInt(m + 4) + 1n);
+  const tails = [1n];
+  for (const step of steps.slice(1).reverse()) tails.unshift((tails[0] as bigint) + step);
+  return [FULL - (tails[0] as bigint), ...tails];
+};
+
+const years = (k: number): Document => ({
+  bins: k,
+  digits: 0,
+  kind: "range",
+  low: 0,
+  open_high: false,
+  open_low: false,
+  step: 1,
+});
+
+const box = (rows: number, columns: number): Document => ({
+  columns,
+  east: 10 * 1e9,
+  kind: "grid",
+  north: 50 * 1e9,
+  rows,
+  south: 45 * 1e9,
+  west: 5 * 1e9,
+});
+
+/** Words for displacements by a function of rows and columns; what is left over goes to none. */
+const noiseOf = (rows: number, columns: number, of: (a: number, b: number) => number): bigint[][] => {
+  const noise = Array.from({ length: rows }, (_, a) => Array.from({ length: columns }, (_, b) => BigInt(of(a, b))));
+  let others = 0n;
+  for (const [a, row] of noise.entries()) {
+    for (const [b, words] of row.entries()) if (a || b) others += words * (a ? 2n : 1n) * (b ? 2n : 1n);
+  }
+  (noise[0] as bigint[])[0] = FULL - others;
+  return noise;
+};
+
+const texts = (noise: readonly (readonly bigint[])[]): string[][] => noise.map((row) => row.map(String));
+
+describe("a plan with distances", () => {
+  it("counts its worst case in caps and ledgers", async () => {
+    const plan = await Plan.fromJson(named("mixed, split").plan);
+    expect(plan.verify().metric?.units.map(({ unit }) => unit)).toEqual(["step", "kilometer"]);
+    const ledger = new Ledger();
+    expect(ledger.lifetime(plan).unchanged).toBe(plan.stated.record);
+    expect(() => new Client(plan, { ledger, cap: 8.03 })).toThrow(AboveCap);
+    const { answers } = named("mixed, split");
+    await new Client(plan, { ledger, cap: 8.04 }).report(answers);
+    expect(ledger.lifetime().changing).toBe(plan.stated.record);
+  });
+
+  it("is not asked with no answer as a value, or of values that have no such distances", async () => {
+    const tails = tailsOf(5).map(String);
+    const part = { kind: "geometric", tails };
+    await expect(Plan.fromJson(await alone("age", years(5), part, "step"))).resolves.toBeInstanceOf(Plan);
+    const value = async (data: Document): Promise<void> => {
+      const text = await small((made) => Object.assign(made, JSON.parse(data), { missing: "value" }));
+      await expect(Plan.fromJson(text)).rejects.toThrow(/without these distances/);
+    };
+    await value(await alone("age", years(4), part, "step"));
+    const labels = ["a", "b", "c", "d", "e"];
+    await expect(Plan.fromJson(await alone("age", { kind: "categories", labels }, part, "step"))).rejects.toThrow(InvalidPlan);
+  });
+
+  it("is refused for one word that makes a ratio larger than is stated", async () => {
+    const steps = [1e6, 1e6];
+    const rate = (a: number, b: number): number => Math.floor(2 ** 55 * Math.exp(-0.1 * Math.hypot(a, b)));
+    const noise = noiseOf(8, 9, rate);
+    const plan = await Plan.fromJson(
+      await alone("home", box(8, 9), { kind: "planar-geometric", noise: texts(noise), steps }, "kilometer"),
+    );
+    const loss = plan.verify().metric?.units[0]?.loss as number;
+    const stating = async (tampered: bigint[][]): Promise<Plan> =>
+      Plan.fromJson(
+        await alone("home", box(8, 9), { kind: "planar-geometric", noise: texts(tampered), steps }, "kilometer", loss),
+      );
+    await expect(stating(noise)).resolves.toBeInstanceOf(Plan);
+    const words = noise.map((row) => [...row]);
+    const [first, last] = [words[0] as bigint[], words[7] as bigint[]];
+    last[8] = ((last[8] as bigint) * 9n) / 10n; // a corner that is reached from its own cell less often
+    first[0] = (first[0] as bigint) + 4n * ((noise[7]?.[8] as bigint) - last[8]);
+    await expect(stating(words)).rejects.toThrow(/per kilometer\), but its thresholds lose/);
+  });
+
+  it.each([
+    ["4 x 5", 4, 5, (a: number, b: number) => Math.floor(2 ** 58 / (1 + a * a + 2 * b + a * b))],
+    ["2 x 6", 2, 6, (a: number, b: number) => Math.floor(2 ** 59 / (1 + a + b))],
+    ["5 x 4, not likeliest from itself", 5, 4, (a: number, b: number) => Math.floor(2 ** 58 * (1 + Math.sin(3 * a + b) / 2))],
+  ])("has a loss per kilometer that equals the largest over all pairs of cells: %s", async (name, rows, columns, of) => {
+    const noise = noiseOf(rows, columns, of);
+    const steps = [900_000, 700_000];
+    const plan = await Plan.fromJson(
+      await alone("home", box(rows, columns), { kind: "planar-geometric", noise: texts(noise), steps }, "kilometer"),
+    );
+    const chances = Array.from({ length: rows * columns }, (_, cell) => {
+      const found = new Array<number>(rows * columns).fill(0);
+      for (let a = 1 - rows; a < rows; a++) {
+        for (let b = 1 - columns; b < columns; b++) {
+          const row = Math.min(rows - 1, Math.max(0, Math.floor(cell / columns) + a));
+          const column = Math.min(columns - 1, Math.max(0, (cell % columns) + b));
+          const at = row * columns + column;
+          found[at] = (found[at] as number) + Number(noise[Math.abs(a)]?.[Math.abs(b)]);
+        }
+      }
+      return found;
+    });
+    let [rate, ratio, right] = [0, 0, 0];
+    for (const [x, one] of chances.entries()) {
+      for (const [y, other] of chances.entries()) {
+        const [down, across] = [Math.floor(x / columns) - Math.floor(y / columns), (x % columns) - (y % columns)];
+        const apart = Math.hypot(down * (steps[0] as number), across * (steps[1] as number)) / 1e6;
+        const gap = Math.max(...one.map((words, i) => Math.log(words / (other[i] as number))));
+        if (x !== y) rate = Math.max(rate, gap / apart);
+        ratio = Math.max(ratio, gap);
+      }
+    }
+    for (let output = 0; output < rows * columns; output++) {
+      right += Math.max(...chances.map((one) => one[output] as number)) / Number(FULL) / (rows * columns);
+    }
+    const { record, metric } = plan.verify();
+    expect((metric?.units[0]?.loss as number) / 1e9).toBeCloseTo(rate, 8);
+    expect(record / 1e9).toBeCloseTo(ratio, 8);
+    const { oneReport } = plan.bestGuess("home");
+    expect(oneReport).toBeGreaterThan(right - 1e-8);
+    if (!name.includes("not")) expect(oneReport).toBeCloseTo(right, 8);
+  });
+
+  it("says how often a guess is right, of a number about its half", async () => {
+    const age = (await Plan.fromJson(named("geometric").plan)).bestGuess("age");
+    const tails = JSON.parse(named("geometric").plan).share.parts[0].tails.map(Number);
+    expect(age.oneReport).toBeCloseTo((2 * tails[0] + 6 * (tails[0] - tails[1])) / 2 ** 64 / 8, 8);
+    expect(age.blind).toBe(1 / 8);
+    const income = (await Plan.fromJson(named("duchi").plan)).bestGuess("income");
+    expect(income.oneReport).toBeCloseTo(Math.E / (Math.E + 1), 8);
+    expect(income.sentence).toMatch(
+      /right in which half of the range your number is at most 74 times in 100; blind guessing: 1 in 2$/,
+    );
+  });
+
+  it("says what a report stands for, right on average", async () => {
+    for (const name of ["duchi", "piecewise", "hybrid"]) {
+      const plan = await Plan.fromJson(named(name).plan);
+      let sum = 0;
+      const many = 1500;
+      for (let i = 0; i < many; i++) {
+        const { supports } = (await new Client(plan).report({ income: 2500 })).readable[0] as Said;
+        sum += Number(supports[0]);
+      }
+      // a report of the widest of them scatters by less than 11,000, so that this fails falsely less than once in a million
+      expect(Math.abs(sum / many - 2500), name).toBeLessThan((5 * 11_000) / Math.sqrt(many));
+    }
+  });
+});
+
+describe("a grid", () => {
+  const grid = new Grid(47.6e9, 6.8e9, 47.7e9, 6.95e9, 20, 20);
+
+  it("takes pairs and texts, and refuses what is outside", () => {
+    expect(grid.code([47.642, 6.862], "home")).toBe(168);
+    expect(grid.code("47.642, 6.862", "home")).toBe(168);
+    expect(grid.code([47.7, 6.95], "home")).toBe(399);
+    expect(grid.code([null, 6.9], "home")).toBe(-1);
+    const wrong = ["47.6", "a, b", "47.6, 6.9, 1", [47.6], 47.6, [true, 6.9], "48.6, 6.9", [47.59, 6.9], [" ", 6.9], "47.6,"];
+    for (const one of wrong) expect(() => grid.code(one, "home"), String(one)).toThrow(InvalidValue);
+  });
+
+  it("names its cells, also across the equator, Greenwich and the 180th meridian", () => {
+    expect(grid.label(168)).toBe("47.6400 to 47.6450 N, 6.8600 to 6.8675 E");
+    expect(new Grid(-1e9, -1e9, 1e9, 1e9, 2, 2).label(0)).toBe("1.0 S to 0.0 N, 1.0 W to 0.0 E");
+    const ocean = new Grid(-17.3e9, 179.5e9, -16.3e9, -179.5e9, 5, 5);
+    expect(ocean.code([-16.5, 179.75], "home")).toBe(21);
+    expect(ocean.code([-16.5, -179.6], "home")).toBe(24);
+    expect(() => ocean.code([-16.5, 0], "home")).toThrow(InvalidValue);
+  });
+
+  it("has cells as wide as they are at the edge nearest to a pole", () => {
+    expect(grid.meters.map(Math.round)).toEqual([556, 561]);
+    const half = new Grid(-1e9, -90e9, 1e9, 90e9, 2, 2);
+    expect(half.meters[1]).toBeCloseTo((6_371_008.8 * 2 * Math.atan2(Math.cos(Math.PI / 180), Math.sin(Math.PI / 180))) / 2, 3);
+  });
+
+  it("is refused where it is none", () => {
+    for (const [south, west, north, east, rows, columns] of [
+      [48, 6, 47, 7, 2, 2],
+      [47, 7, 48, 7, 2, 2],
+      [47, 7, 48, 6, 2, 2],
+      [47, 6, 89.95, 7, 2, 2],
+      [47, 6, 48, 7, 1, 2],
+      [47, 6, 48, 181, 2, 2],
+      [47, 6, 48, 7, 2, 5000],
+    ] as const)
+      expect(() => new Grid(south * 1e9, west * 1e9, north * 1e9, east * 1e9, rows, columns)).toThrow(InvalidPlan);
+  });
+});
+
+describe("a number", () => {
+  it("is one of 2^32 + 1 places, beyond an open end the last one", () => {
+    const income = new Numbers(0, 10_000, 0, false, true);
+    expect([0, 2500, "40000", 1e308].map((one) => income.code(one, "income"))).toEqual([0, 2 ** 30, 2 ** 32, 2 ** 32]);
+    expect(income.code(null, "income")).toBe(-1);
+    for (const wrong of [-1, "much", true, Number.POSITIVE_INFINITY, "1e999"]) {
+      expect(() => income.code(wrong, "income")).toThrow(InvalidValue);
+    }
+    expect(income.label(2 ** 30)).toBe("2500");
+    expect(() => new Numbers(0, 0, 0, false, false)).toThrow(InvalidPlan);
+    expect(() => new Numbers(10, 20, 1, false, false)).toThrow(/canonical/);
+  });
+});
+
+/** Milliseconds for reading and verifying a plan, the best of a few: others work on this machine too. */
+const clocked = async (text: string): Promise<number> => {
+  const times: number[] = [];
+  for (let run = 0; run < 3; run++) {
+    const started = performance.now();
+    await Plan.fromJson(text);
+    times.push(performance.now() - started);
+  }
+  return Math.min(...times);
+};
+
+describe("the largest tables are verified in a moment", () => {
+  const planar = (rows: number, columns: number, of: (a: number, b: number) => number): Promise<string> => {
+    const noise = texts(noiseOf(rows, columns, of));
+    return alone("home", box(rows, columns), { kind: "planar-geometric", noise, steps: [1e5, 1e5] }, "kilometer");
+  };
+  const round = (a: number, b: number): number => Math.floor(2 ** 54 * Math.exp(-0.2 * Math.hypot(a, b))) + 2 ** 33;
+  const tables: [string, () => Promise<string>][] = [
+    ["4,096 tails", () => alone("age", years(4096), { kind: "geometric", tails: tailsOf(4096).map(String) }, "step")],
+    ["32 x 64 cells", () => planar(32, 64, round)],
+    ["2 x 1,024 cells", () => planar(2, 1024, round)],
+    // all steps down have one and the same ratio: floats cannot say which pair is the worst
+    ["64 x 32 cells, all alike", () => planar(64, 32, (a) => 2 ** (54 - Math.min(a, 50)))],
+  ];
+
+  it.each(tables)("%s", async (name, text) => {
+    const taken = await clocked(await text());
+    console.log(`${name}: verified in ${taken.toFixed(0)} ms`);
+    expect(taken).toBeLessThan(2000);
+  });
+
+  it("and more of them than a page can look at in a few seconds are refused", async () => {
+    const noise = texts(noiseOf(32, 64, round));
+    const text = await small((data) => {
+      const names = Array.from({ length: 9 }, (_, i) => `home ${i}`);
+      data.attributes = names.map((name) => ({ domain: box(32, 64), name }));
+      data.share = { kind: "split", parts: names.map(() => ({ kind: "planar-geometric", noise, steps: [1e5, 1e5] })) };
+      const units = names.map((name) => ({ loss: MOST, name, unit: "kilometer" }));
+      data.losses = { attribute: MOST, metric: { rest: 0, units }, record: MOST, repeated: null };
+    });
+    const started = performance.now();
+    await expect(Plan.fromJson(text)).rejects.toThrow("at most 16384 cells");
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it("and a report is made from them in less than 5 milliseconds", async () => {
+    const plan = await Plan.fromJson(await planar(32, 64, round));
+    const started = performance.now();
+    for (let i = 0; i < 100; i++) await reported(plan, { ...named("planar-geometric"), answers: { home: [47, 7] } });
+    expect((performance.now() - started) / 100).toBeLessThan(5);
+  });
+});
