@@ -104,6 +104,13 @@ class Result(Mapping[str, Any]):
         ends = [out(place) for place in (found.value, found.low, found.high)]
         return Summary(ends[0], found.stderr if all(map(math.isfinite, ends)) else math.inf, ends[1], ends[2])
 
+    def has_mean(self, name: str) -> bool:
+        """Whether `mean` can be told: of a number, or of a range without open ends that everybody has answered."""
+        domain, estimate = self.domains.get(name), self.estimates.get(name)
+        if estimate is None or not isinstance(domain, Range):
+            return name in self.means
+        return estimate.k == domain.k and not (domain.open_low or domain.open_high)
+
     def _open(self, name: str) -> tuple[bool, bool]:
         domain = self.domains[name]
         assert isinstance(domain, Range)
@@ -195,6 +202,9 @@ class Result(Mapping[str, Any]):
             lines += [f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in numbers) for row in shown]
             if len(shown) < estimate.k:
                 lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
+            if self.has_mean(name):
+                mean = self.mean(name, level)
+                lines.append(f"{MEAN:>{wide}} {mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g}")
         for row in shown_means:
             heading = f"{row['attribute']} ({counted(self.means[row['attribute']].n, 'report')})"
             names = (MEAN, "stderr", "low", "high")

@@ -48,7 +48,8 @@ def _ordered(plan: Plan, result: Result) -> list[str]:
 
 
 def _means(result: Result, ordered: Sequence[str], level: float) -> list[Mean]:
-    found = ((name, result.mean(name, level)) for name in (*ordered, *result.means))
+    bounded = [name for name in ordered if result.has_mean(name)]
+    found = ((name, result.mean(name, level)) for name in (*bounded, *result.means))
     return [Mean(name, mean.value, mean.stderr, mean.low, mean.high) for name, mean in found]
 
 
