@@ -297,7 +297,7 @@ def test_duplicates_that_are_counted_are_found(kind: type[Any], tmp_path: Path, 
     some = arrivals(SPLIT, 30, 1)
     store.add(some, 0.0)
     store.add(some[:7], 0.0)
-    assert store.check() == [f"plan {SPLIT.id[:8]}…, round 1: the tallies say 37 reports, but there are 30"]
+    assert store.check() == [f"plan {SPLIT.id[:12]}, round 1: the tallies say 37 reports, but there are 30"]
     store.close()
 
 
