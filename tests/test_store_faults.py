@@ -345,6 +345,26 @@ def test_used_invitations_leave_no_trace_in_postgres(monkeypatch: pytest.MonkeyP
     assert traces(files, [hashed(2 * n + 1) for n in range(1500)]) == 1500
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("swept", [True, False])
+def test_withdrawn_invitations_leave_no_trace(kind: str, swept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else services.cluster().url()
+
+    def files() -> Iterable[Path]:
+        return tmp_path.iterdir() if kind == "sqlite" else files_of(services.cluster(), url)
+
+    if not swept:  # a planted fault
+        monkeypatch.setattr(Store, "_sweep", lambda *_, **__: False)
+    store = prepared(url, invited=True)
+    withdrawn = [hashed(n) for n in range(200)]
+    store.invite(SPLIT.id, withdrawn)
+    store.invite(SAMPLED.id, [hashed(n) for n in range(200, 300)])
+    assert store.withdraw(SPLIT.id) == 200
+    assert (traces(files(), withdrawn) == 0) is swept
+    store._database.close()
+    assert traces(files(), [hashed(n) for n in range(200, 300)]) == 100, "this is where they are"
+
+
 def files_of(cluster: services.Cluster, url: str) -> list[Path]:
     """The files of a store's tables, as they are on the disk."""
     cluster.sql("CHECKPOINT")

@@ -233,7 +233,7 @@ def _withdraw(plan: Plan, url: str, yes: bool) -> None:
     with opened_store(url, plan, invited=None, create=False) as store:
         left = store.invitations_left(plan.id)
         if left and not yes:
-            raise InvalidParameter(f"{_unused(left)}, and would let nobody in any more; repeat it with --yes")
+            raise InvalidParameter(f"this withdraws {counted(left, 'unused invitation')} for ever; repeat it with --yes")
         gone = store.withdraw(plan.id) if left else 0
     click.echo(
         f"withdrew {counted(gone, 'unused invitation')}" if gone else "no invitation is unused; there is none to withdraw"
