@@ -104,7 +104,7 @@ def shares_plot(
     tall = top + max(map(_tall, columns))
     with style():
         figure = Figure(figsize=(wide, tall))
-        figure.text(0.1 / wide, 1 - 0.1 / tall, "\n".join(heading), ha="left", va="top", fontsize=10)
+        figure.suptitle("\n".join(heading), x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
         x = 0.0
         for left, column in zip(lefts, columns, strict=True):
             x, y = x + left, tall - top
