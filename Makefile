@@ -6,12 +6,14 @@ BIN := .venv/bin
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Deniable needs Python 3.11 or newer; try make PYTHON=python3.12"; exit 1; }
+	@echo "installing what is needed into .venv; this takes a few minutes, only this once"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: .venv/ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates beside the truth
 	$(BIN)/deniable demo
+	@echo "in this folder that is: $(BIN)/deniable demo --keep"
 
 tour: .venv/ready  ## one complete story: people, reports, estimates, loss, attack; writes out/tour.html
 	$(BIN)/deniable tour
@@ -20,6 +22,7 @@ test: .venv/ready check test-js  ## everything that must hold; tests on public d
 	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/pytest -n 2
 
 js/node_modules/ready: js/package.json js/pages/package.json
+	@echo "installing what the TypeScript client is built and tested with; this takes a minute, only this once"
 	cd js && npm install --silent --no-audit --no-fund --no-package-lock
 	cd js/pages && npm install --silent --no-audit --no-fund --no-package-lock
 	@touch $@

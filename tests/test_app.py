@@ -322,8 +322,10 @@ def test_tallies_and_reports_are_exported(alone: Running, tmp_path: Path) -> Non
 def test_tallies_are_fetched_from_a_collector_and_from_its_store(alone: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DENIABLE_TOKEN", OPERATOR["Authorization"].split()[1])
     token = reading.find_token(None)
-    assert reading.fetch_tallies(ONE, alone.url + "/", 1, token) == tallied(REPORTS)
-    assert reading.fetch_tallies(ONE, f"sqlite:///{alone.folder}/reports.db") == tallied(REPORTS)
+    for address in (alone.url, f"{alone.url}/", f"{alone.url}/dashboard", f"{alone.url}/dashboard#token={token}"):
+        assert reading.fetch_tallies(ONE, address, 1, token) == (1, tallied(REPORTS))
+    assert reading.fetch_tallies(ONE, alone.url, None, token) == (1, tallied(REPORTS)), "the collector says which round it is"
+    assert reading.fetch_tallies(ONE, f"sqlite:///{alone.folder}/reports.db") == (1, tallied(REPORTS))
     with pytest.raises(dn.DeniableError, match="not its operator's token, or not any more"):
         reading.fetch_tallies(ONE, alone.url, None, "another")
     with pytest.raises(dn.DeniableError, match="refused: No such plan"):

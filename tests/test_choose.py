@@ -28,6 +28,7 @@ from deniable.choose import (
 )
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
+from deniable.exact import text_up
 from deniable.longitudinal import allomfree
 from deniable.multidimensional import equal_part, rsfd, rsrfd, smp, spl
 from deniable.protocols import PROTOCOLS
@@ -392,6 +393,22 @@ def test_the_warning_of_rounds_is_about_all_of_them() -> None:
     many = dn.Study({"a": list("abcdefghij")}, epsilon_first=1.0, epsilon_forever=2.0, rounds=20, protocol="l_osue").plan(100)
     assert "promises nothing" in " ".join(many.explain().split())
     assert "promises nothing" not in text
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 10])
+def test_the_comparison_is_for_the_rounds_of_the_study(rounds: int) -> None:
+    """What changing values give away is the same number in the table, in the text and in the plan."""
+    asked = {"a": list("abc"), "b": list("abcde")}
+    plan = dn.Study(asked, epsilon_first=2.0, epsilon_forever=3.0, rounds=rounds).plan(600)
+    text = plan.explain()
+    table = text[text.index("What was considered") :].splitlines()
+    end = table[1].index("changing") + len("changing")
+    losses = plan.loss.repeated
+    assert losses is not None
+    said = text_up(losses.changing_values)
+    assert table[2][:end].split()[-1] == said
+    assert f"{rounds} reports of values that change, against any other sequence: at most {said}" in text
+    assert f"changing: what {rounds} report{'' if rounds == 1 else 's'} of values that change give away" in text
 
 
 def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:

@@ -108,6 +108,59 @@ def test_answers_that_cannot_be_reported_are_refused() -> None:
         client.send("http://localhost", report.to_bytes())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("missing", ["value", "random", "refuse"])
+def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
+    """At a large epsilon a report says what was answered: "no answer" is a value, the last; a random one is any."""
+    asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon=50.0, share="split", missing=missing, protocol="grr").plan(people=100)
+    for answers in ({"color": "red"}, {"color": "red", "smokes": None}, {"color": "red", "smokes": ""}):
+        client = Client(plan)
+        if missing == "refuse":
+            with pytest.raises(dn.InvalidValue) as refused:
+                client.report(answers)
+            told = "'smokes' has no answer, and this plan takes only records in which everything is answered"
+            assert str(refused.value) == told
+            continue
+        result = plan.estimate(plan.tally(Wire(plan).reports([client.report(answers).body])))
+        said = plan.labels["smokes"][int(np.argmax(result["smokes"].frequencies))]
+        assert said in (["no answer"] if missing == "value" else ["yes", "no"])
+        assert plan.labels["color"][int(np.argmax(result["color"].frequencies))] == "red"
+    if missing == "value":
+        assert Client(plan).report({}).to_bytes(), "a person may answer nothing"
+
+
+def test_who_answers_is_told_what_is_allowed_and_not_to_change_the_study() -> None:
+    asked = {
+        "age": dn.Range(0, 100, step=10),
+        "income": dn.Number(0, 5000),
+        "home": dn.Grid(south=47, west=6, north=48, east=7, rows=4, columns=4, privacy="metric", epsilon=0.001),
+    }
+    plan = dn.Study(asked, epsilon=1.0).plan(people=1000)
+    good: dict[str, Any] = {"age": 3, "income": 10, "home": (47.5, 6.5)}
+    for name, wrong, told in (
+        ("age", 1000, "1000 is not a value of 'age' (0 to under 100)"),
+        ("income", -1, "-1 is not a value of 'income' (0 to 5000)"),
+        ("home", (0.0, 0.0), "(0.0, 0.0) is not in the box of 'home' (latitude 47.0 to 48.0, longitude 6.0 to 7.0)"),
+    ):
+        with pytest.raises(dn.InvalidValue) as refused:
+            Client(plan).report(good | {name: wrong})
+        assert str(refused.value) == told
+        with pytest.raises(dn.InvalidValue, match="widen"):
+            plan.encode([good | {name: wrong}])
+
+
+def test_a_plan_is_given_as_it_is_as_its_text_or_by_its_file(tmp_path: Path) -> None:
+    path = once().write(tmp_path / "plan.json")
+    for given in (once(), once().to_json(), once().to_json().encode(), path.read_text(), path):
+        assert Client(given).plan == once()
+    with pytest.raises(dn.InvalidPlan, match=r"got 'plan\.json'; if that is a file, read it: dn\.Plan\.read\('plan\.json'\)"):
+        Client("plan.json")
+    with pytest.raises(FileNotFoundError):
+        Client(tmp_path / "none.json")
+    with pytest.raises(dn.InvalidPlan, match="a plan is a JSON object"):
+        Client("[]")
+
+
 def test_a_ledger_keeps_reports_and_adds_up_losses(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.json")
     first, second = once(), again()
@@ -182,6 +235,7 @@ def collector(answers: list[tuple[int, dict[str, str]]]) -> Iterator[tuple[str, 
                 self.send_header(name, value)
             self.end_headers()
             said = {201: b'{"outcome":"counted"}', 200: b'{"outcome":"counted before"}'}.get(status, b"why")
+            said = headers.get("Said", "").encode() or said
             self.wfile.write(b"<html>" if "Portal" in headers else said)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
@@ -249,6 +303,32 @@ def test_a_refusal_is_not_tried_again_and_silence_is_told() -> None:
         client.send(url, report, attempts=2)
     with pytest.raises(dn.InvalidParameter, match="a collector's address is like http"):
         client.send("file:///etc", report)
+
+
+def test_a_refusal_is_told_in_the_collectors_own_sentence() -> None:
+    client = Client(once())
+    report = client.report(ANSWER)
+    for said, told, reason in (
+        ('{"reason":"closed","detail":"The round is not open."}', "refused the report: The round is not open", "closed"),
+        ('{"reason":"closed"}', 'refused the report: 409 {"reason":"closed"}', "closed"),
+        ('{"reason":5,"detail":[]}', 'refused the report: 409 {"reason":5,"detail":[]}', ""),
+        ("[]", "refused the report: 409 []", ""),
+        ("[" * 9000, f"refused the report: 409 {'[' * 1000}", ""),
+    ):
+        with collector([(409, {"Said": said})]) as (url, _), pytest.raises(NotSent) as refused:
+            client.send(url, report)
+        assert str(refused.value) == f"the collector {told}"
+        assert (refused.value.status, refused.value.reason) == (409, reason)
+    busy = '{"reason":"busy","detail":"There is more to do than can be done now."}'
+    with (
+        collector([(503, {"Said": busy})]) as (url, _),
+        pytest.raises(NotSent, match="more to do than can be done now\\)") as late,
+    ):
+        client.send(url, report, attempts=1)
+    assert (late.value.status, late.value.reason) == (503, "busy")
+    with pytest.raises(NotSent) as silent:
+        client.send(url, report, attempts=1)
+    assert (silent.value.status, silent.value.reason) == (0, "")
 
 
 def test_one_form_of_a_ledger_entry(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -90,7 +91,7 @@ def test_there_are_commands_to_check() -> None:
     assert len([line for document in DOCUMENTS for line in mentions(text_of(document))]) > 10
 
 
-@pytest.mark.parametrize("wrong", ["serv plan.json", "serve", "serve plan.json --prot 8000", "store chek", "tokens plan.json"])
+@pytest.mark.parametrize("wrong", ["serv plan.json", "serve", "serve plan.json --prot 8000", "store chek", "tokens"])
 def test_a_wrong_command_would_be_found(wrong: str) -> None:
     with pytest.raises(click.UsageError):
         parse(lines(f"```sh\ndeniable {wrong}  # comment\n```\n")[0])
@@ -145,7 +146,15 @@ def follow(block: str, folder: Path) -> list[str]:
             address = running.enter_context(served(folder, ["serve", "plan.json"]))
         for line in block.splitlines():
             words = shlex.split(line.replace("http://127.0.0.1:8000", address), comments=True)
-            if words[:1] != ["deniable"]:
+            if line.startswith("(umask 077; "):  # a backup, by a program that need not be there, or by Python
+                if shutil.which(words[2]) is not None:
+                    subprocess.run(["sh", "-c", line], cwd=folder, check=True)
+                    copy = open_store(f"sqlite:///{folder}/copy.db", create=False)
+                    assert (copy.check(), [copy.counted(each.plan.id) for each in copy.plans()]) == ([], [200])
+                    copy.close()
+                    assert (folder / "copy.db").stat().st_mode & 0o077 == 0
+                    (folder / "copy.db").unlink()
+            elif words[:1] != ["deniable"]:
                 assert words[:2] == ["pip", "install"], f"nobody checks this line: {line}"
             elif words[1] == "serve":
                 address = running.enter_context(served(folder, words[1:]))
@@ -166,7 +175,12 @@ def test_what_an_operator_is_told_to_type_runs(place: int, tmp_path: Path, monke
     monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
     block = blocks(text_of(COLLECTING))[place]
     if "deniable tokens" in block:  # before anybody has answered
-        dn.Study({"Late?": ["yes", "no"]}, epsilon=1.0).plan(people=5000).write(tmp_path / "plan.json")
+        plan = dn.Study({"Late?": ["yes", "no"]}, epsilon=1.0).plan(people=5000)
+        plan.write(tmp_path / "plan.json")
+        if "--withdraw" in block:
+            store = open_store(f"sqlite:///{tmp_path}/reports.db")
+            store.register(plan, invited=True)
+            store.close()
     elif "deniable init" not in block:
         prepare(tmp_path, rounds="deniable rounds" in block)
     done = follow(block, tmp_path)

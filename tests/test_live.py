@@ -34,6 +34,9 @@ def test_the_demo_does_without_node(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert outcome.code == 0, outcome.err
     assert "200 reports were counted, each once" in outcome.out
     assert "Node is not installed" in outcome.out
+    assert outcome.err.endswith(
+        "the collector has ended, and its links with it; to look around: deniable demo --people 200 --keep\n"
+    )
 
 
 def test_a_collector_that_does_not_start_is_told(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import json
 import os
 import socket
 import stat
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from deniable.collect import results, serving
 from deniable.collect.store import Arrival, Store, open_store
 from deniable.plan import Plan
 from deniable.spreadsheet import harmless
-from tests.collector import BINARY, HTTP, TOKEN, collecting, small_plan, some_reports
+from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 from tests.running import Run
 
 PLAN = small_plan()
@@ -103,14 +105,143 @@ def test_a_closed_round_keeps_its_closing_time(run: Run, plan_file: str) -> None
 
     filled(PLAN, 1)
     told = run("rounds", plan_file, "--open", "1")
-    assert "round 1 is open already; nothing was changed" in told.err
+    assert "round 1 is open already; it stays as it is" in told.err
     assert run("rounds", plan_file, "--close", "1").err == ""
     before = times()
     told = run("rounds", plan_file, "--close", "1")
     assert (told.code, "round 1 is closed already, since 2" in told.err) == (0, True)
     assert times() == before
+    asked = time.time()
     assert run("rounds", plan_file, "--open", "1").err == ""
-    assert times() == [(None, None)]
+    [(opens, closes)] = times()
+    assert closes is None
+    assert opens is not None
+    assert asked <= opens <= time.time()
+
+
+def test_each_round_is_told_of_by_itself(run: Run, tmp_path: Path) -> None:
+    filled(AGAIN, 1)
+    file = str(AGAIN.write(tmp_path / "again.json"))
+    run("rounds", file, "--close", "1")
+    told = run("rounds", file, "--close", "1", "--open", "2", "--json")
+    assert told.err.startswith("round 1 is closed already, since 2")
+    assert told.err.endswith("; it stays as it is\n")
+    assert [(one["number"], one["open"]) for one in json.loads(told.out)] == [(1, False), (2, True)]
+    told = run("rounds", file, "--close", "3")
+    assert (told.code, told.err) == (
+        2,
+        "error: round 3 was never opened, so it cannot be closed; only rounds 1 and 2 were\n",
+    )
+    for wrong in ("two", "0", "-1", "1e18", "1.5", "9" * 10):
+        told = run("rounds", file, f"--open={wrong}")
+        assert (told.code, f"{wrong!r} is not the number of a round, such as 1 or 2" in told.err) == (2, True)
+
+
+def test_a_round_says_since_when_it_is_open(run: Run, tmp_path: Path) -> None:
+    """Opened by serve, by the dashboard and by hand; reports are taken at once, by the same clock."""
+    file = str(AGAIN.write(tmp_path / "again.json"))
+
+    def opened() -> list[tuple[int, bool, str | None]]:
+        return [(one["number"], one["open"], one["opens"]) for one in json.loads(run("rounds", file, "--json").out)]
+
+    with collecting(tmp_path, [AGAIN]) as running:
+        address, moment = f"{running.url}/plans/{AGAIN.id}/rounds", datetime.now(UTC)
+        for number in (1, 2, 3):
+            if number == 2:
+                HTTP.put(f"{address}/2", json={"opens": None, "closes": None}, headers=OPERATOR).raise_for_status()
+            elif number == 3:
+                run("rounds", file, "--open", "3")
+            report = some_reports(AGAIN, 1, number, number)[0]
+            assert HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY).status_code == 201
+        found = opened()
+        assert [(number, is_open) for number, is_open, _ in found] == [(1, True), (2, True), (3, True)]
+        for _, _, since in found:
+            assert abs(datetime.fromisoformat(str(since)) - moment) < timedelta(seconds=60)
+        HTTP.put(f"{address}/2", json={"opens": None, "closes": "2999-01-01T00:00:00Z"}, headers=OPERATOR).raise_for_status()
+        assert opened() == found, "one that is open keeps its time"
+        HTTP.put(f"{address}/2", json={"opens": None, "closes": "2020-01-01T00:00:00Z"}, headers=OPERATOR).raise_for_status()
+        assert opened()[1] == (2, False, None), "one that is closed is not opened by it"
+        HTTP.put(f"{address}/2", json={"opens": "1970-01-01T00:00:00Z"}, headers=OPERATOR).raise_for_status()
+        assert opened()[1] == (2, True, "1970-01-01T00:00:00Z"), "as good as without limit"
+
+
+def test_the_only_round_with_reports_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(AGAIN, 2)
+    file = str(AGAIN.write(tmp_path / "again.json"))
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    with collecting(tmp_path, [AGAIN], "--minimum", "10") as running:
+        for place, source in enumerate((STORE, running.url, f"{running.url}/dashboard#token=x")):
+            assert run("estimate", file, "--from", source, "-o", f"{place}.csv").code == 0
+            with Path(f"{place}.csv").open(encoding="utf-8") as opened:
+                assert {row["round"] for row in csv.DictReader(opened)} == {"2"}
+        shown = running.get(f"/plans/{AGAIN.id}/estimates").json()
+        assert shown["round"] == 2
+    told = run("estimate", file, "--from", STORE, "--round", "3")
+    assert (told.code, f"round 3 of plan {AGAIN.id[:12]} was not opened yet" in told.err) == (2, True)
+    told = run("estimate", file, "--from", STORE, "--round", "4")
+    assert (told.code, f"plan {AGAIN.id[:12]} has no round 4: it has rounds 1 to 3" in told.err) == (2, True)
+
+
+def test_no_reports_yet_is_no_mistake_of_the_call(run: Run, plan_file: str) -> None:
+    filled(PLAN)
+    run("rounds", plan_file, "--open", "1")
+    for more, where in (((), ""), (("--round", "1"), " in round 1")):
+        told = run("estimate", plan_file, "--from", STORE, *more)
+        assert (told.code, told.err) == (1, f"error: there are no reports of plan {PLAN.id[:12]}{where} yet at {STORE}\n")
+    with pytest.raises(dn.InvalidParameter, match="there are no reports yet"):
+        PLAN.estimate(PLAN.tally([]))
+
+
+def test_invitations_are_withdrawn_by_command(run: Run, plan_file: str) -> None:
+    assert "--count how many" in run("tokens", plan_file).err
+    assert "--count how many" in run("tokens", plan_file, "--count", "1", "--withdraw").err
+    assert "--yes goes with --withdraw" in run("tokens", plan_file, "--count", "1", "--yes").err
+    assert "leave them out" in run("tokens", plan_file, "--withdraw", "-o", "list.csv").err
+    assert "there is no store" in run("tokens", plan_file, "--withdraw", "--yes").err
+    assert os.listdir() == [plan_file]
+    assert "1 invitation is unused; serve" in run("tokens", plan_file, "--count", "1").err
+    assert "3 invitations are unused; serve" in run("tokens", plan_file, "--count", "2").err
+    told = run("tokens", plan_file, "--withdraw")
+    assert (told.code, told.err) == (2, "error: this withdraws 3 unused invitations for ever; repeat it with --yes\n")
+    told = run("tokens", plan_file, "--withdraw", "--yes")
+    assert (told.code, told.out) == (0, "withdrew 3 unused invitations\n")
+    assert run("tokens", plan_file, "--withdraw").out == "no invitation is unused; there is none to withdraw\n"
+
+
+def test_invitations_to_a_plan_that_was_never_served_here(run: Run, plan_file: str) -> None:
+    assert "warning" not in run("tokens", plan_file, "--count", "1").err, "a new store"
+    assert "warning" not in run("tokens", plan_file, "--count", "1").err
+    AGAIN.write(Path("again.json"))
+    told = run("tokens", "again.json", "--count", "1")
+    assert told.code == 0
+    assert f"never served plan {AGAIN.id[:12]}, but plan {PLAN.id[:12]}; was the right plan named?" in told.err
+
+
+def test_a_plan_is_named_once(run: Run, plan_file: str) -> None:
+    PLAN.write(Path("copy.json"))
+    told = run("serve", plan_file, "copy.json", "--port", "0")
+    assert (told.code, told.err) == (2, f"error: plan {PLAN.id[:12]}, in copy.json, is named twice; name every plan once\n")
+    assert sorted(os.listdir()) == ["copy.json", plan_file]
+
+
+def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> None:
+    filled(PLAN, 1)
+    run("store", "scrub", plan_file, "--yes")
+    last = run("store", "check").out.splitlines()[-1]
+    assert last.startswith("nothing could be counted again: what all 40 reports say is scrubbed")
+    told = run("store", "export", plan_file, "-o", "r.parquet")
+    assert (told.code, told.err) == (
+        0,
+        "warning: r.parquet has no reports: what all 40 say is scrubbed; estimates come from the tallies\n",
+    )
+    store = open_store(STORE)
+    more = some_reports(PLAN, 8, 9)
+    store.add([Arrival(PLAN.id, 1, [one.id for one in more], [one.body for one in more])], time.time())
+    store.close()
+    last = run("store", "check").out.splitlines()[-1]
+    assert last == "OK: the tallies are those of the 8 reports that are left, and what was kept of those scrubbed"
+    told = run("store", "export", plan_file, "-o", "r.parquet", "--force")
+    assert told.err == "wrote 8 reports to r.parquet; 40 others are scrubbed\n"
 
 
 def test_a_round_that_will_close_can_be_closed_now(run: Run, plan_file: str) -> None:
@@ -138,7 +269,7 @@ def test_several_rounds_are_chosen_by_option(run: Run, tmp_path: Path, monkeypat
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
     with collecting(tmp_path, [AGAIN], "--minimum", "10") as running:
         told = run("estimate", file, "--from", running.url)
-        assert (told.code, told.err.strip().endswith("; choose one with --round")) == (1, True)
+        assert (told.code, told.err.strip().endswith("answered in rounds 1, 3; choose one with --round")) == (1, True)
         assert run("estimate", file, "--from", running.url, "--round", "1").code == 0
 
 

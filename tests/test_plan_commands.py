@@ -398,6 +398,14 @@ def test_an_attribute_without_reports_leaves_the_others(run: Run) -> None:
     assert [row["frequency"] is None for row in printed["rows"]] == table["frequency"].isna().to_list()
 
 
+def test_a_study_for_which_there_is_no_plan_is_named(run: Run) -> None:
+    Path("mine.toml").write_text(
+        'epsilon = 1.0\n[objective]\nsuccess_cap = 0.01\n[attributes]\na = ["x", "y"]\n', encoding="utf-8"
+    )
+    told = run("plan", "mine.toml", "--people", "100")
+    assert (told.code, told.err.startswith("error: mine.toml: nothing fits this study")) == (1, True)
+
+
 def test_a_table_stands_alone_and_plots_may_be_several(run: Run) -> None:
     small_plan(run, 'title = "Our study"\nepsilon = 2.0')
     Path("data.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50, encoding="utf-8")

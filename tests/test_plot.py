@@ -113,6 +113,45 @@ def test_every_k_and_n_has_a_panel_and_a_protocol_one_color() -> None:
     assert colors[1] == {"grr": colors[0]["grr"]}  # ss is refused at this k, which moves nobody's color
 
 
+LONG = "How do you usually get to work on an ordinary weekday morning, all things considered?"
+
+
+def test_shares_are_drawn_in_the_order_of_the_plan_with_bars_of_one_thickness() -> None:
+    asked: dict[str, Any] = {
+        LONG: ["car", "train", "bus"],
+        "age": dn.Range(0, 100, step=5),
+        "income": dn.Number(0, 5000),
+        "town": [f"a rather long name of a town, {i}" for i in range(8)],
+        "late": ["yes", "no"],
+    }
+    plan = dn.Study(asked, epsilon=8.0, title=" ".join(["A title"] * 30)).plan(people=500)
+    answers = {
+        LONG: ["car"] * 500,
+        "age": [3] * 500,
+        "income": [10] * 500,
+        "town": asked["town"][:5] * 100,
+        "late": ["no"] * 500,
+    }
+    figure = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(3)))).plot()
+    titles = [" ".join(axes.get_title(loc="left").split()) for axes in figure.axes]
+    assert [title.rpartition(":")[0] for title in titles] == list(asked)
+    figure.canvas.draw()
+    boxes = [axes.get_window_extent() for axes in figure.axes]
+    order = sorted(range(len(boxes)), key=lambda place: (round(boxes[place].x0), -boxes[place].y0))
+    assert order == list(range(len(boxes))), "down one column, then the next"
+    bars = [patch.get_window_extent().height for axes in figure.axes for patch in axes.patches]
+    assert len(bars) == 3 + 20 + 8 + 2
+    assert max(bars) - min(bars) < 0.01 * max(bars)
+    page = figure.bbox
+    drawn = [axes.get_tightbbox() for axes in figure.axes] + [text.get_window_extent() for text in figure.texts]
+    for one in drawn:
+        assert one is not None
+        assert page.x0 <= one.x0 <= one.x1 <= page.x1
+        assert page.y0 <= one.y0 <= one.y1 <= page.y1
+    for i, one in enumerate(drawn):
+        assert not any(one.overlaps(other) for other in drawn[:i] if other is not None and one is not None)
+
+
 def test_nothing_to_plot_and_too_much_to_plot_are_refused(rows: list[Row]) -> None:
     with pytest.raises(dn.InvalidParameter, match="every row was refused"):
         plot.error_plot([replace(row, refused="no") for row in rows])

@@ -503,7 +503,7 @@ def test_serve_refuses_what_it_cannot_do(run: Run, plan_file: Path) -> None:
         port = str(other.getsockname()[1])
         outcome = run("serve", str(plan_file), "--port", port)
         assert outcome.code == 1
-        assert f"cannot listen on 127.0.0.1 port {port}" in outcome.err
+        assert f"cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host" in outcome.err
     assert "cannot listen" in run("serve", str(plan_file), "--host", "no.such.host.invalid").err
 
 

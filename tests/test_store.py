@@ -98,11 +98,14 @@ def test_what_is_refused_is_refused_alone(store: Store) -> None:
 def test_rounds_open_and_close(store: Store) -> None:
     first, second = arrivals(FLIPPED, 10, 1), arrivals(FLIPPED, 10, 2, number=2)
     assert store.add(second, 0.0) == ["closed"] * 10
+    assert store.tallied(FLIPPED.id) == (None, counted(FLIPPED, []))
     store.set_round(FLIPPED.id, 2, 100.0, 200.0)
     assert [store.add([one], when)[0] for one, when in zip(second, (99.9, 100, 199.9, 200), strict=False)] == [
         *("closed", "counted", "counted", "closed")
     ]
     assert store.add(second[:3], 300.0) == ["closed", "counted before", "counted before"], "a resend arrives late, too"
+    assert store.tallied(FLIPPED.id) == store.tallied(FLIPPED.id, 2)
+    assert store.tallied(FLIPPED.id)[0] == 2, "the only round that has reports"
     store.add(first, 0.0)
     assert [(each.number, each.opens, each.closes, each.counted) for each in store.rounds(FLIPPED.id)] == [
         *((1, None, None, 10), (2, 100.0, 200.0, 2))
@@ -117,7 +120,7 @@ def test_rounds_open_and_close(store: Store) -> None:
             store.set_round(FLIPPED.id, wrong)
     with pytest.raises(InvalidParameter, match="before it closes"):
         store.set_round(FLIPPED.id, 3, 5, 5)
-    with pytest.raises(InvalidParameter, match="no round 3"):
+    with pytest.raises(InvalidParameter, match=f"round 3 of plan {FLIPPED.id[:12]} was not opened yet"):
         store.tallies(FLIPPED.id, 3)
     with pytest.raises(InvalidParameter, match="not registered"):
         store.tallies("0" * 64)
@@ -219,6 +222,42 @@ def test_an_invitation_lets_in_one_report(make: Make) -> None:
     store.register(SAMPLED, invited=False)
     assert {each.plan.id: each.invited for each in store.plans()} == {SPLIT.id: True, SAMPLED.id: False, FLIPPED.id: True}
     store.close()
+
+
+def test_unused_invitations_can_be_withdrawn(make: Make) -> None:
+    """They let nobody in any more; a report that one let in stays counted, and those of other plans stay."""
+    url = make()
+    store = prepared(url, invited=True)
+    store.invite(SPLIT.id, [hashed(n) for n in range(5)])
+    store.invite(SAMPLED.id, [hashed(n) for n in range(3)])
+    one, two, three = (each._replace(invitation=hashed(n)) for n, each in enumerate(arrivals(SPLIT, 3, 1)))
+    assert store.add([one], 0.0) == ["counted"]
+    assert store.withdraw(SPLIT.id) == 4
+    assert store.withdraw(SPLIT.id) == 0
+    assert (store.invitations_left(SPLIT.id), store.invitations_left(SAMPLED.id)) == (0, 3)
+    assert store.add([one, two], 0.0) == ["counted before", "invitation"]
+    store.invite(SPLIT.id, [hashed(2)])
+    assert store.add([three], 0.0) == ["counted"], "new ones let people in"
+    assert store.check() == []
+    with pytest.raises(InvalidParameter, match="not registered"):
+        store.withdraw("0" * 64)
+    store.close()
+
+
+def test_withdrawing_waits_for_what_is_being_counted(make: Make) -> None:
+    url = make()
+    store, other = prepared(url, invited=True), open_store(url)
+    store.invite(SPLIT.id, [hashed(0)])
+    thread = threading.Thread(target=store.withdraw, args=(SPLIT.id,))
+    with other._database.transaction(write=True):
+        other._lock(other._known(SPLIT.id))
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive(), "a batch is being counted"
+    thread.join()
+    assert other.invitations_left(SPLIT.id) == 0
+    store.close()
+    other.close()
 
 
 def test_snapshots_are_few_and_far_apart(store: Store) -> None:

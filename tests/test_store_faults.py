@@ -297,7 +297,7 @@ def test_duplicates_that_are_counted_are_found(kind: type[Any], tmp_path: Path, 
     some = arrivals(SPLIT, 30, 1)
     store.add(some, 0.0)
     store.add(some[:7], 0.0)
-    assert store.check() == [f"plan {SPLIT.id[:8]}…, round 1: the tallies say 37 reports, but there are 30"]
+    assert store.check() == [f"plan {SPLIT.id[:12]}, round 1: the tallies say 37 reports, but there are 30"]
     store.close()
 
 
@@ -343,6 +343,26 @@ def test_used_invitations_leave_no_trace_in_postgres(monkeypatch: pytest.MonkeyP
     files = files_of(cluster, url)
     assert (traces(files, used) == 0) is swept
     assert traces(files, [hashed(2 * n + 1) for n in range(1500)]) == 1500
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("swept", [True, False])
+def test_withdrawn_invitations_leave_no_trace(kind: str, swept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else services.cluster().url()
+
+    def files() -> Iterable[Path]:
+        return tmp_path.iterdir() if kind == "sqlite" else files_of(services.cluster(), url)
+
+    if not swept:  # a planted fault
+        monkeypatch.setattr(Store, "_sweep", lambda *_, **__: False)
+    store = prepared(url, invited=True)
+    withdrawn = [hashed(n) for n in range(200)]
+    store.invite(SPLIT.id, withdrawn)
+    store.invite(SAMPLED.id, [hashed(n) for n in range(200, 300)])
+    assert store.withdraw(SPLIT.id) == 200
+    assert (traces(files(), withdrawn) == 0) is swept
+    store._database.close()
+    assert traces(files(), [hashed(n) for n in range(200, 300)]) == 100, "this is where they are"
 
 
 def files_of(cluster: services.Cluster, url: str) -> list[Path]:

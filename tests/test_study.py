@@ -61,6 +61,33 @@ def test_a_hostile_file_gives_one_line_with_its_name(number: int, tmp_path: Path
     assert "\n" not in str(problem.value)
 
 
+@pytest.mark.parametrize(
+    ("repeat", "told"),
+    [
+        ('epsilon_first = "2"\nepsilon_forever = 3', "epsilon_first must be a positive number, got '2'"),
+        ("epsilon_first = 2\nepsilon_forever = -3", "epsilon_forever must be a positive number, got -3"),
+        (
+            "epsilon_first = 4\nepsilon_forever = 3",
+            "epsilon_first, for one report, must be below epsilon_forever, .*, got 4 and 3",
+        ),
+        (
+            "epsilon_first = 3\nepsilon_forever = 3",
+            "epsilon_first, for one report, must be below epsilon_forever, .*, got 3 and 3",
+        ),
+    ],
+)
+def test_the_budgets_of_rounds_are_named_as_in_the_file(repeat: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(f"{ASKED}[repeat]\n{repeat}\n", encoding="utf-8")
+    with pytest.raises(InvalidParameter, match=f"^study.toml: {told}"):
+        Study.read(path)
+
+
+def test_equal_budgets_are_for_what_is_all_kept() -> None:
+    plan = Study({"a": ["x", "y"]}, epsilon_first=1.0, epsilon_forever=1.0, protocol="dbitflip").plan(100)
+    assert plan.loss.record <= 1.0
+
+
 def test_what_is_no_table_is_no_study() -> None:
     with pytest.raises(InvalidParameter, match="a study must be a section"):
         Study.from_dict(7)  # type: ignore[arg-type]

@@ -10,11 +10,14 @@ import math
 import secrets
 import time
 from collections.abc import Mapping
-from typing import Literal, final
+from pathlib import Path
+from typing import Literal, NamedTuple, final
 
-from deniable.errors import DeniableError, InvalidParameter, not_among
+from deniable.answer import is_missing
+from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
+from deniable.law import Integers
 from deniable.ledger import Ledger
-from deniable.plan import Plan
+from deniable.plan import InvalidPlan, Plan
 from deniable.wire import Report, Wire
 from deniable.words import device
 
@@ -30,6 +33,13 @@ _PATIENCE = 60.0  # seconds: no pause between two attempts is longer
 class NotSent(DeniableError):
     """A report that the collector refused, or that did not arrive; it can be sent again as it is."""
 
+    def __init__(self, message: str, status: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        """The collector's answer as a number of HTTP; 0 where there was none."""
+        self.reason = reason
+        """The collector's word for why, such as "invitation" or "closed"; empty where it gave none."""
+
 
 @final
 class Client:
@@ -43,9 +53,13 @@ class Client:
     """
 
     def __init__(
-        self, plan: Plan | str | bytes, secret: bytes | None = None, cap: float | None = None, ledger: Ledger | None = None
+        self,
+        plan: Plan | Path | str | bytes,
+        secret: bytes | None = None,
+        cap: float | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
-        self.plan = plan if isinstance(plan, Plan) else Plan.from_json(plan)
+        self.plan = _read(plan)
         self.plan.verify()
         if secret is not None and ledger is not None:
             raise InvalidParameter("a ledger has a secret of its own; give one of both")
@@ -61,7 +75,10 @@ class Client:
         self._wire = Wire(self.plan)
 
     def report(self, answers: Mapping[str, object], round: int = 1) -> Report:  # noqa: A002 - the word for it everywhere
-        """One report of one person's answers. A round that was answered gives the same report again, whatever is answered."""
+        """One report of one person's answers. A round that was answered gives the same report again, whatever is answered.
+
+        A question that is left out, or answered with None, has no answer; whether that can be reported is the plan's matter.
+        """
         if not isinstance(answers, Mapping):
             raise InvalidParameter(f"answers are a dictionary, a value for each name, got {type(answers).__name__}")
         if type(round) is not int or not 1 <= round <= self._wire.rounds:
@@ -70,13 +87,23 @@ class Client:
         for name in answers:
             if name not in self.plan.names:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", self.plan.names))
-        codes = self.plan.encode([dict(answers)])  # what cannot be reported is refused, whether or not there is a report
+        codes = self._encoded(answers)  # what cannot be reported is refused, whether or not there is a report
 
         def draw(secret: bytes) -> bytes:
             made = self.plan.privatize_codes(codes, device(secret, self.plan.id))
             return Report(self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0]).to_bytes()
 
         return Report.from_bytes(self._ledger.once(self.plan, round, draw, self._cap))
+
+    def _encoded(self, answers: Mapping[str, object]) -> Integers:
+        given = dict.fromkeys(self.plan.names) | dict(answers)
+        absent = [name for name, answer in given.items() if is_missing(answer)]
+        if absent and self.plan.content.missing == "refuse":
+            raise InvalidValue(f"{absent[0]!r} has no answer, and this plan takes only records in which everything is answered")
+        try:
+            return self.plan.encode([given])
+        except InvalidValue as problem:  # who answers cannot change the study
+            raise InvalidValue(problem.message) from None
 
     def readable(self, report: Report) -> str:
         """The report as JSON, for a person who wants to see what leaves."""
@@ -95,24 +122,39 @@ class Client:
         headers = {"Content-Type": "application/octet-stream"}
         if invitation is not None:
             headers["Authorization"] = f"Invitation {invitation}"
-        problem = "it was not tried"
+        problem, status, said = "it was not tried", 0, _Said()
         for attempt in range(attempts):
             pause = min(_PATIENCE, 0.1 * 2**attempt)
             try:
                 status, answer, wished = _post(f"{url.rstrip('/')}/reports", report.to_bytes(), headers, timeout)
             except OSError as failure:
-                problem = str(failure) or type(failure).__name__
+                problem, status, said = str(failure) or type(failure).__name__, 0, _Said()
             else:
-                outcome = _outcome(answer)
-                if status in (200, 201) and outcome is not None:
-                    return outcome
-                problem = f"{status} {answer[:1000].decode(errors='replace')}"
+                said = _said(answer)
+                if status in (200, 201) and said.outcome is not None:
+                    return said.outcome
+                problem = said.detail.rstrip(".") or f"{status} {answer[:1000].decode(errors='replace')}".rstrip()
                 if 400 <= status < 500 and status not in _RETRIED:
-                    raise NotSent(f"the collector refused the report: {problem}")
+                    raise NotSent(f"the collector refused the report: {problem}", status, said.reason)
                 pause = _pause(wished, pause)
             if attempt + 1 < attempts:
                 time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
-        raise NotSent(f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later")
+        text = f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later"
+        raise NotSent(text, status, said.reason)
+
+
+def _read(plan: Plan | Path | str | bytes) -> Plan:
+    """A plan as it is, its text, or its file by a Path."""
+    if isinstance(plan, Plan):
+        return plan
+    if isinstance(plan, Path):
+        return Plan.read(plan)
+    if isinstance(plan, str) and plan.strip() and not plan.lstrip().startswith(("{", "[")):
+        shown = plan if len(plan) <= 60 else f"{plan[:60]}…"
+        raise InvalidPlan(
+            f"a client takes a plan or its text, got {shown!r}; if that is a file, read it: dn.Plan.read({shown!r})"
+        )
+    return Plan.from_json(plan)
 
 
 def _is_address(url: object) -> bool:
@@ -143,13 +185,25 @@ def _post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> 
         connection.close()
 
 
-def _outcome(answer: bytes) -> Receipt | None:
-    """What a collector says of a report it has; anything else, a portal's page or a proxy's, is no receipt."""
+class _Said(NamedTuple):
+    """What a collector says of a report: that it has it, or a word and a sentence for why not."""
+
+    outcome: Receipt | None = None
+    reason: str = ""
+    detail: str = ""
+
+
+def _said(answer: bytes) -> _Said:
+    """Anything else, a portal's page or a proxy's, says nothing, and is no receipt."""
     try:
-        said = json.loads(answer)["outcome"]
-    except (ValueError, TypeError, KeyError):
-        return None
-    return said if said in ("counted", "counted before") else None
+        said = json.loads(answer)
+    except (ValueError, RecursionError):
+        return _Said()
+    if not isinstance(said, dict):
+        return _Said()
+    outcome = said.get("outcome")
+    reason, detail = (text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail")))
+    return _Said(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
 
 
 def _pause(wished: str | None, usual: float) -> float:

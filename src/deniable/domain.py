@@ -253,8 +253,8 @@ class Range(Domain):
             end = "open_low" if float(wrong) < self.low else "open_high"
             which = "first" if end == "open_low" else "last"
             raise InvalidValue(
-                f"{wrong} is not a value of {name!r} ({self._extent}); "
-                f"widen the range, or set {end} to count it in the {which} bin"
+                f"{wrong} is not a value of {name!r} ({self._extent})",
+                f"widen the range, or set {end} to count it in the {which} bin",
             )
         return np.where(missing, NO_ANSWER, np.clip(codes, 0, self.bins - 1))
 
@@ -279,8 +279,8 @@ def refuse_missing(codes: Integers, name: str) -> None:
     if missing:
         where = f", the first in row {int(np.argmax(codes == NO_ANSWER))}, counting from 0" if len(codes) > 1 else ""
         raise InvalidValue(
-            f"{missing} of {len(codes)} answers to {name!r} are missing{where}; decide what that means: "
-            "missing='value' makes it a value of its own, missing='random' answers at random"
+            f"{missing} of {len(codes)} answers to {name!r} are missing{where}",
+            "decide what that means: missing='value' makes it a value of its own, missing='random' answers at random",
         )
 
 

@@ -17,6 +17,11 @@ class InvalidParameter(DeniableError, ValueError):
 class InvalidValue(DeniableError, ValueError):
     """A value that is not in the domain. It is never passed on: a value sent as it is discloses itself."""
 
+    def __init__(self, message: str = "", remedy: str = "") -> None:
+        super().__init__(f"{message}; {remedy}" if remedy else message)
+        self.message = message
+        """What is wrong, without the remedy: that is for who makes the study, and no matter of who answers it."""
+
 
 class InvalidReport(DeniableError, ValueError):
     """A report that the mechanism cannot have sent, or that is not in its canonical form."""
@@ -41,6 +46,14 @@ class DataUnavailable(DeniableError):
 def counted(n: int, noun: str) -> str:
     """So many of something, in words: 1 report, 2,000 reports."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def listed(noun: str, members: Iterable[object]) -> str:
+    """Some of a kind by name, in words: round 1; rounds 1 and 2; rounds 1, 2 and 5."""
+    names = list(map(str, members))
+    if len(names) == 1:
+        return f"{noun} {names[0]}"
+    return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
 
 
 def not_among(given: str, what: str, allowed: Iterable[str]) -> str:

@@ -31,9 +31,9 @@ def number(name: str, value: object, low: float, high: float, allowed: str | Non
     return checked
 
 
-def positive_epsilon(epsilon: float) -> float:
+def positive_epsilon(epsilon: float, name: str = "epsilon") -> float:
     """Check an epsilon: a positive, finite number."""
-    return number("epsilon", epsilon, 0.0, math.inf, "a positive number")
+    return number(name, epsilon, 0.0, math.inf, "a positive number")
 
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:

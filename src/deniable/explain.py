@@ -11,6 +11,7 @@ from deniable.bitflip import BitFlip
 from deniable.choose import Considered, Objective, exposure, plainer, warning
 from deniable.document import Content
 from deniable.domain import Domain, Range
+from deniable.errors import counted
 from deniable.exact import text_up
 from deniable.metric import Averaged
 from deniable.numeric import Number
@@ -32,7 +33,7 @@ def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[C
     """The whole text, a paragraph for each question that a reader has."""
     here = _as_considered(content, considered)
     paragraphs = [_opening(content, plan_id), _attributes(content, here), _losses(content, loss), _missing(content)]
-    paragraphs += [_shuffle(content, loss), _choices(considered), *_warnings(content, here)]
+    paragraphs += [_shuffle(content, loss), _choices(considered, content.rounds), *_warnings(content, here)]
     return "\n\n".join(_wrapped(paragraph) for paragraph in paragraphs if paragraph)
 
 
@@ -150,7 +151,7 @@ def _shuffle(content: Content, loss: Loss) -> str:
     )
 
 
-def _choices(considered: Sequence[Considered]) -> str:
+def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
     if not considered:
         return "What else was considered is known when a plan is made; its file keeps the choice only."
     figures = ["typical error", "best guess", "bytes", "per record", "per attribute", "for ever", "changing"]
@@ -162,17 +163,20 @@ def _choices(considered: Sequence[Considered]) -> str:
             continue
         error = math.sqrt(math.fsum(row.errors) / len(row.errors))
         numbers = [_points(error), _percent(max(row.success)), str(row.report_bytes.most)]
-        losses = [_four(row.loss_record), _four(row.loss_attribute), *_for_ever(row)]
+        losses = [_four(row.loss_record), _four(row.loss_attribute), *_for_ever(row, rounds)]
         rows.append([row.name, *numbers, *losses, _first_line(row.why_not)])
     more = len(considered) - _MOST_ROWS
     lines = ["What was considered, the choice first (error averaged, guess and bytes at most, over the attributes):"]
     lines += _table(headers, rows)
-    return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+    lines += [f"and {more} more"] if more > 0 else []
+    if rounds is not None:
+        lines.append(f"changing: what {counted(rounds, 'report')} of values that change give away, against any other sequence")
+    return "\n".join(lines)
 
 
-def _for_ever(row: Considered) -> tuple[str, str]:
-    """What ten reports of a person give away, where people are asked again: of a value that stays, and of changing ones."""
-    losses = [part.losses() for part in row.parts if isinstance(part, Repeated)]
+def _for_ever(row: Considered, rounds: int | None) -> tuple[str, str]:
+    """What a person's reports give away, where people are asked again: any number of one value, and one of each round."""
+    losses = [part.losses(rounds, rounds) for part in row.parts if isinstance(part, Repeated) and rounds is not None]
     if not losses:
         return "", ""
     worst = max(losses, key=lambda each: each.changing_values)

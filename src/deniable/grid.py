@@ -143,7 +143,8 @@ class Grid(Domain):
             latitude, longitude = pairs[np.argmax(~inside & ~missing)].tolist()
             raise InvalidValue(
                 f"({latitude}, {longitude}) is not in the box of {name!r} (latitude {self.south} to {self.north}, "
-                f"longitude {self.west} to {self.east}); move it to the edge, or widen the box"
+                f"longitude {self.west} to {self.east})",
+                "move it to the edge, or widen the box",
             )
         return np.where(missing, NO_ANSWER, np.where(missing, 0, row * self.columns + column).astype(np.int64))
 

@@ -84,8 +84,8 @@ class Number(Domain):
             wrong = plain_number(float(numbers[np.argmax(outside)]), "a number")
             end = "open_low" if wrong < self.low else "open_high"
             raise InvalidValue(
-                f"{wrong} is not a value of {name!r} ({self.low} to {self.high}); "
-                f"widen it, or set {end} to count what lies beyond as the end"
+                f"{wrong} is not a value of {name!r} ({self.low} to {self.high})",
+                f"widen it, or set {end} to count what lies beyond as the end",
             )
         inside = np.clip(np.where(missing, self.low, numbers), self.low, self.high)
         places = np.floor((inside - self.low) / (self.high - self.low) * float(PLACES) + 0.5)

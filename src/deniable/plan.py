@@ -257,6 +257,8 @@ class Plan:
             else:
                 assert isinstance(attribute.domain, Number)
                 means[name] = estimate.between(attribute.domain.low, attribute.domain.high)
+        if not tallies.n:
+            raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
         if not found and not means:
             name, nothing = next(iter(unreported.items()))
             raise InvalidParameter(f"{name!r}: {nothing.why}")

@@ -29,7 +29,7 @@ def examined_plot(examined: Examined) -> Figure:
         _answers(grid[0], examined, shown)
         if examined.found:
             _people(grid[1], examined)
-        title = examined.title or f"Plan {examined.plan[:8]}"
+        title = examined.title or f"Plan {examined.plan[:12]}"
         how = f"{examined.collections} collections, seed {examined.seed}"
         if examined.people is not None:
             how = f"{examined.people:,} people, {examined.users:,} looked for, {how}"

@@ -71,8 +71,12 @@ class Tallies:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
-        """Back from `to_dict`."""
-        if not isinstance(data, Mapping) or set(data) != {"plan", "n", "tallies"} or not isinstance(data["tallies"], Mapping):
+        """Back from `to_dict`; a collector says the round beside it."""
+        if (
+            not isinstance(data, Mapping)
+            or set(data) - {"round"} != {"plan", "n", "tallies"}
+            or not isinstance(data["tallies"], Mapping)
+        ):
             raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
         if not isinstance(data["plan"], str):
             raise InvalidParameter(f"tallies name their plan by its id, got {data['plan']!r}")
@@ -105,7 +109,7 @@ def records_of(reports: Reports | Iterable[Reports], plan_id: str) -> Iterator[R
 def refuse_other_plan(given: str, expected: str) -> None:
     """Refuse what was made for another plan."""
     if given != expected:
-        raise InvalidReport(f"reports were made for plan {given[:8]}…, this plan is {expected[:8]}…")
+        raise InvalidReport(f"reports were made for plan {given[:12]}, this plan is {expected[:12]}")
 
 
 def _not_reports(given: object) -> str:

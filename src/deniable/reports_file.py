@@ -60,8 +60,8 @@ def read_reports(
                 f"{path.name} does not say for which plan its reports were made; if it holds answers, privatize them first"
             )
         if found != plan_id.encode():
-            made_for = found.decode("ascii", "replace")[:8]
-            raise InvalidReport(f"reports were made for plan {made_for}…, this plan is {plan_id[:8]}…")
+            made_for = found.decode("ascii", "replace")[:12]
+            raise InvalidReport(f"reports were made for plan {made_for}, this plan is {plan_id[:12]}")
         if not file.schema_arrow.equals(schema, check_metadata=False):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
         total, done = file.metadata.num_rows, 0

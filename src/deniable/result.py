@@ -186,7 +186,7 @@ class Result(Mapping[str, Any]):
         """A figure of matplotlib: every attribute's shares with their intervals; `figure.savefig("shares.png")` keeps it."""
         from deniable.plot_result import shares_plot
 
-        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:8]}", level, self.means, self.domains)
+        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:12]}", level, self.means, self.domains)
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
         """A plain table per attribute, with at most so many values of each."""
@@ -227,4 +227,4 @@ class Result(Mapping[str, Any]):
             low, high = mean.interval()
             parts.append(f"<h4>{html.escape(name)}</h4><p>mean {mean.mean:.6g} (95 % interval {low:.6g} to {high:.6g})</p>")
         parts += [f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>" for name, one in self.unreported.items()]
-        return f"<p>{counted(self.n, 'record')} reported for plan {self.plan_id[:8]}…</p>" + "".join(parts)
+        return f"<p>{counted(self.n, 'record')} reported for plan {self.plan_id[:12]}</p>" + "".join(parts)

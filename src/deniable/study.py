@@ -162,8 +162,12 @@ class Study:
             raise InvalidParameter("give epsilon, or epsilon_first and epsilon_forever to ask again, not both")
         if self.epsilon_first is None or self.epsilon_forever is None:
             raise InvalidParameter("epsilon_first, for one report, and epsilon_forever, for all of them, go together")
-        positive_epsilon(self.epsilon_first)
-        positive_epsilon(self.epsilon_forever)
+        first = positive_epsilon(self.epsilon_first, "epsilon_first")
+        forever = positive_epsilon(self.epsilon_forever, "epsilon_forever")
+        if first > forever or (first == forever and self.protocol is None):  # equal ones are for dbitflip, all of which is kept
+            raise InvalidParameter(
+                f"epsilon_first, for one report, must be below epsilon_forever, for all of them, got {first:g} and {forever:g}"
+            )
         rounds = _ROUNDS if self.rounds is None else self.rounds
         object.__setattr__(self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS))
         if self.share not in (None, "sample") or self.per != "record":

@@ -98,7 +98,10 @@ class Handlers:
             times = msgspec.json.decode(raw, type=messages.Times)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise Refusal("parameter", f'Send {{"opens": …, "closes": …}} with times or null: {problem}') from None
-        await self._read(self._store.set_round, one.plan.id, number, _seconds(times.opens), _seconds(times.closes))
+        opens, closes = _seconds(times.opens), _seconds(times.closes)
+        if opens is None:
+            opens = await self._opening(one, number, closes, time.time())
+        await self._read(self._store.set_round, one.plan.id, number, opens, closes)
         return await self._rounds(one)
 
     async def show_estimates(self, request: Request) -> Response:
@@ -107,12 +110,12 @@ class Handlers:
         if project is not None and project not in NAMES:
             raise Refusal("parameter", not_among(project, "a consistency step", NAMES))
         form = _among(request, "format", ("json", "csv", "parquet"))
-        tallies = await self._tallies(one, number)
+        number, tallies = await self._tallies(one, number)
         found = await asyncio.to_thread(results.estimated, one.plan, tallies, number, level, project)
         if form == "json":
             return _json(found)
         made = results.as_csv(found) if form == "csv" else results.as_parquet(found)
-        return _download(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:8]}.{form}")
+        return _download(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:12]}.{form}")
 
     async def show_history(self, request: Request) -> Response:
         one, number, level = self._plan(request), _round(request) or 1, _level(request)
@@ -129,7 +132,8 @@ class Handlers:
         return _json(messages.History(one.plan.id, number, level, await asyncio.to_thread(list, shown())))
 
     async def show_tallies(self, request: Request) -> Response:
-        return _json((await self._tallies(self._plan(request), _round(request))).to_dict())
+        number, tallies = await self._tallies(self._plan(request), _round(request))
+        return _json(tallies.to_dict() | {"round": number})
 
     async def export_reports(self, request: Request) -> Response:
         one, number = self._plan(request), _round(request) or 1
@@ -144,7 +148,7 @@ class Handlers:
         except BaseException:
             folder.cleanup()
             raise
-        name = f"reports-{one.plan.id[:8]}-{number}.parquet"
+        name = f"reports-{one.plan.id[:12]}-{number}.parquet"
         return FileResponse(
             path, media_type=PARQUET, filename=name, headers=_UNSTORED, background=BackgroundTask(folder.cleanup)
         )
@@ -190,14 +194,23 @@ class Handlers:
             raise Refusal("plan")
         return one
 
+    async def _opening(self, one: Served, number: int, closes: float | None, now: float) -> float | None:
+        """When a round opens that is given no time: now, or when it did if it is open; no matter when, if it is closed."""
+        if closes is not None and closes <= now:
+            return None
+        rounds = (await self._read(self._store.offers))[one.plan.id].rounds
+        return next((each.opens for each in rounds if each.number == number and each.is_open(now)), now)
+
     async def _rounds(self, one: Served) -> Response:
         rounds = (await self._read(self._store.offers))[one.plan.id].rounds
         now = time.time()
         found = [messages.Round(each.number, _moment(each.opens), _moment(each.closes), each.is_open(now)) for each in rounds]
         return _json(messages.Rounds(one.plan.id, found))
 
-    async def _tallies(self, one: Served, number: int | None) -> Tallies:
-        return results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
+    async def _tallies(self, one: Served, number: int | None) -> tuple[int | None, Tallies]:
+        """The tallies of a round, or of the only one that has reports, and which that is."""
+        number, tallies = await self._read(self._store.tallied, one.plan.id, number)
+        return number, results.enough(tallies, self._minimum)
 
     async def _read(self, verb: Callable[..., Result], *arguments: Any) -> Result:
         """Ask the store beside the loop; what it refuses is what was asked."""

@@ -60,7 +60,7 @@ class Intake:
             longest = max(longest_report(one.wire), longest_json(one.wire))
             if longest > limits.report_bytes:
                 raise InvalidParameter(
-                    f"a report of plan {one.plan.id[:8]}… can have {longest:,} bytes, more than the {limits.report_bytes:,} "
+                    f"a report of plan {one.plan.id[:12]} can have {longest:,} bytes, more than the {limits.report_bytes:,} "
                     "that a collector takes; ask for fewer values, or choose mechanisms with shorter reports"
                 )
         self._most_reports = limits.batch_reports

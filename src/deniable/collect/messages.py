@@ -96,7 +96,7 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Times(Message, frozen=True):
-    """From when until before when a round is open; null is without limit."""
+    """From when until before when a round is open: without `opens` from now on, unless it is open; without `closes` forever."""
 
     opens: Moment | None = None
     closes: Moment | None = None
@@ -170,6 +170,7 @@ class Counted(Message, frozen=True):
     """The tallies of a plan, from which everything is estimated."""
 
     plan: str
+    round: Annotated[int | None, msgspec.Meta(description="Where none was asked for, the only one that has reports.")]
     n: int
     tallies: dict[str, dict[str, Any]]
 

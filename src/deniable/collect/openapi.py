@@ -115,7 +115,7 @@ OPERATIONS = (
         "show_estimates",
         "GET",
         "/plans/{id}/estimates",
-        "Every attribute's shares, with error bars; of one round or of all together",
+        "Every attribute's shares, with error bars; of one round, or of the only one that has reports",
         {200: {**_json(messages.Estimates), CSV: {"type": "string"}, PARQUET: _BYTES}},
         _READ,
         operator=True,

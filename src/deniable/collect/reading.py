@@ -10,9 +10,9 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter, listed
 from deniable.plan import Plan, Tallies
 
 if TYPE_CHECKING:
@@ -21,15 +21,23 @@ if TYPE_CHECKING:
 _LONGEST = 1 << 28  # bytes of tallies
 _SECONDS = 60.0
 _CHOOSE = "choose one with --round"
+_ASK = "; ask for one of them"  # as a collector says it
 
 TOKEN_FILE = Path("operator.token")
 """Where `deniable serve` keeps the operator's token, unless told otherwise."""
 
 
-def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str | None = None) -> Tallies:
-    """The tallies of one round of a plan, or of all together, from http://…, sqlite:///… or postgresql://…"""
+class Collected(NamedTuple):
+    """Tallies, and the round they are of; where none was named and none has reports, None."""
+
+    round: int | None
+    tallies: Tallies
+
+
+def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str | None = None) -> Collected:
+    """The tallies of one round of a plan, or of the only one with reports, from http://…, sqlite:///… or postgresql://…"""
     if source.startswith(("http://", "https://")):
-        return _from_collector(plan, source, number, token)
+        return _from_collector(plan, _address(source), number, token)
     from deniable.collect.store import open_store
 
     store = open_store(source, create=False)
@@ -37,7 +45,7 @@ def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str
         refuse_unknown(store, plan)
         if number is None:
             _refuse_several(each.number for each in store.rounds(plan.id) if each.counted)
-        return store.tallies(plan.id, number)
+        return Collected(*store.tallied(plan.id, number))
     finally:
         store.close()
 
@@ -58,10 +66,9 @@ def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParamete
 
 def _refuse_several(numbers: Iterable[int]) -> None:
     """Refuse to choose among rounds."""
-    asked = list(map(str, numbers))
+    asked = list(numbers)
     if len(asked) > 1:
-        listed = f"{', '.join(asked[:-1])} and {asked[-1]}"
-        raise InvalidParameter(f"the same people answered in rounds {listed}, which are not added up; {_CHOOSE}")
+        raise InvalidParameter(f"the same people answered in {listed('round', asked)}, which are not added up; {_CHOOSE}")
 
 
 def token_file_for(source: str, named: Path | None) -> Path | None:
@@ -96,9 +103,16 @@ def find_token(file: Path | None) -> str:
     return token
 
 
-def _from_collector(plan: Plan, source: str, number: int | None, token: str | None) -> Tallies:
+def _address(source: str) -> str:
+    """A collector's address, also from that of its dashboard."""
+    parts = urllib.parse.urlsplit(source)
+    path = parts.path.rstrip("/").removesuffix("/dashboard")
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def _from_collector(plan: Plan, source: str, number: int | None, token: str | None) -> Collected:
     query = "" if number is None else "?" + urllib.parse.urlencode({"round": number})
-    request = urllib.request.Request(f"{source.rstrip('/')}/plans/{plan.id}/tallies{query}")
+    request = urllib.request.Request(f"{source}/plans/{plan.id}/tallies{query}")
     if token is not None:
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
@@ -113,17 +127,18 @@ def _from_collector(plan: Plan, source: str, number: int | None, token: str | No
                 "where it was started, or in its DENIABLE_TOKEN; give it with --token-file or in DENIABLE_TOKEN"
             )
         elif refusal.code == 400 and number is None:
-            why = f"{why.rstrip('.')}; {_CHOOSE}"
+            why = f"{why.rstrip('.').removesuffix(_ASK)}; {_CHOOSE}"
         raise DeniableError(f"the collector at {source} refused: {why}") from None
     except OSError as problem:  # also no answer in time, or no such place
         raise DeniableError(f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}") from None
     try:
-        found = Tallies.from_dict(json.loads(raw))
+        said = json.loads(raw)
+        found, answered = Tallies.from_dict(said), said.get("round")
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DeniableError(f"what is at {source} is not a collector: it answered something else than tallies") from None
     if found.plan_id != plan.id:
         raise DeniableError(f"the collector at {source} answered with the tallies of another plan")
-    return found
+    return Collected(answered if type(answered) is int else number, found)
 
 
 def _detail(raw: bytes) -> str:

@@ -30,7 +30,7 @@ def check(database: Database, plans: Iterable[Known]) -> list[str]:
         numbers = database.run("SELECT number, sums, scrubbed FROM rounds WHERE plan = ? ORDER BY number", known.key)
         for number, sums, scrubbed in numbers:
             held.pop((known.key, number), None)
-            where = f"plan {known.plan.id[:8]}…, round {number}"
+            where = f"plan {known.plan.id[:12]}, round {number}"
             problems += [f"{where}: {text}" for text in _check(database, known, number, sums, scrubbed)]
     return problems + [f"there are reports of plan number {key}, round {number}, which nobody made" for key, number in held]
 

@@ -122,7 +122,7 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, OverflowError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
+        reason = str(getattr(problem, "strerror", None) or problem).partition(" (while ")[0]  # the address is said already
         raise DeniableError(f"cannot listen on {host} port {port}: {reason}; choose another with --host and --port") from None
 
 

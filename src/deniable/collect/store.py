@@ -26,7 +26,7 @@ from deniable.collect.database import Database, StoreUnavailable
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
 
-__all__ = ["Arrival", "Offer", "Outcome", "Registered", "Round", "Store", "StoreUnavailable", "Times", "open_store"]
+__all__ = ["Arrival", "Offer", "Outcome", "Registered", "Round", "Store", "StoreUnavailable", "Times", "no_round", "open_store"]
 
 SWEEP = 1000
 """Used invitations whose traces may remain for a while."""
@@ -75,6 +75,15 @@ class Offer:
     rounds: list[Times]
 
 
+def no_round(plan: Plan, number: int) -> InvalidParameter:
+    """What to say of a round that is not there: it was not opened yet, or the plan has none of this number."""
+    rounds = plan.content.rounds or 1
+    if 1 <= number <= rounds:
+        return InvalidParameter(f"round {number} of plan {plan.id[:12]} was not opened yet; deniable rounds opens it")
+    has = f"has rounds 1 to {rounds}" if rounds > 1 else "asks once, in round 1"
+    return InvalidParameter(f"plan {plan.id[:12]} has no round {number}: it {has}")
+
+
 def open_store(url: str, create: bool = True) -> Store:
     """The store at `sqlite:///file`, `sqlite:////folder/file` or `postgresql://…`, made if it is not there."""
     if url.startswith(("postgresql://", "postgres://")):
@@ -121,7 +130,7 @@ class Store:
             if bool(before) != invited:
                 if self._counted(Known(key, plan), None):
                     takes = "takes invitations" if before else "takes no invitations"
-                    raise InvalidParameter(f"plan {plan.id[:8]}… {takes} and has counted reports; this cannot be changed now")
+                    raise InvalidParameter(f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now")
                 database.run("UPDATE plans SET invited = ? WHERE key = ?", int(invited), key)
 
     def plans(self) -> list[Registered]:
@@ -212,6 +221,19 @@ class Store:
             sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
             self._database.many(sql, [(key, each) for each in given])
 
+    def withdraw(self, plan_id: str) -> int:
+        """Let in nobody more by the invitations that are unused; how many it were. Traces go as those of used ones do."""
+        with self._database.transaction(write=True):
+            known = self._known(plan_id)
+            self._lock(known)  # what is being counted is counted first
+            [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations WHERE plan = ?", known.key)
+            self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
+        self._used += int(left)
+        if left:
+            with suppress(StoreUnavailable):  # they are withdrawn; this is tried again when the store is closed
+                self._sweep()
+        return int(left)
+
     def invitations_left(self, plan_id: str) -> int:
         """How many invitations were not used yet."""
         with self._database.transaction():
@@ -225,6 +247,10 @@ class Store:
         Without a round, those of the only round that has reports. Rounds are not added up: the same people answer in each,
         and keep their first answers, so that error bars of the sum would be too narrow.
         """
+        return self.tallied(plan_id, number)[1]
+
+    def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
+        """The same, with the number of the round they are of: None where none was named, and none has reports."""
         with self._database.transaction():
             known = self._known(plan_id)
             rows = {n: known.sums.read(raw) for n, raw in self._sums(known, number)}
@@ -232,7 +258,8 @@ class Store:
         if number is None and len(found) > 1:
             asked = ", ".join(map(str, found))
             raise InvalidParameter(f"the same people answered in rounds {asked}; ask for one of them")
-        return known.sums.tallies(next(iter(found.values()), known.sums.zero()))
+        number, row = next(iter(found.items()), (number, known.sums.zero()))
+        return number, known.sums.tallies(row)
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
         """The tallies as reports arrived, whenever there were the square root of 2 times as many; the last are today's."""
@@ -344,7 +371,7 @@ class Store:
         if plan_id not in self._plans:
             rows = self._database.run("SELECT key, document FROM plans WHERE id = ?", plan_id)
             if not rows:
-                raise InvalidParameter(f"plan {plan_id[:8]}… is not registered in {self.name}")
+                raise InvalidParameter(f"plan {plan_id[:12]} is not registered in {self.name}")
             self._plans[plan_id] = Known(rows[0][0], Plan.from_json(rows[0][1]))
         return self._plans[plan_id]
 
@@ -353,7 +380,7 @@ class Store:
             return self._database.run("SELECT number, sums FROM rounds WHERE plan = ? ORDER BY number", known.key)
         found = self._database.run("SELECT number, sums FROM rounds WHERE plan = ? AND number = ?", known.key, number)
         if not found:
-            raise InvalidParameter(f"plan {known.plan.id[:8]}… has no round {number}")
+            raise no_round(known.plan, number)
         return found
 
     def _counted(self, known: Known, number: int | None) -> int:

@@ -50,6 +50,14 @@ def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
     return int(number)
 
 
+def round_number(text: str) -> int:
+    """The number of a round."""
+    stripped = text.strip()
+    if not (stripped.isascii() and stripped.isdecimal() and len(stripped) < 10 and int(stripped) > 0):
+        raise click.BadParameter(f"{text!r} is not the number of a round, such as 1 or 2")
+    return int(stripped)
+
+
 def real(text: str) -> float:
     """A number."""
     try:

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from deniable.live import Row
 
 
+_PEOPLE, _SEED = 3000, 1
+
+
 @click.command("demo")
-@click.option("--people", callback=one(partial(whole, least=200, most=10**6)), default="3000", show_default=True,
+@click.option("--people", callback=one(partial(whole, least=200, most=10**6)), default=str(_PEOPLE), show_default=True,
               help="How many invented people answer.")  # fmt: skip
-@click.option("--seed", callback=one(partial(whole, least=0)), default="1", show_default=True, help="Who they are.")
+@click.option("--seed", callback=one(partial(whole, least=0)), default=str(_SEED), show_default=True, help="Who they are.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The collector's port.  [default: any that is free]")
 @click.option("--keep", is_flag=True, help="Leave the collector running until Ctrl+C.")
 @console.as_json
@@ -47,7 +50,7 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
         with console.progress("people answer") as show:
             in_python, in_node = live.answer(plan, crowd, collector.url, folder, show)
         token = (folder / "operator.token").read_text(encoding="utf-8").strip()
-        tallies = fetch_tallies(plan, collector.url, token=token)
+        tallies = fetch_tallies(plan, collector.url, token=token).tallies
         rows = live.compare(plan, crowd, plan.estimate(tallies))
         if as_json:
             about = {"plan": plan.id, "n": tallies.n, "python": in_python, "typescript": in_node}
@@ -57,6 +60,15 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
         if keep:
             click.echo("the collector goes on; Ctrl+C ends it", err=True)
             collector.wait()
+    if not keep:
+        click.echo(f"the collector has ended, and its links with it; to look around: {_again(people, seed)} --keep", err=True)
+
+
+def _again(people: int, seed: int) -> str:
+    """The command of this demo, as it is typed."""
+    chosen = [f"--people {people}"] if people != _PEOPLE else []
+    chosen += [f"--seed {seed}"] if seed != _SEED else []
+    return " ".join(["deniable demo", *chosen])
 
 
 def _show(rows: Sequence[Row], loss: float, n: int, in_python: int, in_node: int) -> None:

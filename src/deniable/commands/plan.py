@@ -14,12 +14,13 @@ import click
 from deniable import consistency
 from deniable.commands import console, reading, writing
 from deniable.commands.answers import Answers
-from deniable.commands.console import FILE, one, positive, real, whole
+from deniable.commands.console import FILE, one, positive, real, round_number, whole
 from deniable.commands.example import write_example
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import DeniableError, InvalidParameter, counted
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan, Reports, Tallies
+    from deniable.collect.reading import Collected
+    from deniable.plan import Plan, Reports
     from deniable.table import Show
 
 
@@ -98,9 +99,7 @@ def _finite(losses: dict[str, float]) -> dict[str, float | None]:
 @click.argument("data", type=FILE)
 @click.option("-o", "--out", type=FILE, required=True, help="The reports, a Parquet file.")
 @click.option("--seed", type=click.IntRange(0), help="Simulate: reproducible words, which protect nobody.")
-@click.option(
-    "--round", "number", callback=one(partial(whole, least=1)), help="Of a plan that asks again: which round this is."
-)
+@click.option("--round", "number", callback=one(round_number), help="Of a plan that asks again: which round this is.")
 @click.option("--person", metavar="COLUMN", help="Of a plan that asks again: who a row is.  [default: row 1 is person 1]")
 @click.option("--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]")
 @console.force
@@ -165,7 +164,7 @@ def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -
 @click.argument("plan", type=FILE)
 @click.argument("reports", type=FILE, required=False)
 @click.option("--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…).")
-@click.option("--round", "number", callback=one(partial(whole, least=1)), help="With --from: the round.")
+@click.option("--round", "number", callback=one(round_number), help="With --from: the round.")
 @click.option(
     "--token-file",
     type=FILE,
@@ -199,7 +198,10 @@ def estimate_file(
         with console.progress("counting") as show:
             tallies = reading.read_tallies(read, reports, show)
     else:
-        tallies = _collected(read, str(source), number, token_file)
+        number, tallies = _collected(read, str(source), number, token_file)
+        if not tallies.n:
+            where = "" if number is None else f" in round {number}"
+            raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
     result = read.estimate(tallies)
     asked = {} if source is None else {"round": number}
     rows = [row | asked for row in result.table(level, project)]
@@ -213,8 +215,8 @@ def estimate_file(
         click.echo(result.text(level, project))
 
 
-def _collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Tallies:
-    """The tallies of a collector, or of its store."""
+def _collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:
+    """The tallies of a collector, or of its store, and their round."""
     from deniable.collect.reading import fetch_tallies, find_token, token_file_for
 
     if not source.startswith(("http://", "https://")):

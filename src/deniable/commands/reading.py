@@ -29,7 +29,7 @@ def planned(path: Path, people: int) -> Plan:
     try:
         return study.plan(people)
     except InvalidParameter as problem:
-        raise DeniableError(str(problem)) from None
+        raise DeniableError(f"{path.name}: {problem}") from None
 
 
 def read_plan(path: Path) -> Plan:

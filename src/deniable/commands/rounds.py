@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deniable.commands import console, reading
-from deniable.commands.console import FILE, whole
+from deniable.commands.console import FILE, round_number
 from deniable.commands.console import one as option
 from deniable.commands.serve import needing_extra, opened_store, store_option
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, listed
 
 if TYPE_CHECKING:
     from deniable.collect.store import Store, Times
@@ -32,11 +31,11 @@ def _moment(text: str) -> float:
 @click.command("rounds")
 @click.argument("plan", type=FILE)
 @store_option
-@click.option("--open", "opens", callback=option(partial(whole, least=1)),
+@click.option("--open", "opens", callback=option(round_number),
               help="Open this round now, until it is closed; or when --from and --until say.")  # fmt: skip
 @click.option("--from", "start", callback=option(_moment), help="When the round opens, such as 2027-03-01T08:00 (local time).")
 @click.option("--until", "end", callback=option(_moment), help="When the round closes.")
-@click.option("--close", "closes", callback=option(partial(whole, least=1)), help="Close this round now.")
+@click.option("--close", "closes", callback=option(round_number), help="Close this round now.")
 @console.as_json
 def show_rounds(
     plan: Path, store: str, opens: int | None, start: float | None, end: float | None, closes: int | None, as_json: bool
@@ -87,20 +86,22 @@ def show_rounds(
 def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
     """Close a round now; one that is closed stays as it is."""
     if number not in before:
-        raise InvalidParameter(f"round {number} was never opened; there are {', '.join(map(str, before)) or 'none'}")
+        opened = f"only {listed('round', before)} {'was' if len(before) == 1 else 'were'}" if before else "none was"
+        raise InvalidParameter(f"round {number} was never opened, so it cannot be closed; {opened}")
     start, end = before[number].opens, before[number].closes
     if end is not None and end <= now:
-        click.echo(f"round {number} is closed already, since {_when(end)}; nothing was changed", err=True)
+        click.echo(f"round {number} is closed already, since {_when(end)}; it stays as it is", err=True)
     else:
         store.set_round(plan_id, number, None if start is not None and start >= now else start, now)
 
 
 def _open(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
-    """Open a round now; one that is open without an end stays as it is."""
+    """Open a round now; one that is open without an end stays as it is, and one with an end loses it."""
     if before is not None and before.closes is None and before.is_open(now):
-        click.echo(f"round {number} is open already; nothing was changed", err=True)
+        click.echo(f"round {number} is open already; it stays as it is", err=True)
     else:
-        store.set_round(plan_id, number, None, None)
+        start = before.opens if before is not None and before.is_open(now) else now
+        store.set_round(plan_id, number, start, None)
 
 
 def _when(seconds: float | None) -> str | None:

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands import console, reading
-from deniable.commands.console import FILE, real, whole
+from deniable.commands.console import FILE, real, round_number, whole
 from deniable.commands.console import one as option
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter, counted, listed
 
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
@@ -51,7 +52,7 @@ def needing_extra() -> Iterator[None]:
 @click.option("--minimum", callback=option(partial(whole, least=1)), default="100", show_default=True,
               help="Show nothing of fewer reports.")  # fmt: skip
 @click.option("--invited", is_flag=True, help="Every report takes an invitation; make them with deniable tokens.")
-@click.option("--round", "number", callback=option(partial(whole, least=1)), help="Open this round now, if it is not defined.")
+@click.option("--round", "number", callback=option(round_number), help="Open this round now, if it is not defined.")
 @click.option(
     "--allow-origin", "origins", multiple=True, help="A site whose pages may send reports, such as https://example.org."
 )
@@ -89,7 +90,12 @@ def run_collector(
     for origin in origins:
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
-    read = {plan.id: plan for plan in map(reading.read_plan, plans)}
+    read: dict[str, Plan] = {}
+    for file in plans:
+        plan = reading.read_plan(file)
+        if plan.id in read:
+            raise InvalidParameter(f"plan {plan.id[:12]}, in {file}, is named twice; name every plan once")
+        read[plan.id] = plan
     with needing_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
@@ -154,7 +160,7 @@ def _open_first(store: Store, one: Served, number: int | None) -> None:
     if number is not None and number > one.wire.rounds:  # it is another plan's
         number = None
     if number not in defined and (number is not None or not defined):
-        store.set_round(one.plan.id, number or 1, None, None)
+        store.set_round(one.plan.id, number or 1, time.time(), None)
 
 
 def _say_where(address: str, served: Sequence[Served], token: str, origin: str) -> None:
@@ -170,16 +176,29 @@ def _say_where(address: str, served: Sequence[Served], token: str, origin: str) 
 
 @click.command("tokens")
 @click.argument("plan", type=FILE)
-@click.option("--count", callback=option(partial(whole, least=1, most=10**7)), required=True, help="How many.")
+@click.option("--count", callback=option(partial(whole, least=1, most=10**7)), help="How many.")
+@click.option("--withdraw", is_flag=True, help="Withdraw all that are unused instead: their links let nobody in any more.")
+@click.option("--yes", is_flag=True, help="With --withdraw: do it.")
 @store_option
 @click.option("--url", help="The survey's address: makes links of the invitations.")
 @click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
 @console.force
-def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path | None, force: bool) -> None:
-    """Make invitations to PLAN, each for one report.
+def make_tokens(
+    plan: Path, count: int | None, withdraw: bool, yes: bool, store: str, url: str | None, out: Path | None, force: bool
+) -> None:
+    """Make invitations to PLAN, each for one report in any round; or withdraw those that nobody used.
 
     The store keeps only their hashes. Whoever has this list can tell who was invited, but not what anybody reported.
     """
+    if (count is None) is not withdraw:
+        raise InvalidParameter("say with --count how many invitations to make, or --withdraw those that are unused")
+    if count is None:
+        if (url, out) != (None, None):
+            raise InvalidParameter("--url and -o are for invitations that are made; leave them out with --withdraw")
+        _withdraw(reading.read_plan(plan), store, yes)
+        return
+    if yes:
+        raise InvalidParameter("--yes goes with --withdraw")
     if out is not None:
         console.refuse_ending(out, [".csv"], "a list of invitations")
         console.refuse_existing([out], force)
@@ -198,12 +217,27 @@ def make_tokens(plan: Path, count: int, store: str, url: str | None, out: Path |
     with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
         if out is not None:
             both.enter_context(console.writing(out, private=True)).write_text(text.getvalue(), encoding="utf-8")
-        with opened_store(store, read, invited=True) as opened:
+        with opened_store(store, read, invited=True, warn=True) as opened:
             opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
             left = opened.invitations_left(read.id)
     if out is None:
         click.echo(text.getvalue(), nl=False)
-    click.echo(f"{left:,} invitations are unused; serve the plan with --invited", err=True)
+    click.echo(f"{_unused(left)}; serve the plan with --invited", err=True)
+
+
+def _unused(left: int) -> str:
+    return f"{counted(left, 'invitation')} {'is' if left == 1 else 'are'} unused"
+
+
+def _withdraw(plan: Plan, url: str, yes: bool) -> None:
+    with opened_store(url, plan, invited=None, create=False) as store:
+        left = store.invitations_left(plan.id)
+        if left and not yes:
+            raise InvalidParameter(f"this withdraws {counted(left, 'unused invitation')} for ever; repeat it with --yes")
+        gone = store.withdraw(plan.id) if left else 0
+    click.echo(
+        f"withdrew {counted(gone, 'unused invitation')}" if gone else "no invitation is unused; there is none to withdraw"
+    )
 
 
 def _new_token() -> str:
@@ -214,18 +248,26 @@ def _new_token() -> str:
 
 
 @contextmanager
-def opened_store(url: str, plan: Plan, invited: bool | None, create: bool = True) -> Iterator[Store]:
-    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only reads makes none."""
+def opened_store(url: str, plan: Plan, invited: bool | None, create: bool = True, warn: bool = False) -> Iterator[Store]:
+    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only reads makes none.
+
+    With `warn`, who adds a plan to a store of other plans is told.
+    """
     with needing_extra():
         from deniable.collect.reading import refuse_unknown
         from deniable.collect.store import open_store
 
         store = open_store(url, create)
     try:
+        known = [each.plan.id for each in store.plans()]
         if not create:
             refuse_unknown(store, plan)
-        elif invited is not None or plan.id not in {each.plan.id for each in store.plans()}:
+        elif invited is not None or plan.id not in known:
             _register(store, plan, bool(invited))
+        if warn and known and plan.id not in known:
+            others = listed("plan", [each[:12] for each in known])
+            text = f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan named?"
+            click.echo(text, err=True)
         yield store
     finally:
         store.close()

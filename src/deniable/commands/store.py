@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from deniable.commands import console, reading
-from deniable.commands.console import FILE, whole
+from deniable.commands.console import FILE, round_number
 from deniable.commands.console import one as option
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter, counted
 
 if TYPE_CHECKING:
     from deniable.collect.store import Round, Store
@@ -27,7 +26,7 @@ _where = click.option(
     help="Where reports are kept: sqlite:///FILE or postgresql://…",
 )
 _which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
-_round = click.option("--round", "number", callback=option(partial(whole, least=1)), help="One round.")
+_round = click.option("--round", "number", callback=option(round_number), help="One round.")
 
 
 class Damaged(DeniableError):
@@ -100,6 +99,14 @@ def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]
         return f"there is nothing in {name}: no plan was ever served from it; is it the right --store?"
     if not any(part.counted for _, part in rounds):
         return f"no report was counted in {name} yet, so there is nothing to compare"
+    total, gone = (sum(numbers) for numbers in zip(*((part.counted, part.scrubbed) for _, part in rounds), strict=True))
+    if gone == total:
+        return (
+            f"nothing could be counted again: what all {total:,} reports say is scrubbed. "
+            "There are as many ids as were counted, and the tallies are those that were kept when the reports were scrubbed"
+        )
+    if gone:
+        return f"OK: the tallies are those of the {total - gone:,} reports that are left, and what was kept of those scrubbed"
     return "OK: the tallies are those of the reports"
 
 
@@ -113,11 +120,15 @@ def scrub_store(url: str, plan_file: Path | None, number: int | None, yes: bool)
 
     Estimates that need the reports themselves can then not be made any more.
     """
+    from deniable.collect.store import no_round
+
     with _opened(url) as store:
         plan = _chosen(store, plan_file)
         rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
         if not rounds:
-            raise InvalidParameter(f"plan {plan.id[:12]} has no round {number}" if number else "there is no round yet")
+            raise (
+                no_round(plan, number) if number else InvalidParameter("no round was opened yet, so there is nothing to scrub")
+            )
         if not yes:
             held = sum(each.counted - each.scrubbed for each in rounds)
             raise InvalidParameter(f"this deletes for ever what {held:,} reports say (the tallies stay); repeat it with --yes")
@@ -135,14 +146,21 @@ def export_store(url: str, plan_file: Path | None, number: int | None, out: Path
     """Write the reports of PLAN in a round (1 unless given) to a file, in the order of their random ids."""
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
+    from deniable.collect.store import no_round
+
     with _opened(url) as store:
         plan = _chosen(store, plan_file)
         found = {each.number: each for each in store.rounds(plan.id)}
         if (number or 1) not in found:
-            raise InvalidParameter(f"plan {plan.id[:12]} has no round {number or 1}")
+            raise no_round(plan, number or 1)
         n = plan.write_reports(out, _reports(store, plan, number or 1), overwrite=force)
     gone = found[number or 1].scrubbed
-    click.echo(f"wrote {n:,} reports to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""), err=True)
+    if gone and not n:
+        click.echo(
+            f"warning: {out} has no reports: what all {gone:,} say is scrubbed; estimates come from the tallies", err=True
+        )
+        return
+    click.echo(f"wrote {counted(n, 'report')} to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""), err=True)
 
 
 def _reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
