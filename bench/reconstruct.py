@@ -82,7 +82,7 @@ def small() -> dict[str, float]:
 
 
 def large() -> dict[str, float]:
-    """A hundred thousand counts, from a new process: with all that is loaded and compiled."""
+    """A hundred thousand counts, in a process of their own: all its memory, and the time once the loops are loaded."""
     import deniable as dn
     from deniable.likelihood import GeometricChannel
 
