@@ -26,6 +26,7 @@ from deniable.likelihood.geometric import GridChannel
 from deniable.likelihood.problem import Counted
 from deniable.likelihood.rows import Decay, Dense, Kept, Stacked, Supports, packed
 from deniable.mechanism import Array
+from tests.test_metric import staircase
 
 Floats = npt.NDArray[np.float64]
 MANY = settings(max_examples=40, deadline=None, derandomize=True)
@@ -501,6 +502,30 @@ def test_mechanisms_with_distances() -> None:
         assert abs(by_matrix.log_likelihood - result.log_likelihood) <= 2e-9
         assert result.bootstrap(2, 1).shape == (2, 20)
     assert mle(made[0], made[0].privatize(values, dn.seeded(2))).method == "banded interior point"
+
+
+def test_a_falling_table_that_is_not_geometric_is_fitted_by_itself() -> None:
+    """Its first two numbers do not say what the others are: a certificate of the geometric would be about another channel."""
+    m = staircase(30, 3, 1.0)
+    values = np.random.default_rng(1).binomial(30, 0.3, 20_000)
+    tally = m.tally(m.privatize(values, dn.seeded(2)))
+    result = mle(m, tally)
+    assert result.certified
+    assert_certificate_holds(result, m.law.matrix(), tally.counts)
+    assert metric.geometric(30, 1.0).is_geometric
+    grid = metric.ProductGeometric(staircase(30, 3, 1.0), metric.geometric(39, 1.0), (1.0, 1.0))
+    problem = mle(grid, dn.Tally(grid.k, np.ones(grid.k, dtype=np.int64)), method="em", iterations=1).problem
+    shares = np.random.default_rng(3).dirichlet(np.ones(grid.k))
+    assert isinstance(problem, Counted)
+    assert not isinstance(problem.channel, Kept)
+    np.testing.assert_allclose(problem.channel.output(shares), shares @ grid.law.matrix(), rtol=1e-9)
+
+
+def assert_certificate_holds(result: Likelihood, channel: Floats, counts: Array) -> None:
+    """ln max D, by the matrix of the channel that the reports went through."""
+    likely = result.frequencies @ channel
+    ascent = channel @ (counts / counts.sum() / likely)
+    assert math.log(max(1.0, float(ascent.max()))) <= result.gap * (1 + 1e-6) + 1e-13
 
 
 def test_large_grids_go_by_products() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
@@ -66,10 +64,11 @@ def _table(source: Matrix | Sequence[Sequence[float]] | Array) -> Table:
 
 def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
     tally = data if isinstance(data, Tally) else mechanism.tally(data)
-    if isinstance(mechanism, Geometric):
+    if isinstance(mechanism, Geometric) and mechanism.is_geometric:
         return _counted(_geometric(mechanism), tally)
     if isinstance(mechanism, ProductGeometric) and mechanism.k > _DENSE:
-        return _counted(GridChannel(_geometric(mechanism.down), _geometric(mechanism.across)), tally)
+        if mechanism.down.is_geometric and mechanism.across.is_geometric:
+            return _counted(GridChannel(_geometric(mechanism.down), _geometric(mechanism.across)), tally)
     if mechanism.k * mechanism.outputs > _MOST_CELLS:
         raise InvalidParameter(
             f"a channel of {mechanism.k:,} by {mechanism.outputs:,} is too large to be held; group the values"
@@ -79,8 +78,7 @@ def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
 
 def _geometric(mechanism: Geometric) -> GeometricChannel:
     """The table that is sampled is geometric but for single words of 2^64, which no certificate is fine enough to tell."""
-    falls = Fraction(int(mechanism.tails[0]) - int(mechanism.tails[1]), int(mechanism.tails[0]))
-    return GeometricChannel(mechanism.n, -math.log1p(-float(falls)))
+    return GeometricChannel(mechanism.n, mechanism.rate)
 
 
 def _kept(mechanism: Direct | Memoized | Subset, data: Tally | Array) -> Counted:
