@@ -9,6 +9,7 @@ import math
 import pickle
 import time
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -409,6 +410,68 @@ def test_smoothing_adapts() -> None:
         mle(m, m.privatize([1, 2, 3], dn.seeded(1))).smooth()
 
 
+def test_only_ordered_values_are_smoothed() -> None:
+    """Neighboring codes of categories and of cells are not neighbors: blurring them would make up people."""
+    generator = np.random.default_rng(1)
+    grids: list[metric.Metric] = [metric.planar_geometric((4, 5), 1.0), metric.planar_geometric((4, 5), 1.0, "manhattan")]
+    tabled = metric.exponential(np.abs(np.arange(20)[:, None] - np.arange(20)), 1.0)
+    tally = dn.Tally(2000, generator.multinomial(2000, np.full(20, 1 / 20)))
+    for m in (*grids, tabled, dn.grr(20, 1.0)):
+        with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+            mle(m, tally, method="ems")
+        with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+            mle(m, tally).smooth()
+    for m in grids:
+        with pytest.raises(dn.InvalidParameter, match="not on a line"):
+            mle(m, tally, ordered=True)
+    for m in (tabled, dn.grr(20, 1.0)):
+        soft = mle(m, tally, method="ems", ordered=True)
+        assert soft.bootstrap(2, 1).shape == (2, 20)
+        assert mle(m, tally, ordered=True).smooth().stop == "passes done"
+    bits = dn.oue(20, 1.0)
+    reports = bits.privatize(generator.integers(0, 20, 500), dn.seeded(1))
+    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+        mle(bits, reports, method="ems")
+    assert mle(bits, reports, method="ems", ordered=True).bootstrap(2, 1).shape == (2, 20)
+    line = GeometricChannel(19, 0.5)
+    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+        mle_groups([(line, tally), (dn.grr(20, 1.0), tally)], method="ems")
+    assert mle_groups([(line, tally), (line.matrix(), tally)], method="ems").k == 20
+    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+        mle(line, tally, method="ems", ordered=False)
+    wave = metric.square_wave(1.0, 20)
+    assert mle(wave, np.zeros(50, dtype=np.uint8), method="ems").k == 20
+
+
+def test_what_reports_numbers_has_no_finite_channel() -> None:
+    """Refused by name, with what to do; and that works."""
+    wave, tally = metric.square_wave(1.0), dn.Tally(2, np.array([1, 1]))
+    reports = wave.privatize(np.random.default_rng(1).beta(2, 5, 20_000), dn.seeded(1))
+    with pytest.raises(
+        dn.InvalidParameter, match=r"continuous Square Wave are numbers: use square_wave\(epsilon, bins=\.\.\.\)"
+    ):
+        mle(wave, reports)  # type: ignore[arg-type]
+    counts = np.histogram(reports, 256, (-wave.width, 1 + wave.width))[0]
+    found = mle(wave.matrix(64, 256), dn.Tally(reports.size, counts)).smooth()
+    assert abs(float(found.frequencies @ ((np.arange(64) + 0.5) / 64)) - 2 / 7) < 0.02
+    for m in (metric.duchi(1.0), metric.piecewise(1.0), metric.hybrid(1.0)):
+        with pytest.raises(dn.InvalidParameter, match=f"{type(m).__name__} is for a mean"):
+            mle(m, tally)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="PlanarLaplace are places"):
+        mle(metric.planar_laplace(1.0), np.zeros((2, 2)))  # type: ignore[arg-type]
+
+
+def test_formulas_are_heard_of_and_em_has_another_name() -> None:
+    m, tally = dn.grr(3, 1.0), dn.Tally(6, np.array([3, 2, 1]))
+    heard: list[tuple[int, float]] = []
+    exact = mle(m, tally, progress=lambda step, gap: heard.append((step, gap)))
+    bits = dn.oue(3, 1.0)
+    composed = mle(bits, dn.Tally(6, np.array([3, 2, 1])), progress=lambda step, gap: heard.append((step, gap)))
+    assert heard == [(0, exact.gap), (0, composed.gap)]
+    by_name = [mle(m, tally, method=method, tolerance=1e-4) for method in ("ibu", "em")]
+    assert np.array_equal(by_name[0].frequencies, by_name[1].frequencies)
+
+
 def test_groups_with_different_budgets() -> None:
     """Stacked rows are what one likelihood of all groups is; a group without reports of its own is refused."""
     generator = np.random.default_rng(3)
@@ -603,3 +666,27 @@ def test_the_composite_maximum(k: int, q: float, gain: float, seed: int) -> None
     for other in generator.dirichlet(np.full(k, 0.5), size=20):
         mixed = 0.9 * found.shares + 0.1 * other
         assert level(mixed) <= level(found.shares) + found.gap + 1e-12
+
+
+@MANY
+@given(st.integers(2, 30), st.floats(1e-6, 0.4), st.floats(0.01, 0.999), st.integers(0, 2**32))
+def test_the_composite_certificate_is_never_below_exact_arithmetic(k: int, q: float, gain: float, seed: int) -> None:
+    """By fractions: shares near their optimum make supported and theta cancel, and what is left of them is rounding."""
+    generator = np.random.default_rng(seed)
+    gain = min(gain, 0.999999 - q)
+    truth = generator.dirichlet(np.ones(k))
+    supported = q + gain * truth  # consistent: all gradients cancel
+    asked = generator.uniform(0.2, 1.0, k)
+    found = composite(supported, asked, np.full(k, q), gain)
+
+    def slopes() -> list[Fraction]:
+        each = []
+        for share, near, weight in zip(found.shares.tolist(), supported.tolist(), asked.tolist(), strict=True):
+            theta = Fraction(q) + Fraction(gain) * Fraction(share)
+            each.append(Fraction(weight) * Fraction(gain) * (Fraction(near) - theta) / (theta * (1 - theta)))
+        return each
+
+    exact = slopes()
+    level = sum((slope * Fraction(share) for slope, share in zip(exact, found.shares.tolist(), strict=True)), Fraction(0))
+    assert max(exact) - level <= Fraction(found.gap)
+    assert found.gap < 1e-9

@@ -229,6 +229,16 @@ def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
         assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
 
 
+def test_no_distance_loses_more_than_the_worst_case() -> None:
+    for m in (
+        planar_geometric((3, 4), 1.0),
+        planar_geometric((3, 4), 1.0, "manhattan"),
+        exponential(np.abs(np.arange(5)[:, None] - np.arange(5)), 1.0),
+    ):
+        assert m.loss(distance=1e6) == m.loss()
+        assert m.loss(distance=1) <= 1 < m.loss()
+
+
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.1), (1000, 2.0), (100_000, 0.01), (100, 20.0)])
 def test_large_tables_in_integers(n: int, epsilon: float) -> None:
     """All ratios of neighbors, by the same integers that are sampled: multiplied out, no float."""

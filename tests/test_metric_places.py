@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -133,6 +134,14 @@ def test_floats_have_no_exact_loss() -> None:
             planar_laplace(0.01).privatize(wrong)
     with pytest.raises(dn.InvalidParameter, match="radius"):
         per_meter(1.0, 0.0)
+
+
+def test_epsilon_per_meter_is_rounded_down() -> None:
+    """So that what is lost within the radius is never more than the level."""
+    for level, radius in ((2.0, 200.0), (1.0, 500.0), (1.0, 3.0), (0.7, 1500.0), (2.0, 256.0)):
+        exact = Fraction(level) / Fraction(radius)
+        found = per_meter(level, radius)
+        assert Fraction(found) <= exact < Fraction(math.nextafter(found, math.inf))
 
 
 def test_distances_on_the_globe() -> None:
