@@ -92,7 +92,7 @@ def per_meter(level: float, radius: float) -> float:
 
 
 def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-    """The distance in meters between places of latitude and longitude in degrees, on a sphere.
+    """The distance in meters between places of latitude and longitude in degrees, on a sphere (up to 0.6 % off on the ground).
 
     >>> round(float(great_circle((0, 179.5), (0, -179.5))))
     111195
