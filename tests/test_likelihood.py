@@ -621,7 +621,7 @@ def test_large_grids_go_by_products() -> None:
 def test_what_can_be_certified_in_a_minute_is() -> None:
     """45 x 45 cells took SQUAREM all its 20,000 steps without a certificate, the interior point 21 with one."""
     for measure in ("euclidean", "manhattan"):
-        m = metric.planar_geometric((45, 45), 1.0, measure)  # type: ignore[arg-type]
+        m = metric.planar_geometric((45, 45), 1.0, measure)
         problem = observed(m, dn.Tally(m.k, np.ones(m.k, dtype=np.int64)))
         assert isinstance(problem, Counted)
         assert choice(problem) == "interior"
