@@ -237,6 +237,8 @@ def test_no_distance_loses_more_than_the_worst_case() -> None:
     ):
         assert m.loss(distance=1e6) == m.loss()
         assert m.loss(distance=1) <= 1 < m.loss()
+        assert m.loss(distance=1) == m.loss_per(1)
+        assert math.isclose(m.loss_per(1e6), 1e6 * m.loss_per(1)), "what is stated per unit is a rate, whatever the worst case"
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.1), (1000, 2.0), (100_000, 0.01), (100, 20.0)])
@@ -353,8 +355,8 @@ def test_any_exponential_spends_its_epsilon(seed: int, k: int, epsilon: float) -
     table = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
     m = exponential(table, epsilon)
     truth = m.law.exact().loss(lambda x, y: table[x, y])
-    assert truth - 1e-12 <= m.loss(distance=1) <= epsilon
-    assert epsilon - m.loss(distance=1) < 1e-9 / table[table > 0].min()
+    assert truth - 1e-12 <= m.loss_per() <= epsilon
+    assert epsilon - m.loss_per() < 1e-9 / table[table > 0].min()
 
 
 # Samplers follow their law.

@@ -71,10 +71,10 @@ class Tabled(Metric):
         return largest_ratio(zip(used.max(axis=0).tolist(), used.min(axis=0).tolist(), strict=True))
 
     def _loss_at(self, distance: float) -> float:
-        return loss_by_units(self, self._unit_loss, distance)
+        return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         return unit_loss(self.weights, self.distances)
 
     def _rows(self, start: int, stop: int) -> Floats:

@@ -70,6 +70,9 @@ class Metric(Numbered):
     def ratio(self) -> Fraction:
         """The largest ratio of any two values' probabilities of one report."""
 
+    _unit_loss: float
+    """The smallest epsilon per unit of distance, rounded up."""
+
     @abstractmethod
     def _loss_at(self, distance: float) -> float:
         """What two values that are this far apart lose at most."""
@@ -93,6 +96,13 @@ class Metric(Numbered):
         if worst_case:
             raise InvalidParameter("ask for the loss at a distance, or for that of the worst case")
         return self._loss_at(distance)
+
+    def loss_per(self, units: float = 1.0) -> float:
+        """The smallest rate that bounds all losses by distance, for so many units of it, rounded up.
+
+        Unlike `loss(distance)` it may be more than the worst case, where all values are nearer to each other than that.
+        """
+        return times_up(self._unit_loss, number("a distance", units, 0.0, math.inf, "a positive number"))
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)
@@ -237,13 +247,12 @@ class Channel:
 
 def shown(m: Metric, what: str, unit: str) -> str:
     """A mechanism in words, with both of its losses."""
-    return f"{type(m).__name__}({what}: loses {m.loss(1):.6g} per {unit}, {m.loss():.6g} in the worst case)"
+    return f"{type(m).__name__}({what}: loses {m.loss_per():.6g} per {unit}, {m.loss():.6g} in the worst case)"
 
 
-def loss_by_units(m: Metric, unit_loss: float, distance: float) -> float:
+def loss_by_units(m: Metric, distance: float) -> float:
     """A loss per unit times the distance, rounded up, and never more than that of the worst case."""
-    apart = number("a distance", distance, 0.0, math.inf, "a positive number")
-    return min(times_up(unit_loss, apart), log_up(m.ratio))
+    return min(m.loss_per(distance), log_up(m.ratio))
 
 
 def per_unit(loss: float, distance: Fraction) -> float:

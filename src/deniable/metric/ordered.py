@@ -91,10 +91,10 @@ class Geometric(Metric):
 
     def _loss_at(self, distance: float) -> float:
         apart = whole_number("the distance of two counts", distance, 1, self.n)
-        return self._step_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
+        return self._unit_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
 
     @cached_property
-    def _step_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         return log_up(largest_ratio(self._apart(1)))
 
     def _apart(self, distance: int) -> Iterator[tuple[int, int]]:

@@ -68,10 +68,10 @@ class ProductGeometric(Metric):
         return self.down.ratio * self.across.ratio
 
     def _loss_at(self, distance: float) -> float:
-        return loss_by_units(self, self._unit_loss, distance)
+        return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         sides = zip((self.down, self.across), self.steps, strict=True)
         return max(per_unit(axis.loss(1), Fraction(step)) for axis, step in sides)
 
@@ -175,10 +175,10 @@ class PlanarGeometric(Metric):
         return largest_ratio((int(words.max()), int(words.min())) for words in self._sums if words.size)
 
     def _loss_at(self, distance: float) -> float:
-        return loss_by_units(self, self._unit_loss, distance)
+        return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         return shell_loss(self.noise, self._sums, self.steps, self.epsilon)
 
     def _weights(self, value: int) -> tuple[int, ...]:
