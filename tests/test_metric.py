@@ -217,6 +217,30 @@ def test_loss_at_a_distance(distance: int) -> None:
     assert m.loss(distance=distance) <= 3.0 * distance
 
 
+@pytest.mark.parametrize("tails", [[1000, 600, 590, 581, 573, 572, 571], [1000, 800, 799, 798], [1000, 900], [1000, 500, 400]])
+def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
+    """Also between the two ends, where outputs in the middle may be the worst."""
+    words = [tail * FULL // (tails[0] + tails[1]) for tail in tails]
+    m = Geometric(np.array([FULL - words[1], *words[1:]], dtype=np.uint64))
+    laws = m.law.exact().weights
+    for distance in range(1, m.n + 1):
+        pairs = [(laws[x], laws[x + distance]) for x in range(m.k - distance)]
+        ratio = max(max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True))
+        assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
+
+
+def test_no_distance_loses_more_than_the_worst_case() -> None:
+    for m in (
+        planar_geometric((3, 4), 1.0),
+        planar_geometric((3, 4), 1.0, "manhattan"),
+        exponential(np.abs(np.arange(5)[:, None] - np.arange(5)), 1.0),
+    ):
+        assert m.loss(distance=1e6) == m.loss()
+        assert m.loss(distance=1) <= 1 < m.loss()
+        assert m.loss(distance=1) == m.loss_per(1)
+        assert math.isclose(m.loss_per(1e6), 1e6 * m.loss_per(1)), "what is stated per unit is a rate, whatever the worst case"
+
+
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.1), (1000, 2.0), (100_000, 0.01), (100, 20.0)])
 def test_large_tables_in_integers(n: int, epsilon: float) -> None:
     """All ratios of neighbors, by the same integers that are sampled: multiplied out, no float."""
@@ -331,8 +355,8 @@ def test_any_exponential_spends_its_epsilon(seed: int, k: int, epsilon: float) -
     table = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
     m = exponential(table, epsilon)
     truth = m.law.exact().loss(lambda x, y: table[x, y])
-    assert truth - 1e-12 <= m.loss(distance=1) <= epsilon
-    assert epsilon - m.loss(distance=1) < 1e-9 / table[table > 0].min()
+    assert truth - 1e-12 <= m.loss_per() <= epsilon
+    assert epsilon - m.loss_per() < 1e-9 / table[table > 0].min()
 
 
 # Samplers follow their law.
@@ -578,6 +602,44 @@ def test_inverse_of_the_table_in_linear_time(n: int, epsilon: float) -> None:
     np.testing.assert_allclose(m._inverse(outputs), shares, atol=1e-13 / epsilon**2)
     dense = np.linalg.inv(m.law.matrix()).T ** 2 @ outputs
     np.testing.assert_allclose(m._squares(outputs), dense, rtol=1e-6)
+
+
+def staircase(n: int, width: int, epsilon: float) -> Geometric:
+    """A table that falls only every few steps: private, but not geometric."""
+    heights = np.exp(-epsilon * (np.arange(n) // width))
+    chances = np.append(heights, heights[-1] / epsilon)
+    words = [int(chance * 2.0**62 / chances.sum()) for chance in chances.tolist()]
+    tails = np.cumsum(words[::-1])[::-1].tolist()
+    return Geometric(np.array([FULL - tails[1], *tails[1:]], dtype=np.uint64))
+
+
+def test_any_falling_table_is_estimated_by_itself() -> None:
+    """Formulas of geometric noise are for tables that are geometric but for rounding: these are, and a staircase is not."""
+    for n, epsilon in itertools.product((1, 2, 10, 100, 4095, 100_000), (1e-12, 1e-6, 1e-3, 0.1, 1.0, 12.0, 40.0)):
+        assert geometric(n, epsilon).is_geometric
+    m = staircase(30, 3, 1.0)
+    assert not m.is_geometric
+    shares, points = np.random.default_rng(1).dirichlet(np.ones(31)), np.arange(31.0)
+    matrix = m.law.matrix()
+    np.testing.assert_allclose(m._inverse(shares @ matrix), shares, atol=1e-9)
+    inverse = np.linalg.inv(matrix)
+    np.testing.assert_allclose(m._squares(shares), inverse.T**2 @ shares, rtol=1e-9)
+    np.testing.assert_allclose(m._weighing(points), inverse @ points, rtol=1e-9)
+    grid = ProductGeometric(staircase(3, 2, 1.0), geometric(4, 1.0), (1.0, 1.0))
+    cells = np.random.default_rng(2).dirichlet(np.ones(20))
+    np.testing.assert_allclose(grid._inverse(cells @ grid.law.matrix()), cells, atol=1e-9)
+
+
+def test_tiny_epsilons_keep_their_digits() -> None:
+    """Nothing is left of 1 - a where a is rounded first."""
+    for epsilon in (1e-9, 1e-13, 1e-15, 1e-17):
+        m = geometric(3, epsilon)
+        assert math.isclose(m.rate, epsilon, rel_tol=1e-2 if epsilon < 1e-16 else 1e-3)
+        tally = dn.Tally(4, np.array([1, 1, 1, 1]))
+        assert np.isfinite(m.estimate(tally).frequencies).all()
+        ideal = -math.exp(-epsilon) / -math.expm1(-2 * epsilon)
+        assert math.isclose(m._diagonals[0], ideal, rel_tol=1e-2 if epsilon < 1e-16 else 1e-3)
+    assert math.isclose(geometric(3, 20.0).rate, 20.0, rel_tol=1e-9)
 
 
 def test_estimate_of_many_counts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from deniable.grid import Grid
 from deniable.law import Floats
 from deniable.metric import (
     Metric,
+    PlanarGeometric,
     exponential,
     geometric,
     great_circle,
@@ -24,6 +26,7 @@ from deniable.metric import (
     remap_to,
 )
 from deniable.metric.globe import EARTH
+from deniable.units import unit_loss
 from tests import statistics
 
 POINTS = 100_000
@@ -120,7 +123,7 @@ def test_one_place_and_many() -> None:
     assert many.shape == (3, 2)
     assert one.tolist() == many[0].tolist()
     assert m.privatize((47.64, 6.86)).shape == (2,)
-    assert m.mean_distance == 200
+    assert math.isclose(m.mean_distance, 200)
     assert round(m.within(0.95) * m.epsilon, 2) == 4.74
 
 
@@ -133,6 +136,26 @@ def test_floats_have_no_exact_loss() -> None:
             planar_laplace(0.01).privatize(wrong)
     with pytest.raises(dn.InvalidParameter, match="radius"):
         per_meter(1.0, 0.0)
+
+
+def test_a_small_grid_states_its_rate_per_kilometer() -> None:
+    """All of it is within 300 m, so that no two cells lose what is stated; but 100 m lose a tenth of it."""
+    house = Grid(south=47.600, west=6.800, north=47.602, east=6.802, rows=3, columns=3)
+    made = planar_geometric(house, 0.01)
+    assert isinstance(made, PlanarGeometric)
+    part = PlanarGeometric(made.noise, (made.steps[0] * 1000, made.steps[1] * 1000))  # in millimeters, as in a plan
+    stated = unit_loss("home", part)
+    assert stated is not None
+    assert math.isclose(stated.loss, 10.0, rel_tol=1e-3)
+    assert stated.loss > part.loss(), "a rate, not the loss of two of its cells"
+
+
+def test_epsilon_per_meter_is_rounded_down() -> None:
+    """So that what is lost within the radius is never more than the level."""
+    for level, radius in ((2.0, 200.0), (1.0, 500.0), (1.0, 3.0), (0.7, 1500.0), (2.0, 256.0)):
+        exact = Fraction(level) / Fraction(radius)
+        found = per_meter(level, radius)
+        assert Fraction(found) <= exact < Fraction(math.nextafter(found, math.inf))
 
 
 def test_distances_on_the_globe() -> None:

@@ -113,7 +113,7 @@ def repeated() -> dict[str, Plan]:
 
 
 AGES = dn.Range(0, 8, step=1, open_high=True, privacy="metric", epsilon=0.5)
-TOWN = dn.Grid(47.6, 6.8, 47.61, 6.82, rows=3, columns=4, epsilon=dn.per_meter(level=1.0, radius=500))
+TOWN = dn.Grid(47.6, 6.8, 47.61, 6.82, rows=3, columns=4, epsilon=0.002)
 INCOME = dn.Number(0, 10_000, open_high=True)
 METRIC_QUESTIONS: dict[str, Any] = {"color": COLORS, "age": AGES, "home": TOWN, "income": INCOME}
 METRIC_ANSWERS: list[dict[str, Any]] = [

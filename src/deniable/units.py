@@ -87,7 +87,7 @@ def unit_loss(name: str, part: Encoder) -> UnitLoss | None:
     """The loss per unit of an attribute with distances."""
     if isinstance(part, Geometric):
         return UnitLoss(name, "step", part.loss(1))
-    return UnitLoss(name, "kilometer", part.loss(_KILOMETER)) if isinstance(part, PlanarGeometric) else None
+    return UnitLoss(name, "kilometer", part.loss_per(_KILOMETER)) if isinstance(part, PlanarGeometric) else None
 
 
 def rest_loss(share: Share | Encoder, per: Per = "record") -> float:

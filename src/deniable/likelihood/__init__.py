@@ -43,13 +43,17 @@ def mle(
     tolerance: float = 1e-9,
     iterations: int | None = None,
     progress: Progress | None = None,
+    ordered: bool | None = None,
 ) -> Likelihood:
     """The most likely shares of the values, from a tally or from the reports themselves.
 
     Where the outputs are few (direct encoding, geometric noise, Square Wave, any matrix) a tally is all there is to know.
     Sets of values (unary, hashed, subset, Hadamard, bit-flip, two rounds) need the reports; a tally of theirs gives a
     composite likelihood, which `method` of the result then says. `auto` takes the formula, the interior point or SQUAREM;
-    `interior`, `squarem`, `em`, `ems` (smoothed) and `iteration` (the geometric paper's) can be asked for.
+    `interior`, `squarem`, `em` (also called `ibu`), `ems` (smoothed) and `iteration` (the geometric paper's) can be asked for.
+
+    `ems` and `smooth` blur neighbors, so they are for ordered values: those of geometric noise, Square Wave and bare matrices.
+    `ordered=True` says that the values of another mechanism are, such as bins of a range.
 
     >>> from deniable.mechanism import Tally
     >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
@@ -59,7 +63,7 @@ def mle(
 
     Reference: kacem2018.
     """
-    return _fitted(observed(mechanism, data), method, tolerance, iterations, progress)
+    return _fitted(observed(mechanism, data, ordered), method, tolerance, iterations, progress)
 
 
 def mle_groups(
@@ -69,6 +73,7 @@ def mle_groups(
     tolerance: float = 1e-9,
     iterations: int | None = None,
     progress: Progress | None = None,
+    ordered: bool | None = None,
 ) -> Likelihood:
     """The same for groups of people with the same shares, who report with different budgets or in different ways.
 
@@ -77,7 +82,7 @@ def mle_groups(
     """
     parts = []
     for mechanism, data in groups:
-        problem = observed(mechanism, data)
+        problem = observed(mechanism, data, ordered)
         if not isinstance(problem, Counted | Reported):
             raise InvalidParameter("a group of sets of values needs its reports: counts of support have no likelihood to add")
         parts.append(problem)

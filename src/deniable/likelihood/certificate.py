@@ -32,9 +32,12 @@ def gap_bound(ascent: Floats, total: float, roundings: int) -> float:
     return math.log(max(highest, 1.0)) + rounding(roundings)
 
 
-def concave_gap(gradient: Floats, shares: Floats, roundings: int) -> float:
-    """The same for any concave function: max of the gradient less its mean under p (Frank and Wolfe), rounded up."""
+def concave_gap(gradient: Floats, shares: Floats, roundings: int, sizes: Floats | None = None) -> float:
+    """The same for any concave function: max of the gradient less its mean under p (Frank and Wolfe), rounded up.
+
+    `sizes` are those of the numbers whose differences the gradient is, where these cancel.
+    """
     level = float(gradient @ shares)
     bound = float(np.max(gradient)) - level
-    size = float(np.abs(gradient).max())
+    size = float((np.abs(gradient) if sizes is None else np.abs(gradient) + 2 * sizes).max())
     return max(bound, 0.0) + rounding(roundings) * size if math.isfinite(bound) else math.inf

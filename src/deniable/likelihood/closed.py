@@ -59,8 +59,11 @@ def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Found
     shares = shares_at(price)
     shares /= shares.sum()
     theta = q + gain * shares
-    gradient = asked * gain * (supported - theta) / (theta * (1 - theta))
-    return Found(shares, concave_gap(gradient, shares, 4 * shares.size), 0, "certified", "composite")
+    scale = asked * gain / (theta * (1 - theta))
+    gradient = scale * (supported - theta)
+    # what is rounded in supported - theta is a part of both, in 1 - theta of 1 / (1 - theta)
+    sizes = scale * (supported + theta) + np.abs(gradient) / (1 - theta)
+    return Found(shares, concave_gap(gradient, shares, 4 * shares.size, sizes), 0, "certified", "composite")
 
 
 def composite_likelihood(supported: Floats, asked: Floats, q: Floats, gain: float, shares: Floats) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from fractions import Fraction
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -20,7 +19,16 @@ from deniable.likelihood.problem import Celled, Counted, Problem, Reported, Tabl
 from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
-from deniable.metric import Geometric, Metric, ProductGeometric
+from deniable.metric import (
+    ContinuousWave,
+    Geometric,
+    Mean,
+    Metric,
+    PlanarGeometric,
+    PlanarLaplace,
+    ProductGeometric,
+    SquareWave,
+)
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
@@ -36,15 +44,28 @@ _AT_ONCE = 1 << 21
 _SAMPLED = 4096
 
 
-def observed(source: Source, data: Tally | Array) -> Problem:
-    """The problem of finding the shares behind a tally or an array of reports."""
+def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -> Problem:
+    """The problem of finding the shares behind a tally or an array of reports.
+
+    Values are ordered if that is said, or if the mechanism is for ordered ones, or a bare matrix.
+    """
+    problem = _problem(source, data)
+    if ordered is None or not isinstance(problem, Counted | Reported):
+        return problem
+    if ordered and isinstance(source, PlanarGeometric | ProductGeometric):
+        raise InvalidParameter("cells of a grid are not on a line: the end of a row is far from the beginning of the next")
+    return replace(problem, ordered=ordered)
+
+
+def _problem(source: Source, data: Tally | Array) -> Problem:
     if isinstance(source, Direct) or (isinstance(source, Memoized) and isinstance(source.first, Direct)):
         return _kept(source, data)
     if isinstance(source, Marginal):
         return _cells(source.k, source.q, source.gain, _tallied(source.k, data), None)
+    _refuse_numbers(source)
     if not isinstance(source, Mechanism):
         channel = source if isinstance(source, GeometricChannel) else _table(source)
-        return _counted(channel, data)
+        return _counted(channel, data, True)
     if isinstance(source, Metric):
         return _metric(source, data)
     if isinstance(source, Subset) and source.size == 1:
@@ -60,27 +81,43 @@ def observed(source: Source, data: Tally | Array) -> Problem:
     return _reported(source, np.asarray(data))
 
 
+def _refuse_numbers(source: object) -> None:
+    """What reports numbers that are not counted by outputs has no finite channel."""
+    if isinstance(source, ContinuousWave):
+        raise InvalidParameter(
+            "reports of a continuous Square Wave are numbers: use square_wave(epsilon, bins=...), or count them in bins, as in "
+            "mle(wave.matrix(256), Tally(n, np.histogram(reports, 256, (-wave.width, 1 + wave.width))[0]))"
+        )
+    if isinstance(source, PlanarLaplace):
+        raise InvalidParameter("reports of PlanarLaplace are places, not counted outputs: use planar_geometric on a Grid")
+    if isinstance(source, Mean):
+        raise InvalidParameter(
+            f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution of a number use "
+            "square_wave(epsilon, bins=...)"
+        )
+
+
 def _table(source: Matrix | Sequence[Sequence[float]] | Array) -> Table:
     return Table(source.probabilities if isinstance(source, Matrix) else np.asarray(source, dtype=np.float64))
 
 
 def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
     tally = data if isinstance(data, Tally) else mechanism.tally(data)
-    if isinstance(mechanism, Geometric):
-        return _counted(_geometric(mechanism), tally)
-    if isinstance(mechanism, ProductGeometric) and mechanism.k > _DENSE:
-        return _counted(GridChannel(_geometric(mechanism.down), _geometric(mechanism.across)), tally)
+    if isinstance(mechanism, Geometric) and mechanism.is_geometric:
+        return _counted(_geometric(mechanism), tally, True)
+    sides = (mechanism.down, mechanism.across) if isinstance(mechanism, ProductGeometric) else ()
+    if sides and mechanism.k > _DENSE and all(side.is_geometric for side in sides):
+        return _counted(GridChannel(*map(_geometric, sides)), tally, False)
     if mechanism.k * mechanism.outputs > _MOST_CELLS:
         raise InvalidParameter(
             f"a channel of {mechanism.k:,} by {mechanism.outputs:,} is too large to be held; group the values"
         )
-    return _counted(Table(mechanism.law.matrix()), tally)
+    return _counted(Table(mechanism.law.matrix()), tally, isinstance(mechanism, Geometric | SquareWave))
 
 
 def _geometric(mechanism: Geometric) -> GeometricChannel:
     """The table that is sampled is geometric but for single words of 2^64, which no certificate is fine enough to tell."""
-    falls = Fraction(int(mechanism.tails[0]) - int(mechanism.tails[1]), int(mechanism.tails[0]))
-    return GeometricChannel(mechanism.n, -math.log1p(-float(falls)))
+    return GeometricChannel(mechanism.n, mechanism.rate)
 
 
 def _kept(mechanism: Direct | Memoized | Subset, data: Tally | Array) -> Counted:
@@ -94,17 +131,17 @@ def _kept_rows(mechanism: Direct | Memoized | Subset) -> Kept:
     return Kept(law.k, law.p, law.q)
 
 
-def _counted(channel: Table | GeometricChannel | GridChannel, data: Tally | Array) -> Counted:
+def _counted(channel: Table | GeometricChannel | GridChannel, data: Tally | Array, ordered: bool) -> Counted:
     size = channel.size if isinstance(channel, Table) else channel.k
     if isinstance(data, Tally):
         if data.counts.size != size:
             raise InvalidReport(f"this tally counts {data.counts.size} outputs, the channel has {size}")
-        return Counted(channel, _all_counted(data))
+        return Counted(channel, _all_counted(data), ordered)
     try:
         reports = checked_values(data, size)
     except DeniableError as problem:
         raise InvalidReport(f"reports are outputs of the channel, 0 to {size - 1} (counts go in a Tally): {problem}") from None
-    return Counted(channel, _all_counted(Tally(reports.size, np.bincount(reports, minlength=size))))
+    return Counted(channel, _all_counted(Tally(reports.size, np.bincount(reports, minlength=size))), ordered)
 
 
 def _all_counted(tally: Tally) -> Integers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
 
@@ -33,6 +33,8 @@ class Listed(Problem):
 
     rows: Rows
     outputs: Floats
+    ordered: bool
+    """Whether values with neighboring codes are neighbors, as numbers are, and cells or categories are not."""
 
     @final
     def likelihood(self, shares: Floats) -> float:
@@ -78,6 +80,7 @@ class Counted(Listed):
 
     channel: Table | Kept | GeometricChannel | GridChannel
     counts: Integers
+    ordered: bool = False
 
     @cached_property
     def n(self) -> int:  # type: ignore[override]
@@ -112,7 +115,7 @@ class Counted(Listed):
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Counted:
         chances = self.channel.forward(shares) if isinstance(self.channel, Kept) else self.channel.output(shares)
-        return Counted(self.channel, generator.multinomial(self.n, chances / chances.sum()).astype(np.int64))
+        return replace(self, counts=generator.multinomial(self.n, chances / chances.sum()).astype(np.int64))
 
 
 @final
@@ -127,13 +130,15 @@ class Reported(Listed):
     """A distribution near the maximum, to begin with."""
     draw: Callable[[Floats, np.random.Generator], Problem] = field(repr=False)
     """Reports of people who have these shares."""
+    ordered: bool = False
 
     @property
     def k(self) -> int:  # type: ignore[override]
         return self.rows.k
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
-        return self.draw(shares, generator)
+        drawn = self.draw(shares, generator)
+        return replace(drawn, ordered=self.ordered) if isinstance(drawn, Reported) else drawn
 
 
 @final
@@ -178,6 +183,10 @@ class Grouped(Listed):
     def k(self) -> int:  # type: ignore[override]
         return self.parts[0].k
 
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        return all(part.ordered for part in self.parts)
+
     @cached_property
     def rows(self) -> Rows:  # type: ignore[override]
         return Stacked([part.rows for part in self.parts])
@@ -189,3 +198,12 @@ class Grouped(Listed):
     def again(self, shares: Floats, generator: np.random.Generator) -> Grouped:
         parts = [part.again(shares, generator) for part in self.parts]
         return Grouped(tuple(part for part in parts if isinstance(part, Counted | Reported)))
+
+
+def refuse_unordered(problem: Listed) -> None:
+    """Smoothing moves people to neighbors, which only ordered values have."""
+    if not problem.ordered:
+        raise InvalidParameter(
+            "smoothing is for ordered values, and neighboring codes of categories or of cells need not be neighbors; if these "
+            "values are ordered, such as bins of a range, say mle(..., ordered=True)"
+        )

@@ -16,8 +16,7 @@ import numpy as np
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Floats
-from deniable.likelihood.geometric import GridChannel
-from deniable.likelihood.problem import Counted, Problem
+from deniable.likelihood.problem import Counted, Problem, refuse_unordered
 from deniable.likelihood.steps import normal, smoothed_by
 
 WEIGHTS = (0.0, 0.01, 0.05, 0.25)
@@ -65,8 +64,9 @@ def smoothed(problem: Problem, smoothing: Smoothing) -> Floats:
 
 def checked(problem: Problem) -> Counted:
     """Smoothing is for ordered values whose outputs are counted."""
-    if not isinstance(problem, Counted) or isinstance(problem.channel, GridChannel):
+    if not isinstance(problem, Counted):
         raise InvalidParameter("smoothing is for ordered values with counted outputs: geometric noise, Square Wave, any matrix")
+    refuse_unordered(problem)
     return problem
 
 

@@ -13,7 +13,7 @@ from deniable.likelihood.banded import banded
 from deniable.likelihood.found import Found, Progress, Search
 from deniable.likelihood.geometric import GeometricChannel
 from deniable.likelihood.interior import interior
-from deniable.likelihood.problem import Celled, Counted, Listed, Problem, Reported
+from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Problem, Reported, refuse_unordered
 from deniable.likelihood.rows import Decay, Kept
 from deniable.likelihood.steps import em, ems, squarem
 from deniable.mechanism import Array
@@ -29,12 +29,16 @@ LIMITS = {
     "ems": 10_000,
 }
 """The methods, and how many steps each takes at most unless told otherwise."""
-_AFFORDABLE = 1e10  # multiplications a step of the interior point may take before products alone are cheaper
+ALIASES = {"ibu": "em"}
+"""Other names of methods: EM is called iterative Bayesian update where noise is on a line."""
+_AFFORDABLE = 2e11  # multiplications of tables a step of the interior point may take: two dozen steps, and it is certified
+_AFFORDABLE_UNPACKED = 1e10  # the same where reports are unpacked for it: products with packed ones are much cheaper
 _MOST_VALUES = 6000  # a table of k x k numbers beyond this is not made
 
 
 def solve(problem: Problem, method: str, tolerance: float, limit: int | None, progress: Progress | None) -> Found:
     """Search by this method; `auto` chooses."""
+    method = ALIASES.get(method, method)
     if method not in LIMITS:
         raise InvalidParameter(not_among(method, "a method", LIMITS))
     if isinstance(problem, Celled):
@@ -43,19 +47,20 @@ def solve(problem: Problem, method: str, tolerance: float, limit: int | None, pr
                 f"{method!r} needs the reports: counts of support alone do not determine their likelihood; "
                 "'composite' is what a tally gives"
             )
-        return _judged(closed.composite(problem.supported, problem.asked, problem.q, problem.gain), tolerance)
+        return _judged(closed.composite(problem.supported, problem.asked, problem.q, problem.gain), tolerance, progress)
     assert isinstance(problem, Listed)
-    chosen = _choice(problem) if method == "auto" else method
+    chosen = choice(problem) if method == "auto" else method
     if chosen == "composite":
         raise InvalidParameter("these reports have a likelihood of their own; 'composite' is for tallies of support")
     if chosen == "closed":
         if not (isinstance(problem, Counted) and isinstance(problem.channel, Kept)):
             raise InvalidParameter("'closed' is for direct encoding (grr, l_grr), whose maximum has a formula")
-        return _judged(closed.direct(problem.outputs, problem.channel), tolerance)
+        return _judged(closed.direct(problem.outputs, problem.channel), tolerance, progress)
     search = Search(chosen, tolerance, LIMITS[chosen] if limit is None else limit, progress)
     if chosen == "iteration":
         return _iteration(problem, search)
     if chosen == "ems":
+        refuse_unordered(problem)
         return ems(problem.rows, problem.outputs, problem.n, search)
     if chosen == "em":
         return em(problem.rows, problem.outputs, search)
@@ -65,13 +70,16 @@ def solve(problem: Problem, method: str, tolerance: float, limit: int | None, pr
     return _interior(problem, search, method == "auto")
 
 
-def _choice(problem: Listed) -> str:
+def choice(problem: Listed) -> str:
+    """The formula where there is one, the interior point where it is affordable, products alone elsewhere."""
     if isinstance(problem, Counted) and isinstance(problem.channel, Kept):
         return "closed"
     if isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel):
         return "interior"
     k, size = problem.k, problem.rows.size
-    return "interior" if k <= _MOST_VALUES and (size + k) * k * k <= _AFFORDABLE else "squarem"
+    parts = problem.parts if isinstance(problem, Grouped) else (problem,)
+    most = _AFFORDABLE if all(isinstance(part, Counted) for part in parts) else _AFFORDABLE_UNPACKED
+    return "interior" if k <= _MOST_VALUES and (size + k) * k * k <= most else "squarem"
 
 
 def _interior(problem: Listed, search: Search, goes_on: bool) -> Found:
@@ -109,5 +117,7 @@ def _spread(shares: Floats, places: Array, k: int) -> Floats:
     return whole
 
 
-def _judged(found: Found, tolerance: float) -> Found:
+def _judged(found: Found, tolerance: float, progress: Progress | None) -> Found:
+    if progress is not None:
+        progress(found.iterations, found.gap)
     return found if found.gap <= tolerance else replace(found, stop="rounding limit")

@@ -22,10 +22,9 @@ from deniable.metric.certified import (
     floored,
     largest_ratio,
     rate_at_peaks,
-    times_up,
     unit_loss,
 )
-from deniable.metric.channel import Metric, shown
+from deniable.metric.channel import Metric, loss_by_units, shown
 from deniable.words import FULL, Rows, WordArray
 
 Distances = npt.ArrayLike | Callable[[int, int], float]
@@ -72,10 +71,10 @@ class Tabled(Metric):
         return largest_ratio(zip(used.max(axis=0).tolist(), used.min(axis=0).tolist(), strict=True))
 
     def _loss_at(self, distance: float) -> float:
-        return times_up(self._unit_loss, number("a distance", distance, 0.0, np.inf, "a positive number"))
+        return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         return unit_loss(self.weights, self.distances)
 
     def _rows(self, start: int, stop: int) -> Floats:

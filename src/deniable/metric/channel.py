@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
-from deniable.exact import log_up
+from deniable.exact import log_up, number
 from deniable.law import Convention, Floats, Integers, Moments, checked_prior
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Tally
-from deniable.metric.certified import divided_up
+from deniable.metric.certified import divided_up, times_up
 from deniable.shape import Shape
 from deniable.shapes.common import smallest
 
@@ -69,9 +70,12 @@ class Metric(Numbered):
     def ratio(self) -> Fraction:
         """The largest ratio of any two values' probabilities of one report."""
 
+    _unit_loss: float
+    """The smallest epsilon per unit of distance, rounded up."""
+
     @abstractmethod
     def _loss_at(self, distance: float) -> float:
-        """The loss of two values that are this far apart, rounded up."""
+        """What two values that are this far apart lose at most."""
 
     @abstractmethod
     def _rows(self, start: int, stop: int) -> Floats:
@@ -86,12 +90,19 @@ class Metric(Numbered):
         return Channel(self)
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc, override]
-        """The exact epsilon, rounded up: of two values at this distance, or of any two (which is also the default)."""
+        """The exact epsilon, rounded up, of any two values; with a distance, what two values this far apart lose at most."""
         if distance is None:
             return log_up(self.ratio)
         if worst_case:
             raise InvalidParameter("ask for the loss at a distance, or for that of the worst case")
         return self._loss_at(distance)
+
+    def loss_per(self, units: float = 1.0) -> float:
+        """The smallest rate that bounds all losses by distance, for so many units of it, rounded up.
+
+        Unlike `loss(distance)` it may be more than the worst case, where all values are nearer to each other than that.
+        """
+        return times_up(self._unit_loss, number("a distance", units, 0.0, math.inf, "a positive number"))
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)
@@ -236,7 +247,12 @@ class Channel:
 
 def shown(m: Metric, what: str, unit: str) -> str:
     """A mechanism in words, with both of its losses."""
-    return f"{type(m).__name__}({what}: loses {m.loss(1):.6g} per {unit}, {m.loss():.6g} in the worst case)"
+    return f"{type(m).__name__}({what}: loses {m.loss_per():.6g} per {unit}, {m.loss():.6g} in the worst case)"
+
+
+def loss_by_units(m: Metric, distance: float) -> float:
+    """A loss per unit times the distance, rounded up, and never more than that of the worst case."""
+    return min(m.loss_per(distance), log_up(m.ratio))
 
 
 def per_unit(loss: float, distance: Fraction) -> float:

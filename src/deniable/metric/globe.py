@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NoReturn, final
 
 import numpy as np
@@ -70,8 +71,8 @@ def planar_laplace(epsilon: float) -> PlanarLaplace:
     >>> there = place.privatize((47.64, 6.86), seeded(7))
     >>> there.round(3).tolist(), round(float(great_circle((47.64, 6.86), there)))
     ([47.639, 6.86], 101)
-    >>> place.mean_distance, round(place.within(0.95))
-    (200.0, 474)
+    >>> round(place.mean_distance), round(place.within(0.95))
+    (200, 474)
 
     Reference: andres2013
     """
@@ -79,16 +80,19 @@ def planar_laplace(epsilon: float) -> PlanarLaplace:
 
 
 def per_meter(level: float, radius: float) -> float:
-    """The epsilon per meter that loses `level` within this radius in meters.
+    """The epsilon per meter that loses `level` within this radius in meters, rounded down.
 
-    >>> per_meter(level=2.0, radius=200)
-    0.01
+    >>> per_meter(level=2.0, radius=256)
+    0.0078125
     """
-    return positive_epsilon(level) / number("a radius", radius, 0.0, math.inf, "a positive number of meters")
+    meters = number("a radius", radius, 0.0, math.inf, "a positive number of meters")
+    exact = Fraction(positive_epsilon(level)) / Fraction(meters)
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
 
 def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-    """The distance in meters between places of latitude and longitude in degrees, on a sphere.
+    """The distance in meters between places of latitude and longitude in degrees, on a sphere (up to 0.6 % off on the ground).
 
     >>> round(float(great_circle((0, 179.5), (0, -179.5))))
     111195

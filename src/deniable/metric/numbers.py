@@ -22,7 +22,8 @@ from deniable.words import Rows, WordArray
 MOST_OUTPUTS = 1 << 12
 """Reports of a number are counted by what they say, so that a plan's have few different ones."""
 BINS = 1 << 8
-"""Bins of a piecewise report in a plan: finer ones would change its variance by less than a thousandth."""
+"""Bins of a piecewise report in a plan. Up to epsilon 3 its variance is within a thousandth of that with the finest bins,
+above it is smaller: 0.991 times that at 4, 0.65 times at 12."""
 _TRIED = 1 << 10
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 1 << 20
 _TOP = np.uint64(63)
+_SAME = 2.0**-40  # tails that differ by less than this part of them are the same
 
 
 @final
@@ -66,9 +68,22 @@ class Geometric(Metric):
         return self.tails[:-1] - self.tails[1:]
 
     @property
-    def decay(self) -> float:
-        """How much likelier each step makes a count: about e^-epsilon."""
-        return float(Fraction(int(self.tails[1]), int(self.tails[0])))
+    def fall(self) -> float:
+        """How much of a tail the first step takes away: about 1 - e^-epsilon, with all its digits where that is tiny."""
+        return int(self.steps[0]) / int(self.tails[0])
+
+    @property
+    def rate(self) -> float:
+        """The logarithm of how much the first step makes a count less likely: about epsilon."""
+        return -math.log1p(-self.fall) if self.fall < 0.5 else math.log(int(self.tails[0]) / int(self.tails[1]))
+
+    @cached_property
+    def is_geometric(self) -> bool:
+        """Whether every step takes away the same part, but for the rounding to words: any falling table keeps its loss, but
+        formulas of geometric noise are only for this one."""
+        ideal = float(self.tails[0]) * np.exp(-self.rate * np.arange(self.k))
+        rounded = 2.0 * self.n * min(float(self.n), 1 / self.fall)  # each step up to a word, or to the 1 / fall it ends flat at
+        return bool((np.abs(self.tails - ideal) <= _SAME * ideal + rounded).all())
 
     @property
     def ratio(self) -> Fraction:
@@ -76,16 +91,19 @@ class Geometric(Metric):
 
     def _loss_at(self, distance: float) -> float:
         apart = whole_number("the distance of two counts", distance, 1, self.n)
-        return self._step_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
+        return self._unit_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
 
     @cached_property
-    def _step_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         return log_up(largest_ratio(self._apart(1)))
 
     def _apart(self, distance: int) -> Iterator[tuple[int, int]]:
         """All ratios of one output from two counts at this distance: tails for the ends, single steps for what is between."""
         for words in (self.tails, self.steps):
             yield from zip(words[:-distance].tolist(), words[distance:].tolist(), strict=True)
+        if distance == self.n:  # all that is between the two ends lies between the two counts
+            between = self.steps[1:].tolist()
+            yield from zip(between, reversed(between), strict=True)
 
     def _rows(self, start: int, stop: int) -> Floats:
         values = np.arange(start, stop)
@@ -119,51 +137,41 @@ class Geometric(Metric):
 
     def _inverse(self, shares: Floats) -> Floats:
         """By the inverse of the ideal geometric, which has three diagonals, refined against the table that is sampled."""
+        if not self.is_geometric:
+            return super()._inverse(shares)
         inverse = self._ideal_inverse(shares)
         for _ in range(2):
             inverse = inverse + self._ideal_inverse(shares - self.forward(inverse))
         return inverse
 
     def _squares(self, shares: Floats) -> Floats:
-        side, middle = self._diagonals()
+        if not self.is_geometric:
+            return super()._squares(shares)
+        side, middle = self._diagonals
         return self._tridiagonal(middle**2, side**2, shares / self._scale**2)
 
     def _weighing(self, points: Floats) -> Floats:
-        """By the transpose of the same inverse, refined in the same way."""
-        told = self._ideal_weighing(points)
-        for _ in range(2):
-            told = told + self._ideal_weighing(points - self._told(told))
-        return told
-
-    def _ideal_weighing(self, points: Floats) -> Floats:
-        side, middle = self._diagonals()
+        """By the transpose of the same inverse; an error bar needs no refinement."""
+        if not self.is_geometric:
+            return super()._weighing(points)
+        side, middle = self._diagonals
         return np.asarray(self._tridiagonal(middle, side, points) / self._scale)
 
-    def _told(self, weights: Floats) -> Floats:
-        """The mean weight of each count's reports."""
-        n, chances, ends = self.n, self.steps / float(FULL), self.tails / float(FULL)
-        between = weights.copy()
-        between[0] = between[-1] = 0.0
-        kernel = np.concatenate([chances[:0:-1], chances])
-        size = 1 << (self.k + kernel.size - 1).bit_length()
-        told = np.fft.irfft(np.fft.rfft(between, size) * np.fft.rfft(kernel, size), size)[n - 1 : n - 1 + self.k]
-        return np.asarray(told + weights[0] * ends + weights[-1] * ends[::-1])
-
     def _ideal_inverse(self, shares: Floats) -> Floats:
-        side, middle = self._diagonals()
+        side, middle = self._diagonals
         return self._tridiagonal(middle, side, shares / self._scale)
 
+    @cached_property
     def _diagonals(self) -> tuple[float, Floats]:
-        a = self.decay
-        middle = np.full(self.k, (1 + a * a) / (1 - a * a))
-        middle[0] = middle[-1] = 1 / (1 - a * a)
-        return -a / (1 - a * a), middle
+        a, rest = 1 - self.fall, self.fall * (2 - self.fall)  # 1 - a^2
+        middle = np.full(self.k, (1 + a * a) / rest)
+        middle[0] = middle[-1] = 1 / rest
+        return -a / rest, middle
 
     @cached_property
     def _scale(self) -> Floats:
-        a = self.decay
-        scale = np.full(self.k, (1 - a) / (1 + a))
-        scale[0] = scale[-1] = 1 / (1 + a)
+        scale = np.full(self.k, self.fall / (2 - self.fall))
+        scale[0] = scale[-1] = 1 / (2 - self.fall)
         return scale
 
     @staticmethod

@@ -14,8 +14,8 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
-from deniable.metric.certified import largest_ratio, times_up
-from deniable.metric.channel import Metric, per_unit, shown
+from deniable.metric.certified import largest_ratio
+from deniable.metric.channel import Metric, loss_by_units, per_unit, shown
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import planar_noise, shell_loss
 from deniable.words import FULL, Rows, WordArray
@@ -68,10 +68,10 @@ class ProductGeometric(Metric):
         return self.down.ratio * self.across.ratio
 
     def _loss_at(self, distance: float) -> float:
-        return times_up(self._unit_loss, number("a distance", distance, 0.0, math.inf, "a positive number"))
+        return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         sides = zip((self.down, self.across), self.steps, strict=True)
         return max(per_unit(axis.loss(1), Fraction(step)) for axis, step in sides)
 
@@ -175,10 +175,10 @@ class PlanarGeometric(Metric):
         return largest_ratio((int(words.max()), int(words.min())) for words in self._sums if words.size)
 
     def _loss_at(self, distance: float) -> float:
-        return times_up(self._unit_loss, number("a distance", distance, 0.0, math.inf, "a positive number"))
+        return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:
+    def _unit_loss(self) -> float:  # type: ignore[override]
         return shell_loss(self.noise, self._sums, self.steps, self.epsilon)
 
     def _weights(self, value: int) -> tuple[int, ...]:

@@ -53,6 +53,10 @@ class SquareWave(Metric):
     def ratio(self) -> Fraction:
         return window_ratio(self.k, self.window, self.keep)
 
+    @property
+    def _unit_loss(self) -> float:  # type: ignore[override]
+        return log_up(self.ratio)
+
     def _loss_at(self, distance: float) -> float:
         """Windows of neighbors differ already, so that the distance makes no difference."""
         number("a distance", distance, 0.0, math.inf, "a positive number")
