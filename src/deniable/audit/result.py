@@ -141,7 +141,7 @@ class Audit:
         for claim in self.claims:
             bound = max(event.bound for event in self._of(claim))
             if bound > claim:
-                whose = "" if len(self.claims) == 1 else " of the pairs that are as far apart"
+                whose = "" if len(self.claims) == 1 else " for answers that are so far apart"
                 reasons.append(f"epsilon is at least {bound:.4f}, above the claim of {claim:.4f}{whose}")
         told = ", ".join(f"{claim:.4f}" for claim in self.claims)
         return reasons or [f"nothing above the claim{'' if len(self.claims) == 1 else 's'} of {told} was found"]
