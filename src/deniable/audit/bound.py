@@ -73,8 +73,11 @@ class Event:
         """
         from scipy.stats import norm
 
-        odds = (self.right + 0.5) / (self.guesses - self.right + 0.5)
-        there = max(math.log(odds), self.claim)
-        # of ln(right / wrong), with as many guesses and a loss at the claim: sqrt(1 / (guesses p (1 - p)))
-        error = (math.exp(there / 2) + math.exp(-there / 2)) / math.sqrt(self.guesses + 1) if there < _HUGE else math.inf
-        return max(0.0, self.claim - math.log(odds)) + float(norm.isf(self.alpha) + norm.ppf(_OFTEN)) * error
+        here = math.log((self.right + 0.5) / (self.guesses - self.right + 0.5))
+        sure = float(norm.isf(self.alpha) + norm.ppf(_OFTEN))
+        edge = max(here, self.claim)
+        return edge - here + sure * self._error(edge + sure * self._error(edge))
+
+    def _error(self, loss: float) -> float:
+        """The standard error of ln(right / wrong) with that loss: 1 / sqrt(guesses p (1 - p))."""
+        return 2 * math.cosh(loss / 2) / math.sqrt(self.guesses + 1) if loss < _HUGE else math.inf
