@@ -32,6 +32,7 @@ LEVEL = 0.9999
 _STARTED_TWICE = 256  # reports that are compared between two fresh starts
 _FEWEST = 100
 _ITSELF, _ITSELF_SHARE = 20_000, 50  # reports, at most, of a client itself; and trials for each of its trials
+_ITSELF_LEAST = 10  # trials, however many rounds there are
 _ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm
 _NOT_RESTARTED = "it cannot be started afresh from here, so whether its randomness is seeded was not looked at"
 
@@ -72,7 +73,7 @@ def lower_bound(
     source, alpha = checked_source(words), 1 - level
     notes, faults = _restarted(devices, setting, plan is not None)
     itself = devices.itself()
-    few = min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds))
+    few = max(_ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds)))
     runs = [("", Run(devices, plan, setting, trials, source, alpha if itself is None else alpha * (1 - _ITSELF_ALPHA)))]
     if itself is not None:
         runs.append(("the client itself: ", Run(itself, plan, setting, few, source, alpha * _ITSELF_ALPHA)))
