@@ -103,7 +103,10 @@ def test_bound_is_never_negative_and_never_above_the_ceiling() -> None:
 def test_what_is_noticeable_is_noticed_19_times_in_20() -> None:
     """An event that loses 0.5 where 1 is claimed: it must come 0.5 closer, and then beyond the claim by its error."""
     guesses, alpha, claim, loss = 20_000, 5e-5, 1.0, 0.5
-    share = lambda epsilon: math.exp(epsilon) / (1 + math.exp(epsilon))  # noqa: E731
+
+    def share(epsilon: float) -> float:
+        return math.exp(epsilon) / (1 + math.exp(epsilon))
+
     event = Event("one of many", guesses, round(guesses * share(loss)), alpha, claim)
     assert 0.5 < event.noticeable < 0.7
 
@@ -342,7 +345,7 @@ def test_a_client_of_a_derived_class_is_itself_audited() -> None:
 
 def test_a_client_whose_method_was_replaced_is_itself_audited() -> None:
     client = dn.Client(one(dn.grr(4, 1.0)))
-    client.report = lambda answers, number: names_the_answer(dn.Client(client.plan), answers, number)  # type: ignore
+    client.report = lambda answers, number: names_the_answer(dn.Client(client.plan), answers, number)  # type: ignore[assignment, method-assign, misc]
     assert audited(client, trials=500).lower_bound > 3
 
 
@@ -423,9 +426,9 @@ def test_claims_follow_distances() -> None:
     metric = plan.stated.metric
     assert metric is not None
     (step, kilometer), rest = (one.loss / 1e9 for one in metric.units), metric.rest / 1e9
-    base = {"color": "red", "age": 5, "home": (47.61, 6.81), "income": 0}
+    base: dict[str, object] = {"color": "red", "age": 5, "home": (47.61, 6.81), "income": 0}
     high, wide = (size / 1e6 for size in dn.Grid(47.6, 6.8, 47.7, 6.95, rows=4, columns=5).millimeters)
-    expected = {
+    expected: dict[str, tuple[dict[str, object], float]] = {
         "age 3 steps": ({"age": 35}, 3 * step),
         "color": ({"color": "blue"}, rest),
         "income": ({"income": 900}, rest),
@@ -459,7 +462,7 @@ def test_an_answer_at_random_is_as_far_as_the_farthest() -> None:
 @pytest.mark.parametrize("per", ["record", "attribute"])
 def test_neighbors_are_among_the_pairs(per: Per) -> None:
     """Of ages 0 to 9 and a grid of 4 by 5: 9 neighbors, and 16 across and 15 down."""
-    counts = {name: len(setting_of(mixed(), name, per, None, None).pairs) for name in ("ends", "every")}  # type: ignore[arg-type]
+    counts = {name: len(setting_of(mixed(), name, per, None, None).pairs) for name in ("ends", "every")}
     ends, moved = (1, 5) if per == "record" else (4, 3 + 5)
     assert counts == {"ends": ends + 3 + 4, "every": ends + moved + 9 + 16 + 15}
 
