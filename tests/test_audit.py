@@ -421,6 +421,18 @@ def test_a_client_that_keeps_the_worst_case_but_no_distances_is_found() -> None:
     assert not audited(slightly, pairs="every", trials=50_000).passed
 
 
+def test_a_fault_of_values_without_distances_is_found_beside_those_that_have_them() -> None:
+    """They are compared alone, too, and held to what is claimed of them, not to the worst case of 10."""
+    asked = {"smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.1)}
+    plan, wrong = (dn.Study(asked, epsilon=epsilon).plan(people=1000) for epsilon in (1.0, 1.5))
+    devices = Seeded(wrong, 2)
+    devices.plan = plan
+    found = audited(devices, trials=20_000)
+    assert found.claim == 1.0 < found.lower_bound < 1.5
+    assert found.faults == ()
+    assert audited(Seeded(plan, 2), trials=20_000).passed
+
+
 def test_claims_follow_distances() -> None:
     plan = mixed()
     metric = plan.stated.metric
@@ -463,7 +475,7 @@ def test_an_answer_at_random_is_as_far_as_the_farthest() -> None:
 def test_neighbors_are_among_the_pairs(per: Per) -> None:
     """Of ages 0 to 9 and a grid of 4 by 5: 9 neighbors, and 16 across and 15 down."""
     counts = {name: len(setting_of(mixed(), name, per, None, None).pairs) for name in ("ends", "every")}
-    ends, moved = (1, 5) if per == "record" else (4, 3 + 5)
+    ends, moved = (2, 5) if per == "record" else (4, 3 + 5)
     assert counts == {"ends": ends + 3 + 4, "every": ends + moved + 9 + 16 + 15}
 
 

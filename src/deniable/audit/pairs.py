@@ -19,7 +19,7 @@ from deniable.shape import Per
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]
 """Pairs by name: the first values of all attributes against the last; or every value against the next. Of attributes with
-distances also neighbors, alone: of some values, or of every value."""
+distances also neighbors, alone: of some values, or of every value; and all others, alone."""
 
 _INNER = 4  # steps from the lowest number to the highest
 _Records = list[tuple[Answers, Answers]]
@@ -37,6 +37,8 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
     far = {one.name: one for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
     alike = {name: listed for name, listed in values.items() if name not in far}
     records: _Records = [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
+    if far and alike and per == "record":  # else only the worst case would be claimed of any pair that differs in these
+        records.append((first, first | {name: last[name] for name in alike}))
     if name == "every":
         records = [*(records if far else []), *_each_with_the_next(first, alike, per)]
     for name_, attribute in far.items():
