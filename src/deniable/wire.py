@@ -130,15 +130,16 @@ class Wire:
             joined = np.empty(records.n, dtype=self._layout)
             for name, column in zip(self._fields, records.columns, strict=True):
                 joined[name] = column
-            return [row.tobytes() for row in joined]
+            return _cut(joined.tobytes(), self._layout.itemsize)
         assert records.reporters is not None
         names: list[list[bytes]] = [[] for _ in range(records.n)]
         said: list[list[bytes]] = [[] for _ in range(records.n)]
         for j, (who, column) in enumerate(zip(records.reporters, records.columns, strict=True)):
             number = np.array(j, dtype=self._index).tobytes()
-            for i, row in zip(who.tolist(), column, strict=True):
+            rows = _cut(np.ascontiguousarray(column).tobytes(), self._parts[j].report_bytes)
+            for i, row in zip(who.tolist(), rows, strict=True):
                 names[i].append(number)
-                said[i].append(row.tobytes())
+                said[i].append(row)
         return [b"".join(name + part) for name, part in zip(names, said, strict=True)]
 
     def reports(self, bodies: Sequence[bytes]) -> Reports:
@@ -164,7 +165,7 @@ class Wire:
         """Cut bodies into parts; a body that cannot be cut is not sound and is left out of the columns."""
         if self._drawn is None:
             size, sound = self._layout.itemsize, np.ones(len(bodies), dtype=bool)
-            if any(len(body) != size for body in bodies):
+            if set(map(len, bodies)) - {size}:
                 sound[:] = [len(body) == size for body in bodies]
                 bodies = [body if good else bytes(size) for body, good in zip(bodies, sound.tolist(), strict=True)]
             joined = np.frombuffer(b"".join(bodies), dtype=self._layout)
@@ -255,6 +256,11 @@ class Wire:
         """One report's parts, one after the other."""
         blanks = [part.blank(0) for part in self._parts]
         return np.dtype([(name, like.dtype, like.shape[1:]) for name, like in zip(self._fields, blanks, strict=True)])
+
+
+def _cut(raw: bytes, size: int) -> list[bytes]:
+    """Pieces of one length."""
+    return [raw[i : i + size] for i in range(0, len(raw), size)]
 
 
 def _column(part: Encoder, raw: bytes, n: int) -> Array:

@@ -6,26 +6,22 @@ leak. The mathematics is in bound.py. A pass is no proof: the loss that a plan s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterable
 
 from deniable.audit.bound import Event
 from deniable.audit.devices import Devices, client_of, devices_of
+from deniable.audit.pairs import Named
 from deniable.audit.program import Program, ProgramFailed
-from deniable.audit.repeats import Ids, same_sequence
+from deniable.audit.repeats import same_sequence
 from deniable.audit.result import Audit
-from deniable.audit.seen import FIRST, HEADER, SECOND, Reader, Seen
-from deniable.audit.setting import Named, Setting, setting_of
-from deniable.audit.views import Chooser, views_of
-from deniable.errors import InvalidParameter, counted
+from deniable.audit.run import Run
+from deniable.audit.seen import HEADER, Unreadable
+from deniable.audit.setting import Setting, setting_of
+from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.shape import Per
 from deniable.table import Show
-from deniable.wire import Wire
 from deniable.words import Words, checked_source
 
 __all__ = ["LEVEL", "Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
@@ -33,10 +29,12 @@ __all__ = ["LEVEL", "Audit", "Devices", "Event", "Program", "ProgramFailed", "cl
 LEVEL = 0.9999
 """A right client fails one audit in 10,000 at most."""
 
-_BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _STARTED_TWICE = 256  # reports that are compared between two fresh starts
 _FEWEST = 100
-_LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen on; the rest is for the bound
+_ITSELF, _ITSELF_SHARE = 20_000, 50  # reports, at most, of a client itself; and trials for each of its trials
+_ITSELF_LEAST = 10  # trials, however many rounds there are
+_ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm
+_NOT_RESTARTED = "it cannot be started afresh from here, so whether its randomness is seeded was not looked at"
 
 
 def lower_bound(
@@ -54,9 +52,11 @@ def lower_bound(
 ) -> Audit:
     """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two answers.
 
-    The client is a plan or a `dn.Client` (the devices of this library), a function of answers, the device's secret and the
-    round that returns a report's bytes, a `Program`, or `Devices` of your own. With its plan, reports are read as the wire
-    says and the claim is the plan's, per record or per attribute; without one, `claim` and `pairs` must be given.
+    The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some of them one by
+    one), a client of a class derived from that, a function of answers, the device's secret and the round that returns a
+    report's bytes, a `Program`, or `Devices` of your own. With its plan, reports are read as the wire says and the claim is
+    the plan's, per record or per attribute, and for values with distances by how far apart they are; without one, `claim` and
+    `pairs` must be given.
 
     >>> import deniable as dn
     >>> plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
@@ -70,111 +70,38 @@ def lower_bound(
     if not 0.5 <= level < 1:
         raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level}")
     setting = setting_of(plan, pairs, per, rounds, claim)
-    faults = _restarted(devices, setting, plan is not None)
-    run = _Run(devices, plan, setting, trials, checked_source(words), 1 - level)
-    events = run.events(show)
-    return Audit(setting, trials, level, events, (*faults, *run.faults()))
+    source, alpha = checked_source(words), 1 - level
+    notes, faults = _restarted(devices, setting, plan is not None)
+    itself = devices.itself()
+    few = max(_ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds)))
+    runs = [("", Run(devices, plan, setting, trials, source, alpha if itself is None else alpha * (1 - _ITSELF_ALPHA)))]
+    if itself is not None:
+        runs.append(("the client itself: ", Run(itself, plan, setting, few, source, alpha * _ITSELF_ALPHA)))
+        notes.insert(0, f"reports came from the library's code for many devices, and of {2 * few:,} from the client itself")
+    if setting.rounds < setting.planned:
+        notes.append(f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; rounds={setting.planned} is all")
+    events: list[Event] = []
+    total, done = sum(run.devices for _, run in runs), 0
+    for who, run in runs:
+        events += run.events(None if show is None else _part(show, done, total), who)
+        faults += run.faults()
+        done += run.devices
+    return Audit(setting, trials, level, tuple(events), tuple(faults), tuple(notes))
 
 
-def _restarted(devices: Devices, setting: Setting, planned: bool) -> list[str]:
-    """What two fresh starts show; where a report is too short for a header, that is told elsewhere."""
+def _part(show: Show, before: int, total: int) -> Show:
+    return lambda done, _: show(before + done, total)
+
+
+def _restarted(devices: Devices, setting: Setting, planned: bool) -> tuple[list[str], list[str]]:
+    """What should be said of two fresh starts, and what is wrong with them.
+
+    Where a report has no header, that is told elsewhere.
+    """
     both = devices.started_twice(setting.sides[0], _STARTED_TWICE)
     if both is None:
-        return []
-    found = same_sequence(*both, headed=planned and all(len(report) >= HEADER for reports in both for report in reports))
-    return [] if found is None else [found]
-
-
-class _Run:
-    """The trials of one audit, in three parts: to learn from, to choose the best guess on, and to bound with."""
-
-    def __init__(self, devices: Devices, plan: Plan | None, setting: Setting, trials: int, words: Words, alpha: float) -> None:
-        self._devices, self._setting, self._trials, self._words = devices, setting, trials, words
-        codes = [] if plan is None else setting.codes(plan)
-        self._reader = Reader(plan, devices.headed, codes)
-        self._ids = Ids()
-        most = 0 if plan is None else setting.most_votes(plan)
-        self._thresholds = {0: [], 1: [1]}.get(most, [1, most])
-        self._votes = {least: np.zeros(2, dtype=np.int64) for least in self._thresholds}
-        self._alpha = alpha / 2 if self._thresholds else alpha
-        self._views = views_of(len(setting.pairs), plan is not None)
-        width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
-        self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
-
-    def events(self, show: Show | None) -> tuple[Event, ...]:
-        """All trials, and what the guesses gave."""
-        chooser, total = Chooser(self._views, self._alpha), 2 * self._trials
-        ends = [int(total * _LEARN), int(total * _CHOOSE), total]
-        done = 0
-        for seen in self._blocks(0, ends[0]):
-            for view in self._views:
-                view.learn(seen)
-            done = _told(show, done + len(seen.pair), total)
-        for seen in self._blocks(ends[0], ends[1]):
-            chooser.add(seen)
-            done = _told(show, done + len(seen.pair), total)
-        view, threshold = chooser.chosen()
-        guesses = np.zeros(2, dtype=np.int64)
-        for seen in self._blocks(ends[1], ends[2]):
-            guesses += _judged(view.scores(seen), threshold, seen.second)
-            done = _told(show, done + len(seen.pair), total)
-        learned = Event(f"learned: {view.name}", int(guesses[0]), int(guesses[1]), self._alpha)
-        each = self._alpha / max(1, len(self._thresholds))
-        fixed = [
-            Event(_vote_name(least, len(self._thresholds)), int(votes[0]), int(votes[1]), each)
-            for least, votes in self._votes.items()
-        ]
-        return (*fixed, learned)
-
-    def faults(self) -> list[str]:
-        """What was wrong beside the bound."""
-        total = 2 * self._trials * self._setting.rounds
-        refusals = self._reader.refusals
-        found = [
-            f"a collector refuses {count:,} of {counted(total, 'report')}, by their {reason}; "
-            f"the first is {_shown(refusals.examples[reason])}"
-            for reason, count in refusals.reasons.items()
-        ]
-        again = self._ids.repeated()
-        if again:
-            found.append(f"{counted(again, 'report id')} of {total:,} came before: an id must be 16 random bytes")
-        return found
-
-    def _blocks(self, start: int, end: int) -> Iterator[Seen]:
-        sides, pairs = self._setting.sides, len(self._setting.pairs)
-        for low in range(start, end, self._block):
-            pair = np.arange(low, min(end, low + self._block), dtype=np.int64) % pairs
-            second = self._coins(len(pair))
-            seen = self._reader.read(self._devices.answer(sides, 2 * pair + second), pair, second)
-            self._ids.add(seen.ids)
-            votes = (seen.support == FIRST).sum(axis=1, dtype=np.int64) - (seen.support == SECOND).sum(axis=1, dtype=np.int64)
-            for least, counts in self._votes.items():
-                counts += _judged(votes, least, second)
-            yield seen
-
-    def _coins(self, count: int) -> npt.NDArray[np.bool_]:
-        """A fair coin for each device: which of the two answers it holds."""
-        return np.unpackbits(self._words.take(-(-count // 64)).view(np.uint8))[:count].astype(bool)
-
-
-def _judged(scores: npt.NDArray[np.float64] | Integers, least: float, second: npt.NDArray[np.bool_]) -> Integers:
-    """How many guesses, and how many of them are right."""
-    guessed = np.abs(scores) >= least
-    return np.array([guessed.sum(), (guessed & ((scores < 0) == second)).sum()], dtype=np.int64)
-
-
-def _vote_name(least: int, events: int) -> str:
-    if events == 1:
-        return "supports one of the two answers only"
-    return "more attributes and rounds support one side" if least == 1 else "all attributes and rounds support one side"
-
-
-def _told(show: Show | None, done: int, total: int) -> int:
-    if show is not None:
-        show(done, total)
-    return done
-
-
-def _shown(report: bytes) -> str:
-    text = report.hex()
-    return text if len(text) <= 120 else f"{text[:120]}…"
+        return [_NOT_RESTARTED], []
+    every = [report for reports in both for report in reports]
+    headed = planned and all(len(report) >= HEADER and not isinstance(report, Unreadable) for report in every)
+    found = same_sequence(*both, headed=headed)
+    return [], [] if found is None else [found]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 _OFTEN = 0.95  # how often what is called noticeable is noticed
+_HUGE = 1000.0  # a claim that no number of guesses reaches
 
 
 def lower_epsilon(right: npt.ArrayLike, guesses: npt.ArrayLike, alpha: float) -> Floats:
@@ -46,6 +47,8 @@ class Event:
     right: int
     alpha: float
     """Its part of the chance of a false alarm."""
+    claim: float = 0.0
+    """What is claimed of the pairs that it was tried on."""
 
     @property
     def bound(self) -> float:
@@ -53,9 +56,28 @@ class Event:
         return float(lower_epsilon(self.right, self.guesses, self.alpha)) if self.guesses else 0.0
 
     @property
+    def above(self) -> bool:
+        """Whether it shows more than is claimed."""
+        return self.bound > self.claim
+
+    @property
+    def ceiling(self) -> float:
+        """The bound if all of its guesses were right."""
+        return ceiling(self.guesses, self.alpha) if self.guesses else 0.0
+
+    @property
     def noticeable(self) -> float:
-        """How far the loss of this event must be above a claim to be noticed 19 times in 20."""
+        """How much more this event must lose, beyond the claim, to be noticed 19 times in 20.
+
+        An event may lose less than the claim even where the claim is true: that distance goes unnoticed, too.
+        """
         from scipy.stats import norm
 
-        share = (self.right + 1) / (self.guesses + 2)
-        return float((norm.isf(self.alpha) + norm.ppf(_OFTEN)) / math.sqrt((self.guesses + 2) * share * (1 - share)))
+        here = math.log((self.right + 0.5) / (self.guesses - self.right + 0.5))
+        sure = float(norm.isf(self.alpha) + norm.ppf(_OFTEN))
+        edge = max(here, self.claim)
+        return edge - here + sure * self._error(edge + sure * self._error(edge))
+
+    def _error(self, loss: float) -> float:
+        """The standard error of ln(right / wrong) with that loss: 1 / sqrt(guesses p (1 - p))."""
+        return 2 * math.cosh(loss / 2) / math.sqrt(self.guesses + 1) if loss < _HUGE else math.inf

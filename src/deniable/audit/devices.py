@@ -44,6 +44,10 @@ class Devices(ABC):
         """
         return None
 
+    def itself(self) -> Devices | None:
+        """Where reports are made by other code than that of a device: the devices themselves, to look at some of them, too."""
+        return None
+
 
 @final
 class InBulk(Devices):
@@ -69,6 +73,9 @@ class InBulk(Devices):
         """Those of clients, one by one."""
         one, other = (_one_by_one(client_of(self._plan), [side[:1]], count)[0] for _ in range(2))
         return one, other
+
+    def itself(self) -> Devices | None:
+        return OneByOne(client_of(self._plan))
 
 
 @final
@@ -118,9 +125,26 @@ def _checked(report: object) -> bytes:
 def devices_of(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
     """Devices like this client, and their plan where it is known."""
     if isinstance(client, Client):
+        if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called
+            return OneByOne(_like(client)), client.plan
         client = client.plan
     if isinstance(client, Plan):
         return InBulk(client, words), client
     if isinstance(client, Devices):
         return client, getattr(client, "plan", None)
     return OneByOne(client), None  # type: ignore[arg-type]
+
+
+def _like(client: Client) -> Reporter:
+    """New devices of this client's class; where `report` was put into the one object, that object."""
+    if "report" in vars(client):
+        return lambda answers, _, number: client.report(answers, number).to_bytes()
+    kind, plan = type(client), client.plan
+    try:
+        kind(plan, secret=bytes(32))
+    except TypeError as problem:
+        raise InvalidParameter(
+            f"a new device is {kind.__name__}(plan, secret=...), but that is refused ({problem}); give a function of answers, "
+            "the device's secret and the round that returns a report's bytes"
+        ) from None
+    return lambda answers, secret, number: kind(plan, secret=secret).report(answers, number).to_bytes()

@@ -28,14 +28,24 @@ from typing import IO, final
 import numpy as np
 
 from deniable.audit.devices import Devices, Side
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport
+from deniable.audit.seen import Unreadable
+from deniable.errors import DeniableError, InvalidParameter
 from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.wire import Wire
+from deniable.wire_json import Refused
 
 _HEXADECIMAL = re.compile(rb"(?:[0-9a-fA-F]{2})+")
 _LONGEST = 1 << 24  # bytes of a line
 _SHOWN = 60  # characters of what cannot be read
+_WHY = {
+    "malformed": "it is none",
+    "form": "not canonical: sorted keys, no spaces",
+    "version": "another version",
+    "plan": "another plan",
+    "round": "another round",
+    "size": "another size",
+}
 _PAUSE = 0.1  # seconds between looks at whether the program still moves
 
 
@@ -161,8 +171,10 @@ class Program(Devices):
                 return text
             try:
                 return self._wire.from_json(text).to_bytes()
-            except InvalidReport:
-                return text
+            except Refused as problem:
+                unread = Unreadable(text)
+                unread.reason = _WHY[problem.reason]
+                return unread
         try:
             if text:
                 return base64.b64decode(text, validate=True)

@@ -28,11 +28,13 @@ class Audit:
     """All guesses that were tried; each has its part of 1 - level."""
     faults: tuple[str, ...]
     """What is wrong whatever the bound is: reports that a collector refuses, and what should never come twice."""
+    notes: tuple[str, ...] = ()
+    """What was looked at, and what was not, where one could think otherwise."""
 
     @property
     def best(self) -> Event:
-        """The event that shows most."""
-        return max(self.events, key=lambda event: event.bound)
+        """The event that comes closest to its claim, or is farthest above it."""
+        return max(self.events, key=lambda event: (event.bound - event.claim, event.bound))
 
     @property
     def lower_bound(self) -> float:
@@ -41,8 +43,13 @@ class Audit:
 
     @property
     def claim(self) -> float:
-        """What is claimed: epsilon should be at most this."""
-        return self.setting.claim
+        """What is claimed of the pairs of the best event: their epsilon should be at most this."""
+        return self.best.claim
+
+    @property
+    def claims(self) -> tuple[float, ...]:
+        """All claims: one, but where values have distances."""
+        return self.setting.claims
 
     @property
     def ceiling(self) -> float:
@@ -51,18 +58,28 @@ class Audit:
 
     @property
     def noticeable(self) -> float:
-        """How far above the claim the loss of the best event must be to be noticed 19 times in 20."""
-        return self.best.noticeable
+        """How far above its claim an event must come to be noticed 19 times in 20.
+
+        Of several claims the worst; but claims that so many trials do not reach are left out, unless all are.
+        """
+        reached = [claim for claim in self.claims if self._reached(claim)]
+        return max(min(event.noticeable for event in self._of(claim)) for claim in reached or self.claims)
 
     @property
     def passed(self) -> bool:
-        """Nothing above the claim was shown, and nothing else is wrong."""
-        return not self.faults and self.lower_bound <= self.claim
+        """Nothing above a claim was shown, and nothing else is wrong."""
+        return not self.faults and not any(event.above for event in self.events)
 
     @property
     def conclusive(self) -> bool:
-        """Whether a leak above the claim could have been shown at all with so many trials."""
-        return self.claim < self.ceiling
+        """Whether so many trials could have shown leaks that are above all claims by what is noticeable."""
+        return all(map(self._reached, self.claims))
+
+    def _reached(self, claim: float) -> bool:
+        return any(event.noticeable < event.ceiling - claim for event in self._of(claim))
+
+    def _of(self, claim: float) -> list[Event]:
+        return [event for event in self.events if event.claim == claim]
 
     @property
     def verdict(self) -> str:
@@ -76,6 +93,7 @@ class Audit:
             "verdict": self.verdict,
             "lower_bound": self.lower_bound,
             "claim": self.claim,
+            "claims": list(self.claims),
             "ceiling": self.ceiling,
             "noticeable": self.noticeable,
             "conclusive": self.conclusive,
@@ -85,27 +103,48 @@ class Audit:
             "level": self.level,
             "pairs": [[[dict(record) for record in side] for side in pair] for pair in setting.pairs],
             "events": [
-                {"event": one.name, "guesses": one.guesses, "right": one.right, "alpha": one.alpha, "lower_bound": one.bound}
+                {
+                    "event": one.name,
+                    "guesses": one.guesses,
+                    "right": one.right,
+                    "alpha": one.alpha,
+                    "lower_bound": one.bound,
+                    "claim": one.claim,
+                }
                 for one in self.events
             ],
             "faults": list(self.faults),
+            "notes": list(self.notes),
         }
 
     @property
     def summary(self) -> str:
-        """The verdict and its reasons, in words."""
+        """The verdict and its reasons, in words, and what was not looked at."""
         lines = [f"{self.verdict}: {reason}" for reason in self._reasons()]
-        if self.passed and not self.conclusive:
-            lines.append(f"but {counted(self.trials, 'trial')} cannot show more than {self.ceiling:.3f}: ask for more of them")
+        beyond = [f"{claim:.4f}" for claim in self.claims if not self._reached(claim)]
+        if self.passed and beyond:
+            few = f"{counted(self.trials, 'trial')} cannot show more than {self.ceiling:.3f}, nor that with few guesses"
+            lines.append(f"but {few}: too little for a claim of {', '.join(beyond)}; ask for more of them")
+        if self.passed and len(beyond) < len(self.claims):
+            lines.append(f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed")
+        lines += self.notes
         if self.passed:
             lines.append(NO_PROOF)
         return "\n".join(lines)
 
+    @property
+    def _claimed(self) -> str:
+        return "the claim" if len(self.claims) == 1 else "another claim" if not self.conclusive else "a claim"
+
     def _reasons(self) -> list[str]:
         reasons = list(self.faults)
-        if self.lower_bound > self.claim:
-            reasons.append(f"epsilon is at least {self.lower_bound:.4f}, above the claim of {self.claim:.4f}")
-        return reasons or [f"nothing above the claim of {self.claim:.4f} was found"]
+        for claim in self.claims:
+            bound = max(event.bound for event in self._of(claim))
+            if bound > claim:
+                whose = "" if len(self.claims) == 1 else " for answers that are so far apart"
+                reasons.append(f"epsilon is at least {bound:.4f}, above the claim of {claim:.4f}{whose}")
+        told = ", ".join(f"{claim:.4f}" for claim in self.claims)
+        return reasons or [f"nothing above the claim{'' if len(self.claims) == 1 else 's'} of {told} was found"]
 
     def __repr__(self) -> str:
         return f"<Audit {self.verdict}: epsilon >= {self.lower_bound:.4f}, claim {self.claim:.4f}, per {self.setting.per}>"

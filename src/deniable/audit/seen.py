@@ -13,6 +13,8 @@ import numpy.typing as npt
 from deniable.exact import PRIME
 from deniable.law import Integers
 from deniable.mechanism import Array
+from deniable.metric import Averaged, Metric
+from deniable.metric.means import PLACES
 from deniable.plan import Plan
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hashed, Subset, Unary
@@ -29,6 +31,13 @@ _ID = slice(HEADER - 16, HEADER)
 
 
 @final
+class Unreadable(bytes):
+    """A report whose text a collector refuses, so that it has no bytes: the text itself, and the word for why."""
+
+    reason: str = ""
+
+
+@final
 @dataclass(frozen=True)
 class Seen:
     """A block of trials: what was seen, and (for the judge, not for the guess) which answer each device held."""
@@ -39,6 +48,8 @@ class Seen:
     """All rounds' bodies beside each other, each with its length in two bytes before it."""
     ids: Bytes
     """All rounds' report ids beside each other; no columns where reports have none."""
+    identified: npt.NDArray[np.bool_]
+    """Whether the ids of all rounds are there."""
     support: Bytes
     """A column for each round and attribute: one of the six states above; no columns without a plan."""
 
@@ -73,11 +84,14 @@ class Reader:
     def read(self, reports: Sequence[Sequence[bytes]], pair: Integers, second: npt.NDArray[np.bool_]) -> Seen:
         """All rounds of a block."""
         bodies, ids, support = [], [], []
+        identified = np.ones(len(pair), dtype=bool)
         for number, said in enumerate(reports, 1):
             table, lengths = as_table(said)
             good = np.ones(len(said), dtype=bool)
             if self._headed:
-                good = self._checked_headers(table, lengths, number, said)
+                read = self._readable(said)
+                good = self._checked_headers(table, lengths, read, number, said)
+                identified &= read & (lengths >= HEADER)
                 ids.append(np.pad(table[:, _ID], ((0, 0), (0, 16 - table[:, _ID].shape[1]))))
                 table, lengths = table[:, HEADER:], lengths - HEADER
             bodies.append(np.clip(lengths, 0, 0xFFFF).astype("<u2").view(np.uint8).reshape(-1, 2))
@@ -85,7 +99,16 @@ class Reader:
             if self._wire is not None:
                 support.append(self._support(said, good, number, pair))
         nothing = np.zeros((len(pair), 0), dtype=np.uint8)
-        return Seen(pair, second, *(np.hstack([nothing, *tables]) for tables in (bodies, ids, support)))
+        joined = [np.hstack([nothing, *tables]) for tables in (bodies, ids, support)]
+        return Seen(pair, second, joined[0], joined[1], identified, joined[2])
+
+    def _readable(self, said: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        """Which reports are bytes; the others are refused for what they are, and looked at no further."""
+        why = [report.reason if isinstance(report, Unreadable) else "" for report in said]
+        for reason in sorted(set(why) - {""}):
+            wrong = np.fromiter((one == reason for one in why), dtype=bool, count=len(why))
+            self.refusals.add(f"JSON form ({reason})", wrong, said)
+        return np.fromiter((not one for one in why), dtype=bool, count=len(why))
 
     def _aligned(self, table: Bytes, number: int) -> Bytes:
         """As many columns in every block, so that what was learned of one fits the next."""
@@ -93,14 +116,16 @@ class Reader:
         width = self._widths.setdefault(number, max(longest, table.shape[1]))
         return np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
 
-    def _checked_headers(self, table: Bytes, lengths: Integers, number: int, said: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+    def _checked_headers(
+        self, table: Bytes, lengths: Integers, read: npt.NDArray[np.bool_], number: int, said: Sequence[bytes]
+    ) -> npt.NDArray[np.bool_]:
         assert self._wire is not None
         if table.shape[1] < HEADER:
             good = np.zeros(len(said), dtype=bool)
         else:
             right = np.frombuffer(bytes([VERSION]) + self._wire.prefix + number.to_bytes(4, "little"), dtype=np.uint8)
-            good = (lengths >= HEADER) & (table[:, : len(right)] == right).all(axis=1)
-        self.refusals.add("header (version, plan, round)", ~good, said)
+            good = read & (lengths >= HEADER) & (table[:, : len(right)] == right).all(axis=1)
+        self.refusals.add("header (version, plan, round)", read & ~good, said)
         return good
 
     def _support(self, said: Sequence[bytes], good: npt.NDArray[np.bool_], number: int, pair: Integers) -> Bytes:
@@ -137,8 +162,10 @@ def as_table(reports: Sequence[bytes]) -> tuple[Bytes, Integers]:
 def supports(part: Encoder, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
     """Whether each report supports one value, its own; -1, no answer, is never supported."""
     known, mechanism = np.maximum(values, 0), plain(part)
-    if isinstance(mechanism, Direct):
+    if isinstance(mechanism, Direct | Metric):  # of values with distances, a report at the value itself
         return np.asarray(reports == values)
+    if isinstance(mechanism, Averaged):  # of numbers, one on the same side of the middle
+        return np.asarray((mechanism.of.numbers(reports) > 0) == (2 * values > PLACES))
     if isinstance(mechanism, Subset):
         return np.asarray((reports == values[:, None]).any(axis=1))
     if isinstance(mechanism, Unary):

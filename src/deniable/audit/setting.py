@@ -2,53 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Literal, final
+from functools import cached_property
+from typing import final
 
 import numpy as np
 
-from deniable.audit.devices import Answers, Side
-from deniable.document import Attribute
-from deniable.domain import Range
+from deniable.audit.devices import Side
+from deniable.audit.pairs import Named, Pair, given, named
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Integers
+from deniable.metric import Geometric, PlanarGeometric
 from deniable.plan import Plan
-from deniable.shape import Per, checked_per
+from deniable.repeat import Repeated
+from deniable.shape import Encoder, Per, checked_per
 from deniable.share import Sample
 from deniable.stated import NANO, Stated
 
-Pair = tuple[Side, Side]
-Named = Literal["ends", "every"]
-"""Pairs by name: the first values of all attributes against the last; or every value against the next."""
+ROUNDS = 10
+"""How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""
+
+_KILOMETER = 1e6  # in millimeters, which cells are measured by
+_ROUNDED_UP = 1 + 1e-15  # more than a root in floating point errs by
 
 
 @final
 @dataclass(frozen=True)
 class Setting:
-    """Pairs of people who are to be told apart, and the epsilon that says how badly that can be done."""
+    """Pairs of people who are to be told apart, and for each the epsilon that says how badly that can be done."""
 
     pairs: tuple[Pair, ...]
     per: Per
     rounds: int
-    claim: float
+    each: tuple[float, ...]
+    """What is claimed of each pair."""
+    planned: int
+    """How many rounds the plan has."""
 
     @property
     def sides(self) -> list[Side]:
         """Both sides of all pairs, one pair after the other."""
         return [side for pair in self.pairs for side in pair]
 
+    @cached_property
+    def claims(self) -> tuple[float, ...]:
+        """The different claims, the largest first: pairs that share one are judged together."""
+        return tuple(sorted(set(self.each), reverse=True))
+
+    @cached_property
+    def group(self) -> Integers:
+        """Which claim is each pair's."""
+        return np.array([self.claims.index(claim) for claim in self.each], dtype=np.int64)
+
     def codes(self, plan: Plan) -> list[Integers]:
         """For each round, the sides' answers as integers, a row per attribute."""
         return [plan.encode(list(map(dict, records))) for records in zip(*self.sides, strict=True)]
 
-    def most_votes(self, plan: Plan) -> int:
-        """In how many places at most, attributes and rounds, a device's reports can take one side against the other."""
+    def most_votes(self, plan: Plan | None) -> list[int]:
+        """For each claim, in how many places at most, attributes and rounds, reports can take one side against the other."""
+        if plan is None:
+            return [0] * len(self.claims)
         reported = plan.share.drawn if isinstance(plan.share, Sample) else len(plan.names)
-        differ = (np.minimum((codes[:, ::2] != codes[:, 1::2]).sum(axis=0), reported) for codes in self.codes(plan))
-        return int(np.max(np.add.reduce(list(differ))))
+        differ = [np.minimum((codes[:, ::2] != codes[:, 1::2]).sum(axis=0), reported) for codes in self.codes(plan)]
+        votes = np.add.reduce(differ)
+        return [int(votes[self.group == number].max()) for number in range(len(self.claims))]
 
 
 def setting_of(
@@ -61,92 +81,84 @@ def setting_of(
     """What is asked for, checked; what is not given is the plan's."""
     checked_per(per)
     most = 1 if plan is None else plan.content.rounds or 1
-    number = whole_number(
-        "rounds, how often each device reports,", 1 if rounds is None else rounds, 1, None if plan is None else most
-    )
-    found = _named(plan, pairs, per, number) if isinstance(pairs, str) else tuple(_pair(one, number) for one in pairs)
+    wanted = min(most, ROUNDS) if rounds is None else rounds
+    number = whole_number("rounds, how often each device reports,", wanted, 1, None if plan is None else most)
+    found = named(plan, pairs, per, number) if isinstance(pairs, str) else tuple(given(one, number, per) for one in pairs)
     if not found:
         raise InvalidParameter("there are no pairs of answers to tell apart")
-    for first, second in found:
-        _refuse_alike(first, second, per)
-    if claim is None:
-        if plan is None:
-            raise InvalidParameter("without a plan, say what is claimed: claim=1.0")
-        claim = _claim(plan, found, per, number)
-    if not claim >= 0:
-        raise InvalidParameter(f"a claim is an epsilon, from 0 on, got {claim}")
-    return Setting(found, per, number, float(claim))
+    if claim is not None:
+        if not claim >= 0:
+            raise InvalidParameter(f"a claim is an epsilon, from 0 on, got {claim}")
+        return Setting(found, per, number, (float(claim),) * len(found), most)
+    if plan is None:
+        raise InvalidParameter("without a plan, say what is claimed: claim=1.0")
+    if plan.stated.metric is not None:
+        return Setting(found, per, number, _by_distance(plan, found, per), most)
+    return Setting(found, per, number, (_claim(plan, found, per, number),) * len(found), most)
 
 
 def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
-    """What the plan states; of fewer rounds than it has, what its integers say of them."""
+    """What the plan states; of fewer rounds than it has, and of one attribute in several, what its integers say of them."""
     if rounds == 1:
         return (plan.stated.record if per == "record" else plan.stated.attribute) / NANO
-    repeated = Stated.of(replace(plan.content, rounds=rounds).loss()).repeated
-    assert repeated is not None
     changes = any(dict(records) != dict(side[0]) for pair in pairs for side in pair for records in side)
-    _, same, _, changing, _ = repeated
-    found = changing if changes else same
-    if found is None:
-        raise InvalidParameter("there is no bound on what changing answers give away in this plan; say what is claimed")
-    return found / NANO
-
-
-def _named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ...]:
-    if name not in ("ends", "every"):
-        raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {name!r}")
-    if plan is None:
-        raise InvalidParameter("without a plan, say which answers are compared: pairs=[({'color': 'red'}, {'color': 'blue'})]")
-    values = {attribute.name: _answers(attribute, plan.content.missing == "value") for attribute in plan.content.attributes}
-    first = {name: listed[0] for name, listed in values.items()}
-    last = {name: listed[-1] for name, listed in values.items()}
-    records: list[tuple[Answers, Answers]] = []
-    if name == "ends":
-        records = [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
-    elif per == "record":
-        for i in range(max(map(len, values.values()))):
-            one, next_one = ({name: listed[(i + step) % len(listed)] for name, listed in values.items()} for step in (0, 1))
-            records.append((one, next_one))
+    if per == "attribute":
+        each = [part.losses(rounds, rounds) for part in plan.content.parts if isinstance(part, Repeated)]
+        found = max(losses.changing_values if changes else losses.same_value for losses in each)
+        if math.isfinite(found):
+            return found
     else:
-        for name, listed in values.items():
-            records += [(first | {name: one}, first | {name: listed[(i + 1) % len(listed)]}) for i, one in enumerate(listed)]
-    return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
+        stated = plan.stated if rounds == plan.content.rounds else Stated.of(replace(plan.content, rounds=rounds).loss())
+        assert stated.repeated is not None
+        _, same, _, changing, _ = stated.repeated
+        nanos = changing if changes else same
+        if nanos is not None:
+            return nanos / NANO
+    raise InvalidParameter("there is no bound on what changing answers give away in this plan; say what is claimed")
 
 
-def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
-    """An answer for each value: a label, or a number in the middle of a bin."""
-    domain = attribute.domain
-    if isinstance(domain, Range):
-        found: list[object] = [float(low + high) / 2 for low, high in pairwise(domain.edges.tolist())]
-    else:
-        found = list(domain.labels)
-    return [*found, None] if no_answer else found
+def _by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ...]:
+    """For each pair what the plan promises of it: distances times the losses per unit, and that of all other attributes.
+
+    Never more than the worst case, which is stated, too.
+    """
+    metric = plan.stated.metric
+    assert metric is not None
+    units, worst = (
+        {one.name: one.loss for one in metric.units},
+        plan.stated.record if per == "record" else plan.stated.attribute,
+    )
+    sides = [side[0] for pair in pairs for side in pair]
+    codes = plan.encode(list(map(dict, sides)))
+    found = []
+    for one, other in zip(codes.T[::2].tolist(), codes.T[1::2].tolist(), strict=True):
+        lost, rest = 0, False
+        for name, part, a, b in zip(plan.names, plan.content.parts, one, other, strict=True):
+            if name in units:
+                lost += math.ceil(_distance(part, a, b) * units[name])
+            else:
+                rest = rest or a != b
+        lost += metric.rest * rest
+        found.append(min(lost, worst) / NANO)
+    return tuple(found)
 
 
-def _pair(given: object, rounds: int) -> Pair:
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
-        raise InvalidParameter(f"a pair is two records, ({{'color': 'red'}}, {{'color': 'blue'}}), got {given!r}")
-    return _side(given[0], rounds), _side(given[1], rounds)
-
-
-def _side(given: object, rounds: int) -> Side:
-    """One record for all rounds, or a list with one for each."""
-    if isinstance(given, Mapping):
-        return (given,) * rounds
-    if isinstance(given, Sequence) and len(given) == rounds and all(isinstance(one, Mapping) for one in given):
-        return tuple(given)
-    raise InvalidParameter(
-        f"a side is a record, {{'color': 'red'}}, or a list with one for each of {rounds} rounds, got {given!r}"
+def _distance(part: Encoder, one: int, other: int) -> int | float:
+    """In the unit that losses are stated by; an answer at random is as far away as any value is."""
+    if isinstance(part, Geometric):
+        return _apart(one, other, part.k)
+    assert isinstance(part, PlanarGeometric)
+    (row, column), (down, across) = ((-1, -1) if code < 0 else divmod(code, part.columns) for code in (one, other))
+    high, wide = part.steps
+    return (
+        _ROUNDED_UP * math.hypot(_apart(row, down, part.rows) * high, _apart(column, across, part.columns) * wide) / _KILOMETER
     )
 
 
-def _refuse_alike(first: Side, second: Side, per: Per) -> None:
-    rounds = zip(first, second, strict=True)
-    differ = {name for one, other in rounds for name in {*one, *other} if one.get(name) != other.get(name)}
-    if not differ:
-        raise InvalidParameter(f"both sides of a pair are the same: {dict(first[0])}")
-    if per == "attribute" and len(differ) > 1:
-        raise InvalidParameter(
-            f"per attribute, two people differ in one answer only; these differ in {', '.join(sorted(differ))}; "
-            "compare them per record"
-        )
+def _apart(one: int, other: int, size: int) -> int:
+    if one == other:
+        return 0
+    if min(one, other) >= 0:
+        return abs(one - other)
+    known = max(one, other)
+    return max(known, size - 1 - known)

@@ -106,26 +106,35 @@ def views_of(pairs: int, planned: bool) -> list[View]:
 
 @final
 class Chooser:
-    """Finds, on trials of its own, the view and the threshold from which on its guesses show most."""
+    """Finds, on trials of its own, for each group of pairs the view and the threshold from which on its guesses show most."""
 
-    def __init__(self, views: list[View], alpha: float) -> None:
-        self._views, self._alpha = views, alpha
+    def __init__(self, views: list[View], alphas: list[float]) -> None:
+        """The alphas are those of the groups."""
+        self._views, self._alphas = views, alphas
+        self._groups: list[npt.NDArray[np.int64]] = []
         self._scores: list[list[Floats]] = [[] for _ in views]
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: Seen, group: npt.NDArray[np.int64]) -> None:
         """More trials; a score is kept as positive where it is right."""
+        self._groups.append(group)
         for view, kept in zip(self._views, self._scores, strict=True):
             kept.append(np.where(seen.second, -1.0, 1.0) * view.scores(seen))
 
-    def chosen(self) -> tuple[View, float]:
-        """The best view, and the least score that is a guess."""
-        found = [_best_threshold(np.concatenate(kept), self._alpha) for kept in self._scores]
+    def chosen(self) -> list[tuple[View, float]]:
+        """For each group the best view, and the least score that is a guess."""
+        groups, scores = np.concatenate(self._groups), [np.concatenate(kept) for kept in self._scores]
+        return [self._best(groups == number, scores, alpha) for number, alpha in enumerate(self._alphas)]
+
+    def _best(self, mine: npt.NDArray[np.bool_], scores: list[Floats], alpha: float) -> tuple[View, float]:
+        found = [_best_threshold(one if mine.all() else one[mine], alpha) for one in scores]
         best = max(range(len(found)), key=lambda i: found[i][0])
         return self._views[best], found[best][1]
 
 
 def _best_threshold(signed: Floats, alpha: float) -> tuple[float, float]:
     """The largest lower bound, and the threshold that gives it."""
+    if not signed.size:
+        return 0.0, np.inf
     size = np.abs(signed)
     order = np.argsort(-size)
     size, right = size[order], np.cumsum(signed[order] > 0)

@@ -31,7 +31,11 @@ _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
 @click.option(
     "--per", type=click.Choice(["record", "attribute"]), default="record", show_default=True, help="Who is told apart."
 )
-@click.option("--rounds", callback=one(partial(whole, least=1)), help="Of a plan that asks again: reports of each device.")
+@click.option(
+    "--rounds",
+    callback=one(partial(whole, least=1)),
+    help="Of a plan that asks again: reports of each device.  [default: all, up to 10]",
+)
 @click.option(
     "--pairs", type=click.Choice(["ends", "every"]), default="ends", show_default=True, help="Answers that are compared."
 )
@@ -54,11 +58,12 @@ def audit_client(
     """Audit the client of a plan: a lower bound on epsilon from the bytes of its reports, beside the claim.
 
     Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the claim allows is
-    a leak. Without --command the Python client is audited. A program reads a line of JSON for each report, {"answers": {...},
-    "round": 1, "secret": "..."}, and writes a line with its bytes in hexadecimal or base64, or its JSON form.
+    a leak. Without --command the Python client is audited: the library's code for many devices at once, and up to 20,000
+    reports of the client itself. A program reads a line of JSON for each report, {"answers": {...}, "round": 1, "secret":
+    "..."}, and writes a line with its bytes in hexadecimal or base64, or its JSON form.
 
     "ends" compares the first values of all attributes with the last, "every" each value with the next. Per attribute, only
-    one answer differs.
+    one answer differs. Where values have distances, neighbors are compared as well, and held to what is claimed of neighbors.
 
     Exit codes: 0 PASS, 3 FAIL, 1 the program or the plan cannot be used, 2 the command was called wrongly. A pass is no proof.
     """
@@ -91,17 +96,21 @@ def _print(found: Audit, who: str) -> None:
     setting = found.setting
     rounds = "" if setting.rounds == 1 else f", {setting.rounds} rounds"
     pairs = len(setting.pairs)
+    apart = "" if len(found.claims) == 1 else ", for answers that are so far apart"
     click.echo(f"{who}: {found.trials:,} devices for each answer, {pairs:,} pair{'' if pairs == 1 else 's'}{rounds}")
     facts = {
         "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
-        "claim": f"{found.claim:.4f}   per {setting.per}",
+        "claim": f"{found.claim:.4f}   per {setting.per}{apart}",
         "ceiling": f"{found.ceiling:.4f}   the most that so many trials can show",
         "noticeable": f"{found.noticeable:.4f}   less than this above the claim may go unnoticed",
     }
     for name, text in facts.items():
         click.echo(f"  {name:<12} {text}")
-    rows = [[event.name, f"{event.guesses:,}", f"{event.right:,}", f"{event.bound:.4f}"] for event in found.events]
-    console.print_table("", ["method", "guesses", "right", "lower bound"], rows)
+    rows = [
+        [event.name, f"{event.guesses:,}", f"{event.right:,}", f"{event.bound:.4f}", f"{event.claim:.4f}"]
+        for event in found.events
+    ]
+    console.print_table("", ["method", "guesses", "right", "lower bound", "claim"], rows)
     click.echo(found.summary)
 
 

@@ -1,0 +1,130 @@
+"""Pairs of people who are to be told apart: those that are given, and those that have a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from deniable.audit.devices import Answers, Side
+from deniable.document import Attribute
+from deniable.domain import Range
+from deniable.errors import InvalidParameter
+from deniable.grid import Grid
+from deniable.metric import Metric
+from deniable.numeric import Number
+from deniable.plan import Plan
+from deniable.shape import Per
+
+Pair = tuple[Side, Side]
+Named = Literal["ends", "every"]
+"""Pairs by name: the first values of all attributes against the last; or every value against the next. Of attributes with
+distances also neighbors, alone: of some values, or of every value; and all others, alone."""
+
+_INNER = 4  # steps from the lowest number to the highest
+_Records = list[tuple[Answers, Answers]]
+
+
+def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ...]:
+    """Pairs by name, each with the same answers in all rounds."""
+    if name not in ("ends", "every"):
+        raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {name!r}")
+    if plan is None:
+        raise InvalidParameter("without a plan, say which answers are compared: pairs=[({'color': 'red'}, {'color': 'blue'})]")
+    content = plan.content
+    values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
+    first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
+    far = {one.name: one for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
+    alike = {name: listed for name, listed in values.items() if name not in far}
+    records: _Records = [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
+    if far and alike and per == "record":  # else only the worst case would be claimed of any pair that differs in these
+        records.append((first, first | {name: last[name] for name in alike}))
+    if name == "every":
+        records = [*(records if far else []), *_each_with_the_next(first, alike, per)]
+    for name_, attribute in far.items():
+        steps = _neighbors(attribute) if name == "every" else _some_neighbors(attribute)
+        listed = values[name_]
+        records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
+    return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
+
+
+def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per: Per) -> _Records:
+    """Per record all of these attributes move on at once, per attribute one by one; the last value's next is the first."""
+    if per == "record":
+        most = max(map(len, values.values()), default=0)
+        moved = [{name: listed[i % len(listed)] for name, listed in values.items()} for i in range(most + 1)]
+        return [({**first, **one}, {**first, **other}) for one, other in pairwise(moved)]
+    return [
+        ({**first, name: one}, {**first, name: listed[(i + 1) % len(listed)]})
+        for name, listed in values.items()
+        for i, one in enumerate(listed)
+    ]
+
+
+def _neighbors(attribute: Attribute) -> list[tuple[int, int]]:
+    """All values that have none between them: bins, or cells across and down."""
+    domain = attribute.domain
+    if not isinstance(domain, Grid):
+        return list(pairwise(range(domain.k)))
+    across = [(cell, cell + 1) for cell in range(domain.k) if (cell + 1) % domain.columns]
+    return across + [(cell, cell + domain.columns) for cell in range(domain.k - domain.columns)]
+
+
+def _some_neighbors(attribute: Attribute) -> list[tuple[int, int]]:
+    """At both ends and in the middle; of a grid in a corner and in the middle, across and down."""
+    domain = attribute.domain
+    if not isinstance(domain, Grid):
+        return sorted({(low, low + 1) for low in (0, (domain.k - 1) // 2, domain.k - 2)})
+    middle = (domain.rows - 1) // 2 * domain.columns + (domain.columns - 1) // 2
+    return sorted({(cell, cell + step) for cell in (0, middle) for step in (1, domain.columns)})
+
+
+def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
+    """An answer for each value: a label, a number in the middle of a bin, a place in the middle of a cell.
+
+    Of numbers that are not in bins there are too many: both ends, and some between them.
+    """
+    domain = attribute.domain
+    found: list[object]
+    if isinstance(domain, Range):
+        found = [float(low + high) / 2 for low, high in pairwise(domain.edges.tolist())]
+    elif isinstance(domain, Grid):
+        found = list(domain.centers.tolist())
+    elif isinstance(domain, Number):
+        width = domain.high - domain.low
+        found = [domain.low, *(domain.low + width * i / _INNER for i in range(1, _INNER)), domain.high]
+    else:
+        found = list(domain.labels)
+    return [*found, None] if no_answer else found
+
+
+def given(pair: object, rounds: int, per: Per) -> Pair:
+    """A pair that somebody gives, checked."""
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+        raise InvalidParameter(f"a pair is two records, ({{'color': 'red'}}, {{'color': 'blue'}}), got {pair!r}")
+    first, second = (_side(side, rounds) for side in pair)
+    _refuse_alike(first, second, per)
+    return first, second
+
+
+def _side(given: object, rounds: int) -> Side:
+    """One record for all rounds, or a list with one for each."""
+    if isinstance(given, Mapping):
+        return (given,) * rounds
+    if isinstance(given, Sequence) and len(given) == rounds and all(isinstance(one, Mapping) for one in given):
+        return tuple(given)
+    raise InvalidParameter(
+        f"a side is a record, {{'color': 'red'}}, or a list with one for each of {rounds} rounds, got {given!r}"
+    )
+
+
+def _refuse_alike(first: Side, second: Side, per: Per) -> None:
+    rounds = zip(first, second, strict=True)
+    differ = {name for one, other in rounds for name in {*one, *other} if one.get(name) != other.get(name)}
+    if not differ:
+        raise InvalidParameter(f"both sides of a pair are the same: {dict(first[0])}")
+    if per == "attribute" and len(differ) > 1:
+        raise InvalidParameter(
+            f"per attribute, two people differ in one answer only; these differ in {', '.join(sorted(differ))}; "
+            "compare them per record"
+        )

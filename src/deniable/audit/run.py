@@ -1,0 +1,147 @@
+"""The trials of an audit: to learn from, to choose the best guess on, and to bound with; no trial serves two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.audit.bound import Event
+from deniable.audit.devices import Devices
+from deniable.audit.repeats import Ids
+from deniable.audit.seen import FIRST, SECOND, Reader, Seen
+from deniable.audit.setting import Setting
+from deniable.audit.views import Chooser, View, views_of
+from deniable.errors import counted
+from deniable.law import Integers
+from deniable.plan import Plan
+from deniable.table import Show
+from deniable.wire import Wire
+from deniable.words import Words
+
+_BLOCK_BYTES = 1 << 25  # of reports that are looked at together
+_LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen on; the rest is for the bound
+
+
+@final
+class Run:
+    """Some trials of some devices, judged group by group: pairs of which the same is claimed are one group."""
+
+    def __init__(self, devices: Devices, plan: Plan | None, setting: Setting, trials: int, words: Words, alpha: float) -> None:
+        self._devices, self._setting, self._trials, self._words = devices, setting, trials, words
+        codes = [] if plan is None else setting.codes(plan)
+        self._reader = Reader(plan, devices.headed, codes)
+        self._ids = Ids()
+        self._group = setting.group
+        self._thresholds = [_thresholds(most) for most in setting.most_votes(plan)]
+        self._votes = [{least: np.zeros(2, dtype=np.int64) for least in some} for some in self._thresholds]
+        self._alphas = [alpha / len(setting.claims) / (2 if some else 1) for some in self._thresholds]
+        """Each group's part, for all of its fixed guesses together, and again for its learned one."""
+        self._views = views_of(len(setting.pairs), plan is not None)
+        width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
+        self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
+
+    @property
+    def devices(self) -> int:
+        """How many there are in all."""
+        return 2 * self._trials
+
+    def events(self, show: Show | None, who: str = "") -> tuple[Event, ...]:
+        """All trials, and what the guesses gave."""
+        chooser, total = Chooser(self._views, self._alphas), self.devices
+        ends = [int(total * _LEARN), int(total * _CHOOSE), total]
+        done = 0
+        for seen in self._blocks(0, ends[0]):
+            for view in self._views:
+                view.learn(seen)
+            done = _told(show, done + len(seen.pair), total)
+        for seen in self._blocks(ends[0], ends[1]):
+            chooser.add(seen, self._group[seen.pair])
+            done = _told(show, done + len(seen.pair), total)
+        chosen = chooser.chosen()
+        guesses = np.zeros((len(chosen), 2), dtype=np.int64)
+        for seen in self._blocks(ends[1], ends[2]):
+            guesses += self._learned(chosen, seen)
+            done = _told(show, done + len(seen.pair), total)
+        return tuple(self._found(chosen, guesses, who))
+
+    def faults(self) -> list[str]:
+        """What was wrong beside the bound."""
+        total = self.devices * self._setting.rounds
+        refusals = self._reader.refusals
+        found = [
+            f"a collector refuses {count:,} of {counted(total, 'report')}, by their {reason}; "
+            f"the first is {_shown(refusals.examples[reason])}"
+            for reason, count in refusals.reasons.items()
+        ]
+        again = self._ids.repeated()
+        if again:
+            found.append(f"{counted(again, 'report id')} of {total:,} came before: an id must be 16 random bytes")
+        return found
+
+    def _found(self, chosen: list[tuple[View, float]], guesses: Integers, who: str) -> Iterator[Event]:
+        for number, claim in enumerate(self._setting.claims):
+            alpha, thresholds = self._alphas[number], self._thresholds[number]
+            for least in thresholds:
+                made, right = self._votes[number][least].tolist()
+                yield Event(who + _vote_name(least, len(thresholds)), made, right, alpha / len(thresholds), claim)
+            made, right = guesses[number].tolist()
+            yield Event(f"{who}learned: {chosen[number][0].name}", made, right, alpha, claim)
+
+    def _learned(self, chosen: list[tuple[View, float]], seen: Seen) -> Integers:
+        """Guesses, and right ones, of every group by the view that was chosen for it."""
+        scores = {id(view): view.scores(seen) for view in dict(chosen)}
+        group, found = self._group[seen.pair], np.zeros((len(chosen), 2), dtype=np.int64)
+        for number, (view, threshold) in enumerate(chosen):
+            found[number] = _judged(scores[id(view)], threshold, seen.second, group == number)
+        return found
+
+    def _blocks(self, start: int, end: int) -> Iterator[Seen]:
+        sides, pairs = self._setting.sides, len(self._setting.pairs)
+        for low in range(start, end, self._block):
+            pair = np.arange(low, min(end, low + self._block), dtype=np.int64) % pairs
+            second = self._coins(len(pair))
+            seen = self._reader.read(self._devices.answer(sides, 2 * pair + second), pair, second)
+            self._ids.add(seen.ids[seen.identified])
+            votes = (seen.support == FIRST).sum(axis=1, dtype=np.int64) - (seen.support == SECOND).sum(axis=1, dtype=np.int64)
+            group = self._group[pair]
+            for number, counts in enumerate(self._votes):
+                for least, count in counts.items():
+                    count += _judged(votes, least, second, group == number)
+            yield seen
+
+    def _coins(self, count: int) -> npt.NDArray[np.bool_]:
+        """A fair coin for each device: which of the two answers it holds."""
+        return np.unpackbits(self._words.take(-(-count // 64)).view(np.uint8))[:count].astype(bool)
+
+
+def _thresholds(most: int) -> list[int]:
+    """How many votes are guesses, where there are so many at most."""
+    return {0: [], 1: [1]}.get(most, [1, most])
+
+
+def _judged(
+    scores: npt.NDArray[np.float64] | Integers, least: float, second: npt.NDArray[np.bool_], mine: npt.NDArray[np.bool_]
+) -> Integers:
+    """How many guesses, and how many of them are right."""
+    guessed = mine & (np.abs(scores) >= least)
+    return np.array([guessed.sum(), (guessed & ((scores < 0) == second)).sum()], dtype=np.int64)
+
+
+def _vote_name(least: int, events: int) -> str:
+    if events == 1:
+        return "supports one of the two answers only"
+    return "more attributes and rounds support one side" if least == 1 else "all attributes and rounds support one side"
+
+
+def _told(show: Show | None, done: int, total: int) -> int:
+    if show is not None:
+        show(done, total)
+    return done
+
+
+def _shown(report: bytes) -> str:
+    text = report.hex()
+    return text if len(text) <= 120 else f"{text[:120]}…"
