@@ -17,9 +17,10 @@ import pytest
 
 import deniable as dn
 from deniable import attack
+from deniable.attack.background import compact
 from deniable.attack.evidence import Clue, likelihoods
 from deniable.attack.guessing import guessed_values
-from deniable.attack.matching import Evidence, compact, match
+from deniable.attack.matching import Evidence, match
 from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable

@@ -9,8 +9,9 @@ from typing import final
 
 import numpy as np
 
+from deniable.attack.background import compact
 from deniable.attack.chances import COLLECTIONS, Success, success
-from deniable.attack.matching import Progress, compact, match_surveys
+from deniable.attack.matching import Progress, match_surveys
 from deniable.attack.sampled import sampled_success
 from deniable.errors import InvalidValue, counted
 from deniable.exact import whole_number

@@ -10,9 +10,10 @@ from functools import partial
 
 import numpy as np
 
+from deniable.attack.background import compact
 from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
-from deniable.attack.matching import Evidence, compact, match
+from deniable.attack.matching import Evidence, match
 from deniable.attack.sampled import sampled_attribute
 from deniable.data import Dataset
 from deniable.law import Integers
