@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_ANSWERS = 24
-_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew")
+_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew", "both")
 
 
 def examined_plot(examined: Examined) -> Figure:
@@ -48,15 +48,17 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
         "knows the frequencies": [one.report for one in informed],
         "all collections": [one.memoized for one in attributes],
         "noise drawn anew": [one.averaged for one in attributes],
+        "both": [one.averaged for one in informed],
     }
     drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
     thick, times = 0.8 / len(drawn), f"{examined.collections} collections"
-    at_most = " (at most)" if any(one.bound for one in examined.ignorant.profiles) else ""
+    at_most = " (at most)" if any("memoized" in one.bounds for one in attributes) else ""
     for i, (kind, line) in enumerate(drawn.items()):
         color = "#c8ccd0" if kind == "blind" else look_of[kind]["color"]
         label = {
             "all collections": f"{times}, noise kept{at_most}",
             "noise drawn anew": f"{times}, noise drawn anew",
+            "both": f"{times}, drawn anew, knows the frequencies",
         }.get(kind, kind)
         middle = places + (i - (len(drawn) - 1) / 2) * thick
         axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)

@@ -56,7 +56,7 @@ def attack_plan(
     """
     import numpy as np
 
-    from deniable.attack.page import examine
+    from deniable.attack.examining import examine
 
     writing.check((), plot_files, force)
     read = reading.read_plan(plan)
