@@ -32,6 +32,7 @@ Classifier = Literal["xgboost", "logistic"]
 KNOWLEDGE = ("NK-1n", "NK-3n", "NK-5n", "PK-0.1n", "PK-0.3n", "PK-0.5n", "HM-1n-0.1n", "HM-3n-0.3n", "HM-5n-0.5n")
 """What the published attackers learn from: invented people (times n), compromised people (part of n), or both."""
 
+_SMALL = 1 << 21  # numbers to learn from: with fewer, cores wait for each other longer than they work
 _PACKAGES = {"xgboost": "xgboost", "logistic": "sklearn"}
 
 
@@ -60,7 +61,7 @@ def trained_attribute(
 
     `truth` is the attribute of every report: of the compromised people it is learned from, of the others it judges. With
     fakes="uniform" invented people have uniform fakes whatever the plan says, as in the published attacks on RS+RFD.
-    `jobs` is how many cores are used, all unless given.
+    `jobs` is how many cores are used; unless given all, or one where there is little to learn from.
     """
     return School(plan, records_from(plan, reports), truth, classifier, fakes, seed=seed).attack(knowledge, jobs)
 
@@ -135,7 +136,8 @@ class School:
         if seen.size == 1:
             found = np.full(whom.size, seen[0])
         else:
-            model = _model(self._classifier, self._seed, jobs)
+            small = sum(block.size for block in inputs) < _SMALL
+            model = _model(self._classifier, self._seed, 1 if jobs is None and small else jobs)
             with nullcontext() if self._classifier == "xgboost" else _cores(jobs):
                 model.fit(np.concatenate(inputs), numbered)
             found = seen[np.asarray(model.predict(self._real[whom]), dtype=np.int64)]
