@@ -233,9 +233,9 @@ def test_guesses_of_places_and_numbers() -> None:
         for right, one in zip(attack.averaged(plan, reports).right(truth).values(), told, strict=True):
             error = math.hypot(math.sqrt(right * (1 - right) / n), one.stderr.get(figure, 0.0), 0.001)
             statistics.deviation(right, getattr(one, figure), error, f"{figure} of {one.name}")
-    one = attack.guess(plan, collections[0])
-    assert one.posterior.mean(axis=1) == pytest.approx([found.report for found in told], abs=0.01)
-    assert set(one.frame("polars").filter(attribute="pay")["guess"].to_list()) == {"lower half", "upper half"}
+    single = attack.guess(plan, collections[0])
+    assert single.posterior.mean(axis=1) == pytest.approx([found.report for found in told], abs=0.01)
+    assert set(single.frame("polars").filter(attribute="pay")["guess"].to_list()) == {"lower half", "upper half"}
     people = {"age": (4 * ages[:500]).tolist(), "pay": pay[:500].tolist()}
     reports = [plan.privatize(people, dn.seeded(t)) for t in range(3)]
     both = attack.reidentify([plan] * 3, reports, people)
@@ -646,7 +646,7 @@ def test_what_cannot_be_matched_is_refused() -> None:
         attack.reidentify([plan], [reports], {"a": ["0", "1"]}, matching="best")  # type: ignore[arg-type]
     for targets in ([2], [-1], [0.5], [True], [], "ab", [[0]]):
         with pytest.raises(dn.InvalidParameter, match="targets are numbers of people, 0 to 1, at least one"):
-            attack.reidentify([plan], [reports], {"a": ["0", "1"]}, targets=targets)  # type: ignore[arg-type]
+            attack.reidentify([plan], [reports], {"a": ["0", "1"]}, targets=targets)
     for truth in ([0], [0, -1], [0, 2], [0.0, 1.0], [True, False]):
         with pytest.raises(dn.InvalidParameter, match="truth is the row of each of 2 people among 2 records"):
             attack.reidentify([plan], [reports], {"a": ["0", "1"]}, truth=truth)
