@@ -15,9 +15,10 @@ from typing import TypeVar
 import numpy as np
 
 import deniable as dn
+from deniable.attack.background import compact
 from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
-from deniable.attack.matching import Evidence, compact, match
+from deniable.attack.matching import Evidence, match
 from deniable.attack.trained import trained_attribute
 from deniable.shape import Encoder
 from deniable.studies.surveyed import SURVEYS, drawn_surveys

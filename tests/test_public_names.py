@@ -200,6 +200,7 @@ ATTACKS = [
     "Success",
     "Trained",
     "averaged",
+    "chance_after",
     "drawn_attributes",
     "examine",
     "guess",

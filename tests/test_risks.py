@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -48,7 +50,11 @@ def test_every_figure_has_its_rows(small: Dataset) -> None:
     found = json.loads(run("reproduce", "risks", "--quick", "--json", "--dataset", "nursery", "--epsilons", "4", "--runs", "1"))
     assert all(set(row) >= FIELDS for row in found)
     assert {row["figure"] for row in found} == set(risks.FIGURES)
-    assert all(row["accuracy"] is not None and 0 <= row["accuracy"] <= 1 and row["runs"] == 1 for row in found)
+    measured = [row for row in found if row["refused"] is None]
+    assert all(row["accuracy"] is not None and 0 <= row["accuracy"] <= 1 and row["runs"] == 1 for row in measured)
+    refused = {(row["figure"], row["protocol"], row["metric"]) for row in found if row["refused"] is not None}
+    assert refused == {("reidentify", surveyed.FAKED, "uniform")}
+    assert {row["attack"] for row in measured if row["protocol"] == surveyed.FAKED and row["surveys"]} == {"guess", "support"}
     assert all(row["n"] == small.n and row["seed"] == 1 for row in found)
     sampled = {row["attack"] for row in found if row["figure"] == "sampled-attribute"}
     assert sampled == {"NK-1n", "PK-0.1n", "HM-1n-0.1n", "bayes"}
@@ -71,6 +77,40 @@ def test_runs_are_reproducible_and_choose_what_is_asked_for(small: Dataset) -> N
     some = json.loads(run(*asked, "--runs", "1", "--users", "100"))
     assert all(row["users"] == 100 and row["stderr"] is None for row in some)
     assert all(math.isclose(100 * row["accuracy"], round(100 * row["accuracy"])) for row in some)
+
+
+def test_a_row_is_the_same_without_the_others() -> None:
+    people, attacks = invented(400, (4, 3)), ["NK-1n", "NK-3n", "PK-0.1n", "bayes"]
+    together = list(risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, users=100, attacks=attacks))
+    for attack_name in attacks[1:]:
+        alone = list(risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, users=100, attacks=[attack_name]))
+        assert alone == [row for row in together if row.attack == attack_name]
+
+
+def test_few_people_are_attacked_by_all() -> None:
+    """Nobody is compromised and attacked, and somebody is left to attack."""
+    knowledge = ["PK-0.1n", "PK-0.5n", "HM-1n-0.1n"]
+    rows = list(risks.reproduce([invented(300, (4, 3))], ["sampled-attribute"], [3.0], runs=2, users=10, attacks=knowledge))
+    assert len(rows) == len(attacked.FAKED) * len(knowledge)
+    assert all(row.accuracy is not None and 0 <= row.accuracy <= 1 for row in rows)
+    with pytest.raises(
+        dn.InvalidParameter, match="users, of whom trained attackers learn, too, must be an integer of at least 10"
+    ):
+        risks.reproduce([invented()], ["sampled-attribute"], [3.0], users=5)
+
+
+def test_rows_that_are_done_are_in_the_file_already(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_arguments: object, **_options: object) -> Iterator[risks.Row]:
+        yield from list(risks_rows)[:2]
+        raise KeyboardInterrupt
+
+    risks_rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
+    monkeypatch.setattr(risks, "reproduce", stopped)
+    monkeypatch.setattr("deniable.commands.reproduce_attacks._WRITTEN_EVERY", -1.0)
+    file = tmp_path / "rows.json"
+    with pytest.raises((KeyboardInterrupt, click.Abort)):
+        run("reproduce", "risks", "--figure", "value", "-o", str(file))
+    assert len(json.loads(file.read_text(encoding="utf-8"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -257,15 +297,53 @@ def test_the_page_for_machines(planned: tuple[Path, Path]) -> None:
     assert by["all 3 attributes", 3, 10] > by["2 of 3 attributes", 3, 10]
 
 
-@pytest.mark.parametrize("kind", ["faked", "again", "single"])
+def test_who_is_left_out_is_told() -> None:
+    attributes = {"a": list("xyz"), "b": list("uvw")}
+    codes = np.random.default_rng(1).integers(0, 3, (2, 300))
+    codes[0, :40] = -1
+    plan = dn.Study(attributes, epsilon=2.0).plan(300)
+    left_out = attack.examine(plan, codes, collections=2, users=50)
+    assert (left_out.people, left_out.dropped, left_out.filled) == (260, 40, 0)
+    assert "40 rows left out" in left_out.text()
+    plan = dn.Study(attributes, epsilon=2.0, missing="random").plan(300)
+    filled = attack.examine(plan, codes, collections=2, users=50)
+    assert (filled.people, filled.dropped, filled.filled) == (300, 0, 40)
+    assert "40 missing answers drawn at random" in filled.text()
+
+
+def test_the_page_has_several_collections_with_background() -> None:
+    plan = dn.Study({"a": list("vwxyz"), "b": list("uvw")}, epsilon=2.0, protocol="grr").plan(300)
+    draws = np.random.default_rng(1)
+    codes = np.stack([draws.choice(5, 300, p=[0.6, 0.1, 0.1, 0.1, 0.1]), draws.integers(0, 3, 300)])
+    found = attack.examine(plan, codes, collections=5, users=50)
+    assert found.informed is not None
+    one = found.informed.attributes[0]
+    assert one.averaged is not None
+    assert one.averaged > one.memoized > one.report > one.blind > 0.5
+    assert one.reported > one.report
+    section = found.text().split("2. The same")[1].split("3. Guess")[0]
+    assert "5 collections" in section
+    assert f"~{100 * one.averaged:.3g} %" in section
+    assert "knows frequencies" in found.text()
+    assert "their noise is drawn anew each time" in found.text()
+
+
+KINDS = ["faked", "again", "single", "metric", "grid", "number"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     asked: dict[str, dn.Study] = {
         "faked": dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0, share="faked"),
         "again": dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon_first=1.0, epsilon_forever=2.0),
         "single": dn.Study({"a": list("xyz")}, epsilon=1.0),
+        "metric": dn.Study({"a": dn.Range(0, 30, step=3, privacy="metric", epsilon=0.2), "b": list("uvw")}, epsilon=1.0),
+        "grid": dn.Study({"home": dn.Grid(47.6, 6.8, 47.7, 6.95, 5, 6, epsilon=0.001)}),
+        "number": dn.Study({"pay": dn.Number(0, 1000), "b": list("uvw")}, epsilon=2.0),
     }
     plan = asked[kind].plan(500)
-    codes = np.random.default_rng(1).integers(0, 3, (len(plan.names), 500))
+    draws = np.random.default_rng(1)
+    codes = np.stack([draws.integers(0, one.domain.k, 500) for one in plan.content.attributes])
     found = attack.examine(plan, codes, collections=3, users=100)
     assert ("Which attribute of a report is real" in found.text()) == (kind == "faked")
     assert (found.real_attribute is None) == (kind != "faked")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_ANSWERS = 24
-_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew")
+_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew", "both")
 
 
 def examined_plot(examined: Examined) -> Figure:
@@ -28,7 +28,7 @@ def examined_plot(examined: Examined) -> Figure:
         grid = figure.subplots(1, 2 if examined.found else 1, squeeze=False, width_ratios=[3, 2] if examined.found else [1])[0]
         _answers(grid[0], examined, shown)
         if examined.found:
-            _people(grid[1], examined)
+            _people(grid[1], examined, shown)
         title = examined.title or f"Plan {examined.plan[:12]}"
         how = f"{examined.collections} collections, seed {examined.seed}"
         if examined.people is not None:
@@ -48,15 +48,17 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
         "knows the frequencies": [one.report for one in informed],
         "all collections": [one.memoized for one in attributes],
         "noise drawn anew": [one.averaged for one in attributes],
+        "both": [one.averaged for one in informed],
     }
     drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
     thick, times = 0.8 / len(drawn), f"{examined.collections} collections"
-    at_most = " (at most)" if any(one.bound for one in examined.ignorant.profiles) else ""
+    at_most = " (at most)" if any("memoized" in one.bounds for one in attributes) else ""
     for i, (kind, line) in enumerate(drawn.items()):
         color = "#c8ccd0" if kind == "blind" else look_of[kind]["color"]
         label = {
             "all collections": f"{times}, noise kept{at_most}",
             "noise drawn anew": f"{times}, noise drawn anew",
+            "both": f"{times}, anew, knows frequencies",
         }.get(kind, kind)
         middle = places + (i - (len(drawn) - 1) / 2) * thick
         axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
@@ -73,7 +75,7 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16 - 0.2 / shown), ncols=2)
 
 
-def _people(axes: Axes, examined: Examined) -> None:
+def _people(axes: Axes, examined: Examined, shown: int) -> None:
     kinds = [f"{one.background}, top {one.top}" for one in examined.found]
     look_of = looks(kinds)
     for kind in dict.fromkeys(kinds):
@@ -93,4 +95,4 @@ def _people(axes: Axes, examined: Examined) -> None:
     axes.set_xlabel("collections")
     axes.set_ylabel("people found")
     axes.set_title("people, by a background that has", loc="left")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16 - 0.2 / shown), ncols=1)

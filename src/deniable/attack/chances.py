@@ -1,18 +1,21 @@
-"""What an attacker of a plan can expect, exactly: from one report, and of whole profiles after several collections."""
+"""What an attacker of a plan can expect: from one report, and of whole profiles after several collections.
+
+Every figure is summed exactly, unless it is named in `stderr`, which has the error of its simulation, or in `bounds`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, final
 
 import numpy as np
 
-from deniable.attack.evidence import Priors, Source, checked_priors, names_of, parts_of, share_of
-from deniable.attack.guessing import averaged
-from deniable.attack.mixed import MOST_COLLECTIONS
-from deniable.attack.profiles import MOST_REPORTS, profile, success_after
+from deniable.attack.evidence import Chance, Priors, Source, checked_priors, names_of, parts_of, share_of, values_of
+from deniable.attack.mixed import MOST_COLLECTIONS, among_fakes
+from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
 from deniable.exact import whole_number
 from deniable.population import numbers_from
 from deniable.repeat import Repeated
@@ -43,10 +46,17 @@ class AttributeSuccess:
     memoized: float
     """From all the collections, where an answer that is asked again is sent as before, or as the mechanism keeps it."""
     averaged: float | None
-    """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not known (with a prior;
-    among fakes, after more than 8 collections)."""
-    simulated: bool = False
-    """Whether `report` is the average posterior of simulated people instead of an exact sum; among fakes `averaged` is."""
+    """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not known (among fakes,
+    after more than 8 collections)."""
+    stderr: Mapping[str, float] = field(default_factory=dict)
+    """The standard errors of those of these figures that are simulated; the others are exact."""
+    bounds: tuple[str, ...] = ()
+    """Those of these figures that are upper bounds."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of it is."""
+        return bool(self.stderr)
 
 
 @final
@@ -67,9 +77,14 @@ class ProfileSuccess:
     published: float | None = None
     """How often all collections ask for different attributes and all are guessed (the papers' figure)."""
     bound: bool = False
-    """Whether this is an upper bound: of an attacker who is told which attribute of each report is real."""
-    simulated: bool = False
-    """Whether the draws of attributes are simulated."""
+    """Whether this is an upper bound: among fakes, of who is told which attribute is real; or made of bounds."""
+    stderr: Mapping[str, float] = field(default_factory=dict)
+    """The standard errors of those of these figures that are simulated, or made of simulated ones; the others are exact."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of it is."""
+        return bool(self.stderr)
 
 
 @final
@@ -91,8 +106,8 @@ class Success:
 def success(plan: Source, prior: object = None, collections: int = COLLECTIONS) -> Success:
     """How often the best guess is right: of each attribute from one report, and of whole profiles after some collections.
 
-    The attacker knows the plan and believes `prior` (by attribute; uniform unless given), and is right to. Everything is
-    summed exactly, but for what says that it is simulated.
+    The attacker knows the plan and believes `prior` (by attribute; uniform unless given), and is right to. Of a number it is
+    guessed in which half of its range it is. Everything is summed exactly, but for what says that it is simulated or a bound.
 
     >>> import deniable as dn
     >>> found = success(dn.smp([74, 7, 16], epsilon=2.0, protocol="grr"), collections=3)
@@ -104,118 +119,168 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS) 
     whole_number("collections", collections, 1, MOST_REPORTS)
     believed, parts = checked_priors(plan, prior), parts_of(plan)
     blind = [float(shares.max()) for shares in believed]
-    reported = [part.success(None if prior is None else shares) for part, shares in zip(parts, believed, strict=True)]
-    kept = [_times(part, b, a, collections, prior is None) for part, b, a in zip(parts, blind, reported, strict=True)]
-    fresh = None
-    if prior is None:  # with a prior, the success of several reports has no closed form here
-        fresh = [
-            (b, *(success_after(part, m + 1, False) for m in range(collections))) for part, b in zip(parts, blind, strict=True)
-        ]
-    attributes = _attributes(plan, reported, kept, fresh, None if prior is None else believed)
+    kept, fresh = (
+        [chances_after(part, collections, memoized, shares) for part, shares in zip(parts, believed, strict=True)]
+        for memoized in (True, False)
+    )
+    attributes = _attributes(plan, kept, fresh, believed)
     return Success(tuple(attributes), tuple(_profiles(share_of(plan), kept, fresh)), math.prod(blind))
 
 
-def _times(part: Encoder, blind: float, one: float, collections: int, uniform: bool) -> Sequence[float]:
-    """How often a guess is right after 0, 1, ... reports that are kept; with a prior, where one is worth as much as many."""
-    if uniform and isinstance(part, Repeated):
-        return (blind, *(success_after(part, m + 1) for m in range(collections)))
-    return (blind, *[one] * collections)
+_Chances = Sequence[Sequence[Chance]]
 
 
-def _attributes(
-    plan: Source,
-    reported: Sequence[float],
-    kept: Sequence[Sequence[float]],
-    fresh: Sequence[Sequence[float]] | None,
-    prior: Priors | None,
-) -> Iterator[AttributeSuccess]:
-    share = share_of(plan)
-    simulated = _among_fakes(share, prior, 1) if isinstance(share, Faked) and prior is not None else None
+def _attributes(plan: Source, kept: _Chances, fresh: _Chances, believed: Priors) -> Iterator[AttributeSuccess]:
+    share, times = share_of(plan), len(kept[0]) - 1
     real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
-    times = len(kept[0]) - 1
-    together = None
-    if isinstance(share, Faked) and times <= MOST_COLLECTIONS:
-        together = _among_fakes(share, prior or [np.full(part.k, 1 / part.k) for part in share.parts], times)
+    single = together = None
+    if isinstance(share, Faked):
+        uniform = all(float(np.ptp(shares)) < 1e-12 for shares in believed)
+        single = None if uniform else _among_fakes(share, believed, 1)
+        together = _among_fakes(share, believed, times) if times <= MOST_COLLECTIONS else None
     for j, (name, part) in enumerate(zip(names_of(plan), parts_of(plan), strict=True)):
-        blind = kept[j][0]
-        whole = real * reported[j] + (1 - real) * blind if simulated is None else max(blind, simulated[j])
+        blind, reported = kept[j][0], kept[j][1]
+        whole = _mixed((1 - real, real), kept[j]) if single is None else single[j]
         if isinstance(part, Repeated):  # the attribute is drawn once, and kept
-            often = [1 - real, *[0.0] * (times - 1), real]
+            often: Sequence[float] = [1 - real, *[0.0] * (times - 1), real]
         else:
             often = [math.comb(times, m) * real**m * (1 - real) ** (times - m) for m in range(times + 1)]
-        after = math.fsum(chance * right for chance, right in zip(often, kept[j], strict=True))
-        again = None if fresh is None else math.fsum(a * b for a, b in zip(often, fresh[j], strict=True))
+        after: Chance | None = _mixed(often, kept[j])
+        again: Chance | None = _mixed(often, fresh[j])
         if isinstance(share, Faked):
-            again = None if together is None else max(whole, together[j])
-        yield AttributeSuccess(name, part.k, blind, whole, reported[j], after, again, simulated is not None)
+            after = replace(_mixed(often, kept[j]), bound=True)
+            again = None if together is None else together[j]
+        figures = {"report": whole, "reported": reported, "memoized": after, "averaged": again}
+        known = {figure: chance for figure, chance in figures.items() if chance is not None}
+        yield AttributeSuccess(
+            *(name, values_of(part), blind.value, whole.value, reported.value, known["memoized"].value),
+            averaged=None if again is None else again.value,
+            stderr={figure: chance.stderr for figure, chance in known.items() if not chance.exact},
+            bounds=tuple(figure for figure, chance in known.items() if chance.bound),
+        )
 
 
-def _among_fakes(share: Faked, believed: Priors, times: int) -> list[float]:
-    """Where the guess depends on all attributes' reports at once: the average posterior of people drawn from the prior."""
+def _mixed(often: Sequence[float], chances: Sequence[Chance]) -> Chance:
+    """One of some chances, each so often. Simulated ones are of the same people, so that their errors add up."""
+    used = [(weight, chance) for weight, chance in zip(often, chances, strict=False) if weight > 0]
+    return Chance(
+        math.fsum(weight * chance.value for weight, chance in used),
+        math.fsum(weight * chance.stderr for weight, chance in used),
+        exact=all(chance.exact for _, chance in used),
+        bound=any(chance.bound for _, chance in used),
+    )
+
+
+def _among_fakes(share: Faked, believed: Priors, times: int) -> list[Chance]:
+    """Where the guess depends on all attributes' reports at once: simulated people, drawn from the prior.
+
+    To the chance of a blind guess, which is exact, is added what the best guess's posterior has more than the blind one's.
+    """
     draws = numbers_from(1, "among fakes", times, *(shares.tobytes() for shares in believed))
     n = _SIMULATED if times == 1 else _SIMULATED // 5
     people = np.column_stack([draws.choice(shares.size, n, p=shares) for shares in believed])
     collections = [share.privatize(people, seeded(int(draws.integers(1 << 62)))) for _ in range(times)]
-    return list(averaged(share, collections, list(believed)).expected.values())
+    blind, gains = [int(np.argmax(shares)) for shares in believed], np.empty((len(believed), n))
+    for j, who, table in among_fakes(share, collections, believed):
+        gains[j, who] = (table.max(axis=1) - table[:, blind[j]]) / table.sum(axis=1)
+    rows = zip(believed, gains, strict=True)
+    return [
+        Chance(float(shares.max() + gain.mean()), float(gain.std(ddof=1) / math.sqrt(n)), exact=False) for shares, gain in rows
+    ]
 
 
-def _profiles(
-    share: Share | Encoder, kept: Sequence[Sequence[float]], fresh: Sequence[Sequence[float]] | None
-) -> Iterator[ProfileSuccess]:
+def _profiles(share: Share | Encoder, kept: _Chances, fresh: _Chances) -> Iterator[ProfileSuccess]:
     d, times = len(kept), len(kept[0]) - 1
     parts = share.parts if isinstance(share, Share) else (share,)
     repeated, bound = isinstance(parts[0], Repeated), isinstance(share, Faked)
     drawn = share.drawn if isinstance(share, Sample) else 1 if bound else d
-    one = [right[1] for right in kept]
     if drawn == 1 < d and times <= d and not repeated:
-        known = profile([(1.0, a) for a in one], times, False)
-        whole = profile([(right[0], right[1]) for right in kept], times, False)
-        yield ProfileSuccess(times, "new", True, known, whole, times / d * math.fsum(one), known, bound)
+        yield _with_errors(_new, kept, True, bound, "new")
     for memoized, right in ((True, kept), (False, fresh)):
-        if right is None:
-            continue
         if drawn == d or repeated:
-            yield _same_again(right, drawn, memoized)
+            yield _with_errors(partial(_same_again, drawn), right, memoized, bound, "all" if drawn == d else "kept")
         elif drawn > 1:
-            yield _simulated(right, drawn, memoized)
+            yield _with_errors(partial(_draws_simulated, drawn), right, memoized, bound, "any")
         else:
-            yield _any(right, one, memoized, bound)
+            yield _with_errors(_any, right, memoized, bound, "any")
 
 
-def _any(right: Sequence[Sequence[float]], one: Sequence[float], memoized: bool, bound: bool) -> ProfileSuccess:
+Right = Sequence[Sequence[float]]
+"""How often each attribute is guessed after 0, 1, ... reports of it."""
+
+
+@final
+@dataclass(frozen=True)
+class _Profile:
+    all_reported: float
+    whole_record: float
+    right: float
+    published: float | None = None
+    stderr: Mapping[str, float] = field(default_factory=dict)
+    """Of draws that are simulated."""
+
+
+def _with_errors(
+    how: Callable[[Right], _Profile], chances: _Chances, memoized: bool, bound: bool, drawn: Drawn
+) -> ProfileSuccess:
+    """A profile, and how far it moves if each simulated chance is off by its standard error."""
+    right = [[chance.value for chance in one] for one in chances]
+    found, squares = how(right), dict[str, float]()
+    names = ("all_reported", "whole_record", "right")
+    for name, error in found.stderr.items():
+        squares[name] = error**2
+    for j, one in enumerate(chances):
+        if all(chance.exact for chance in one):
+            continue
+        moved = how([*right[:j], [chance.value + chance.stderr for chance in one], *right[j + 1 :]])
+        for name in names:
+            squares[name] = squares.get(name, 0.0) + (getattr(moved, name) - getattr(found, name)) ** 2
+    return ProfileSuccess(
+        *(len(chances[0]) - 1, drawn, memoized, found.all_reported, found.whole_record, found.right, found.published),
+        bound=bound or any(chance.bound for one in chances for chance in one),
+        stderr={name: math.sqrt(square) for name, square in squares.items()},
+    )
+
+
+def _new(right: Right) -> _Profile:
+    """One that was not asked before, each time."""
+    d, times = len(right), len(right[0]) - 1
+    known = profile([(1.0, chances[1]) for chances in right], times, False)
+    whole = profile([(chances[0], chances[1]) for chances in right], times, False)
+    return _Profile(known, whole, times / d * math.fsum(chances[1] for chances in right), known)
+
+
+def _any(right: Right) -> _Profile:
     """Any attribute each time."""
     d, times = len(right), len(right[0]) - 1
     known = [(1.0, *chances[1:]) for chances in right]
     often = [math.comb(times, m) * (1 / d) ** m * (1 - 1 / d) ** (times - m) for m in range(times + 1)]
     expected = math.fsum(often[m] * chances[m] for chances in right for m in range(1, times + 1))
-    published = profile([(1.0, a, *[0.0] * (times - 1)) for a in one], times, True) if times <= d else 0.0
-    return ProfileSuccess(
-        times, "any", memoized, profile(known, times, True), profile(right, times, True), expected, published, bound
-    )
+    published = profile([(1.0, chances[1], *[0.0] * (times - 1)) for chances in right], times, True) if times <= d else 0.0
+    return _Profile(profile(known, times, True), profile(right, times, True), expected, published)
 
 
-def _same_again(right: Sequence[Sequence[float]], drawn: int, memoized: bool) -> ProfileSuccess:
+def _same_again(drawn: int, right: Right) -> _Profile:
     """The same attributes each time: all of them, or those that were drawn once."""
-    d, times = len(right), len(right[0]) - 1
     known = profile([(1.0, chances[-1]) for chances in right], drawn, False)
     whole = profile([(chances[0], chances[-1]) for chances in right], drawn, False)
-    expected = drawn / d * math.fsum(chances[-1] for chances in right)
-    return ProfileSuccess(times, "all" if drawn == d else "kept", memoized, known, whole, expected)
+    return _Profile(known, whole, drawn / len(right) * math.fsum(chances[-1] for chances in right))
 
 
-def _simulated(right: Sequence[Sequence[float]], drawn: int, memoized: bool) -> ProfileSuccess:
-    """Several attributes each time: the draws are simulated, what each of them tells is exact."""
+def _draws_simulated(drawn: int, right: Right) -> _Profile:
+    """Several attributes each time: the draws are simulated, what each of them tells is not."""
     d, times = len(right), len(right[0]) - 1
     draws = numbers_from(1, "profiles", d, times, drawn)
     counts = np.zeros((_SIMULATED, d), dtype=np.int64)
     for _ in range(times):
         chosen = np.argsort(draws.random((_SIMULATED, d)), axis=1)[:, :drawn]
         np.put_along_axis(counts, chosen, np.take_along_axis(counts, chosen, axis=1) + 1, axis=1)
-    table = np.array(right)
-    chances = np.take_along_axis(table.T, counts, axis=0)
-    known = np.where(counts > 0, chances, 1.0).prod(axis=1).mean()
-    return ProfileSuccess(
-        *(times, "any", memoized, float(known), float(chances.prod(axis=1).mean())),
-        right=float(np.where(counts > 0, chances, 0.0).sum(axis=1).mean()),
-        simulated=True,
-    )
+    chances = np.take_along_axis(np.array(right).T, counts, axis=0)
+    seen = {
+        "all_reported": np.where(counts > 0, chances, 1.0).prod(axis=1),
+        "whole_record": chances.prod(axis=1),
+        "right": np.where(counts > 0, chances, 0.0).sum(axis=1),
+    }
+    errors = {name: float(one.std(ddof=1) / math.sqrt(_SIMULATED)) for name, one in seen.items()}
+    mean = {name: float(one.mean()) for name, one in seen.items()}
+    return _Profile(mean["all_reported"], mean["whole_record"], mean["right"], stderr=errors)

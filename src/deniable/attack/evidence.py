@@ -2,14 +2,15 @@
 
 A report of an attribute is a few times likelier from the values that it supports than from the others, so that one table of
 reports by values, up to a factor for each report, holds all that there is to know. Beside a fake the factor matters, too: how
-many times likelier a report is from a person than from the fake.
+many times likelier a report is from a person than from the fake. Of a number it is guessed in which half of its range it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
-from typing import TypeVar, final
+from functools import lru_cache
+from typing import final
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from deniable.law import Floats, Integers, checked_prior
 from deniable.likelihood.observed import layers, odds
 from deniable.likelihood.rows import Supports
 from deniable.mechanism import Array
+from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
 from deniable.reports import records_of
 from deniable.shape import BLOCK, Encoder
@@ -29,7 +31,23 @@ from deniable.share import Faked, Records, Share
 Source = Plan | Share | Encoder
 """What reports come from: a plan, or the share or the mechanism itself."""
 Priors = Sequence[Floats]
-_Share = TypeVar("_Share")
+CELLS = 256
+"""Equal parts of a number's range, by which its reports are told apart."""
+HALVES = ("lower half", "upper half")
+_LEAST = 2.0**-70  # no report is rarer than 2^-64 for any value, but for the rounding of floats
+
+
+@final
+@dataclass(frozen=True)
+class Chance:
+    """A probability: summed exactly, simulated with a standard error, or an upper bound."""
+
+    value: float
+    stderr: float = 0.0
+    exact: bool = True
+    """Whether it is a sum; otherwise it is simulated, and the standard error says how well."""
+    bound: bool = False
+    """Whether the truth may be below."""
 
 
 @final
@@ -44,7 +62,7 @@ class Clue:
 
     def blocks(self) -> Iterator[tuple[Integers, Floats]]:
         """Some people at a time, and how likely their reports are for each value."""
-        step = max(1, BLOCK // self.part.k)
+        step = max(1, BLOCK // width(self.part))
         for start in range(0, len(self.who), step):
             some = slice(start, start + step)
             yield self.who[some], likelihoods(self.part, self.reports[some])
@@ -109,24 +127,76 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     """What the attacker believes of each attribute beforehand: shares by name, or in order; uniform unless given."""
     parts, names = parts_of(source), names_of(source)
     if prior is None:
-        return [np.full(part.k, 1 / part.k) for part in parts]
+        return [_uniform(part) for part in parts]
+    if isinstance(prior, str | bytes | set) or not isinstance(prior, Iterable):
+        raise InvalidParameter(
+            f"a prior is the shares of the values, {{{names[0]!r}: [0.5, ...]}} or a list by attribute, got {prior!r}; "
+            "leave it out for uniform ones"
+        )
     if isinstance(prior, dict):
         unknown = set(prior) - set(names)
         if unknown:
             raise InvalidParameter(f"{sorted(unknown)[0]!r} is not an attribute; they are {', '.join(names)}")
         given = [prior.get(name) for name in names]
     else:
-        given = [prior] if len(parts) == 1 and np.ndim(prior) == 1 else list(prior)  # type: ignore[arg-type,call-overload]
+        given = [prior] if len(parts) == 1 and np.ndim(prior) == 1 else list(prior)  # type: ignore[arg-type]
     if len(given) != len(parts):
         raise InvalidParameter(f"there are {len(parts)} attributes, but {len(given)} priors")
-    return [
-        np.full(part.k, 1 / part.k) if one is None else checked_prior(one, part.k)
-        for part, one in zip(parts, given, strict=True)
-    ]
+    rows = zip(parts, names, given, strict=True)
+    return [_uniform(part) if one is None else _checked_shares(part, name, one) for part, name, one in rows]
+
+
+def _uniform(part: Encoder) -> Floats:
+    return np.full(values_of(part), 1 / values_of(part))
+
+
+def _checked_shares(part: Encoder, name: str, prior: object) -> Floats:
+    try:
+        return checked_prior(prior, values_of(part))  # type: ignore[arg-type]
+    except (InvalidParameter, TypeError, ValueError):
+        what = "of the halves of its range" if isinstance(part, Averaged) else "of its values"
+        given = f"{len(prior)} of them" if isinstance(prior, Sized) and not isinstance(prior, str) else repr(prior)
+        raise InvalidParameter(
+            f"a prior of {name!r} is {values_of(part)} non-negative weights {what}, not all zero, got {given}"
+        ) from None
+
+
+def values_of(part: Encoder) -> int:
+    """How many values there are to guess: all of them, or the two halves of a number's range."""
+    return len(HALVES) if isinstance(part, Averaged) else part.k
+
+
+def width(part: Encoder) -> int:
+    """How many values a report is compared with: all of them, or the cells of a number's range."""
+    return CELLS if isinstance(part, Averaged) else part.k
+
+
+def by_cell(part: Encoder, shares: Floats) -> Floats:
+    """Shares of what is guessed as those of what is compared."""
+    return np.repeat(shares * (2 / CELLS), CELLS // 2) if isinstance(part, Averaged) else shares
+
+
+def by_value(part: Encoder, table: Floats) -> Floats:
+    """Rows of what is compared as those of what is guessed."""
+    return table.reshape(len(table), len(HALVES), -1).sum(axis=2) if isinstance(part, Averaged) else table
+
+
+def cells_of(part: Encoder, codes: Integers) -> Integers:
+    """What a report is compared with, of values."""
+    return np.minimum(codes * CELLS // (part.k - 1), CELLS - 1) if isinstance(part, Averaged) else codes
+
+
+@lru_cache(maxsize=8)
+def _columns(part: Metric | Averaged) -> Floats:
+    """How likely every output is: a row per output, a column per value or cell."""
+    table = part.law.table(CELLS) if isinstance(part, Averaged) else part.law.matrix()
+    return np.ascontiguousarray(np.maximum(table, _LEAST).T)
 
 
 def likelihoods(part: Encoder, reports: Array) -> Floats:
     """How likely each report is for each value, up to a factor of its own; for a block."""
+    if isinstance(part, Metric | Averaged):
+        return _columns(part)[np.asarray(reports, dtype=np.int64)]
     if isinstance(part, BitFlip):
         return Supports(part.k, layers(part, reports)).table(slice(None))
     return np.where(part.support(reports), odds(part), 1.0)

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.evidence import (
-    Clue,
+    HALVES,
     Source,
+    by_cell,
+    by_value,
     checked_priors,
     clues,
     faked,
@@ -21,19 +23,18 @@ from deniable.attack.evidence import (
     realness,
     records_from,
     share_of,
+    width,
 )
 from deniable.attack.mixed import among_fakes
-from deniable.bitflip import BitFlip
+from deniable.attack.pooled import Pooled
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Backend, checked_backend
-from deniable.hashing import hash_values
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
+from deniable.metric import Averaged
 from deniable.plan import Plan
 from deniable.population import numbers_from
-from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import BLOCK, Encoder
-from deniable.shapes import Unary
 from deniable.share import Faked
 
 
@@ -44,7 +45,7 @@ class Guesses:
 
     names: tuple[str, ...]
     values: Integers
-    """The guessed values by number; ties are drawn."""
+    """The guessed values by number, of a number 0 for the lower half of its range and 1 for the upper; ties are drawn."""
     posterior: Floats
     """How likely each guess is to be right, for who believes the prior."""
     labels: tuple[tuple[str, ...], ...] | None = None
@@ -109,7 +110,7 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
             if isinstance(share, Faked):
                 table /= faked(share.fakes[j], clue.reports[who])[:, None]
                 table += beside[who, None]
-            values[j, who], posterior[j, who] = _best(table * believed[j], draws)
+            values[j, who], posterior[j, who] = _best(by_value(clue.part, table * by_cell(clue.part, believed[j])), draws)
     return Guesses(names_of(plan), values, posterior, _labels(plan))
 
 
@@ -137,67 +138,17 @@ def averaged(
         return Guesses(names_of(plan), values, posterior, _labels(plan))
     for j, part in enumerate(parts_of(plan)):
         draws = numbers_from(seed, "guess", j)
-        held = [clues(plan, records)[j] for records in every]
-        step = max(1, BLOCK // part.k)
+        held, shares = [clues(plan, records)[j] for records in every], by_cell(part, believed[j])
+        step = max(1, BLOCK // width(part))
         for start in range(0, n, step):
-            some = np.arange(start, min(n, start + step))
-            reported, table = _together(part, held, some, memoized)
+            together = Pooled(part, min(n, start + step) - start, memoized)
+            for clue in held:
+                low, high = np.searchsorted(clue.who, (start, start + step))
+                together.add(clue.who[low:high] - start, clue.reports[low:high])
+            reported = together.reported + start
             if reported.size:
-                values[j, reported], posterior[j, reported] = _best(table * believed[j], draws)
+                values[j, reported], posterior[j, reported] = _best(by_value(part, together.table() * shares), draws)
     return Guesses(names_of(plan), values, posterior, _labels(plan))
-
-
-def _together(part: Encoder, held: Sequence[Clue], some: Integers, memoized: bool) -> tuple[Integers, Floats]:
-    """Of some people who reported at all: how likely all their reports are for each value, up to a factor."""
-    logs = np.zeros((some.size, part.k))
-    counts, times = np.zeros((some.size, part.k)), np.zeros(some.size)
-    hashed: Floats | None = None
-    buckets = np.zeros((some.size, part.k), dtype=np.int64)
-    for clue in held:
-        low, high = np.searchsorted(clue.who, (some[0], some[-1] + 1))
-        rows, reports = clue.who[low:high] - some[0], clue.reports[low:high]
-        if not rows.size:
-            continue
-        if memoized and isinstance(part, BitFlip):
-            fresh = times[rows] == 0  # nothing in it is ever drawn anew
-            rows, reports = rows[fresh], reports[fresh]
-        if memoized and isinstance(part, HashedMemoized):
-            hashed = np.zeros((some.size, part.g)) if hashed is None else hashed
-            hashed[rows] += np.log(likelihoods(part.buckets.second, reports["bucket"]))
-            buckets[rows] = hash_values(reports["a"], reports["b"], part.k, part.g)
-        elif memoized and isinstance(part, Memoized) and isinstance(part.first, Unary):
-            counts[rows] += part.support(reports)
-        elif memoized and isinstance(part, Memoized):
-            logs[rows] += np.log(likelihoods(part.second, reports))
-        elif rows.size:
-            logs[rows] += np.log(likelihoods(part, reports))
-        times[rows] += 1
-    asked = np.flatnonzero(times)
-    if memoized and isinstance(part, Memoized) and isinstance(part.first, Unary):
-        return some[asked], _kept_bits(part, counts[asked], times[asked, None])
-    table = np.exp(logs[asked] - logs[asked].max(axis=1, keepdims=True, initial=-np.inf))
-    if memoized and isinstance(part, Memoized):
-        return some[asked], _kept_value(part, table)
-    if hashed is not None and isinstance(part, HashedMemoized):
-        whole = hashed[asked]
-        kept = _kept_value(part.buckets, np.exp(whole - whole.max(axis=1, keepdims=True)))
-        return some[asked], np.take_along_axis(kept, buckets[asked], axis=1)
-    return some[asked], table
-
-
-def _kept_value(part: Memoized, second: Floats) -> Floats:
-    """From how likely the reports are for each kept value to how likely they are for each true one."""
-    law = part.first.law
-    return np.asarray(law.q * second.sum(axis=1, keepdims=True) + (law.p - law.q) * second)
-
-
-def _kept_bits(part: Memoized, counts: Floats, times: Floats) -> Floats:
-    """The same for bits: each kept bit was set or not, and shows so many times of all."""
-    first, second = part.first.law, part.second.law
-    up, down = np.log(second.p / second.q), np.log((1 - second.p) / (1 - second.q))
-    evidence = np.exp(np.clip(counts * up + (times - counts) * down, -700, 700))
-    ratio = (first.p * evidence + 1 - first.p) / (first.q * evidence + 1 - first.q)
-    return np.asarray(ratio / ratio.max(axis=1, keepdims=True, initial=0.0))
 
 
 def _blind(believed: Sequence[Floats], n: int, seed: int) -> tuple[Integers, Floats]:
@@ -221,13 +172,16 @@ def _best(table: Floats, draws: np.random.Generator) -> tuple[Integers, Floats]:
 
 
 def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
-    return tuple(source.labels.values()) if isinstance(source, Plan) else None
+    if not isinstance(source, Plan):
+        return None
+    rows = zip(source.content.parts, source.labels.values(), strict=True)
+    return tuple(HALVES if isinstance(part, Averaged) else labels for part, labels in rows)
 
 
 def guessed_values(part: Encoder, reports: Array, draws: np.random.Generator) -> Integers:
     """One guess per report with nothing known beforehand, as the published attacks make them."""
     found = np.empty(len(reports), dtype=np.int64)
-    step = max(1, BLOCK // part.k)
+    step = max(1, BLOCK // width(part))
     for start in range(0, len(reports), step):
         some = slice(start, start + step)
         found[some] = _best(likelihoods(part, reports[some]), draws)[0]

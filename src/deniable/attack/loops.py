@@ -13,15 +13,16 @@ _BLOCK = 2048
 def rank_sums(columns: Array, first: Array, about: Array, tables: Array, own: Array, above: Array, tied: Array) -> None:
     """For each target, how many records score more than its own, and how many as much (its own among them).
 
-    Target t has the clues first[t] to first[t + 1]; clue c adds tables[c, value] by the value of column about[c].
+    Target t has the clues first[t] to first[t + 1]; clue c adds tables[c, value] by the value of column about[c]. The tables'
+    type must hold their sums.
     """
     n = columns.shape[1]
-    score = np.empty(_BLOCK, dtype=np.int32)
+    score, sums = np.empty(_BLOCK, dtype=tables.dtype), np.empty(1, dtype=tables.dtype)
     for t in range(first.size - 1):
-        mine = np.int32(0)
+        sums[0] = 0
         for c in range(first[t], first[t + 1]):
-            mine += tables[c, columns[about[c], own[t]]]
-        more, same = 0, 0
+            sums[0] += tables[c, columns[about[c], own[t]]]
+        mine, more, same = sums[0], 0, 0
         for start in range(0, n, _BLOCK):
             size = min(_BLOCK, n - start)
             score[:size] = 0

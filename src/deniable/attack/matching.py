@@ -17,18 +17,17 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.attack.evidence import Clue, Source, clues, faked, likelihoods, realness, records_from
+from deniable.attack.background import checked_numbers, coded_background
+from deniable.attack.evidence import Clue, Source, clues, faked, likelihoods, realness, records_from, width
 from deniable.attack.guessing import guessed_values
 from deniable.attack.sampled import estimated, sampled_attribute
-from deniable.domain import NO_ANSWER
-from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
+from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.share import Faked, Records
-from deniable.table import column_names, columns_of
 
 Matching = Literal["support", "guess"]
 Progress = Callable[[int, int], None]
@@ -66,7 +65,7 @@ class Reidentified:
 
     def blind(self, top: int | None = None) -> float:
         """The same for a list that is drawn blindly."""
-        return min(1.0, (self.top if top is None else top) / self.records)
+        return min(1.0, whole_number("top", self.top if top is None else top, 1) / self.records)
 
     def __repr__(self) -> str:
         found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
@@ -100,17 +99,24 @@ def reidentify(
     """
     if matching not in ("support", "guess"):
         raise InvalidParameter(f"matching is on 'support' or on 'guess', got {matching!r}")
+    for what, given in (("plans", plans), ("reports", reports)):
+        if not isinstance(given, list | tuple):
+            raise InvalidParameter(f"{what} are a list with one for each survey, got {type(given).__name__}; put it in a list")
     if not plans or len(plans) != len(reports):
         raise InvalidParameter(f"give one plan and one collection of reports per survey, got {len(plans)} and {len(reports)}")
     surveys = [records_from(plan, one) for plan, one in zip(plans, reports, strict=True)]
     n = surveys[0].n
     if any(one.n != n for one in surveys):
         raise InvalidReport(f"all surveys are of the same people, got {[one.n for one in surveys]}")
-    names, columns = _coded(plans, background)
-    own = np.arange(n) if truth is None else np.asarray(truth, dtype=np.int64)
-    if own.shape != (n,) or not ((own >= 0) & (own < columns.shape[1])).all():
-        raise InvalidParameter(f"truth is the row of each of {n} people among {columns.shape[1]} records")
-    whom = np.arange(n) if targets is None else np.unique(np.asarray(targets, dtype=np.int64))
+    names, columns = coded_background(plans, background)
+    what = f"truth is the row of each of {n} people among {columns.shape[1]} records"
+    own = checked_numbers(what, np.arange(n) if truth is None else truth, columns.shape[1])
+    if own.size != n:
+        raise InvalidParameter(f"{what}, got {own.size} numbers")
+    what = f"targets are numbers of people, 0 to {n - 1}, at least one"
+    whom = np.unique(checked_numbers(what, np.arange(n) if targets is None else targets, n))
+    if not whom.size:
+        raise InvalidParameter(f"{what}, got none")
     return match_surveys(plans, surveys, names, columns, own, whom, top, matching, progress, seed)
 
 
@@ -151,7 +157,7 @@ class Evidence:
     def scores(self, some: Integers) -> npt.NDArray[np.int32]:
         """A row per report, a score per value, in parts of a nat or of a match."""
         if self.guessed is not None:
-            return np.asarray(self.guessed[some, None] == np.arange(self.clue.part.k), dtype=np.int32)
+            return np.asarray(self.guessed[some, None] == np.arange(width(self.clue.part)), dtype=np.int32)
         logs = np.log(likelihoods(self.clue.part, self.clue.reports[some]))
         return np.asarray(np.rint(logs * _UNIT), dtype=np.int32)
 
@@ -187,17 +193,25 @@ def match(
     from deniable.attack import loops
 
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
-    widest = max((one.clue.part.k for one in held), default=1)
+    widest = max((width(one.clue.part) for one in held), default=1)
     at_once = max(1, min(1024, _AT_ONCE // (max(1, len(held)) * widest)))
 
     def work(start: int) -> int:
         some = slice(start, start + at_once)
         first, about, tables = _gathered(held, whom[some], widest)
+        most = int(np.diff(first).max(initial=0)) * int(np.abs(tables).max(initial=0))
+        if most > np.iinfo(np.int32).max:
+            tables = tables.astype(np.int64)
         loops.rank_sums(columns, first, about, tables, own[whom[some]], above[some], tied[some])
         return len(whom[some])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
-    return Reidentified(above, tied, columns.shape[1], whole_number("top", top, 1))
+    return _ranked(above, tied, columns.shape[1], top)
+
+
+def _ranked(above: Integers, tied: Integers, records: int, top: int) -> Reidentified:
+    assert (tied >= 1).all(), "a record matches as well as itself"
+    return Reidentified(above, tied, records, whole_number("top", top, 1))
 
 
 def _gathered(held: Sequence[Evidence], whom: Integers, widest: int) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
@@ -218,7 +232,7 @@ def _gathered(held: Sequence[Evidence], whom: Integers, widest: int) -> tuple[In
     start = 0
     for one, taken in zip(held, places, strict=True):
         if taken.size:
-            tables[rank[start : start + taken.size], : one.clue.part.k] = one.scores(taken)
+            tables[rank[start : start + taken.size], : width(one.clue.part)] = one.scores(taken)
         start += taken.size
     about = np.array([one.column for one in held], dtype=np.int64)[which[order]]
     return np.searchsorted(row[order], np.arange(whom.size + 1)), about, tables
@@ -261,7 +275,7 @@ def _match_faked(
         return len(whom[some])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
-    return Reidentified(above, tied, columns.shape[1], whole_number("top", top, 1))
+    return _ranked(above, tied, columns.shape[1], top)
 
 
 def _in_blocks(work: Callable[[int], int], starts: range, total: int, progress: Progress | None) -> None:
@@ -274,26 +288,3 @@ def _in_blocks(work: Callable[[int], int], starts: range, total: int, progress: 
             done += finished
             if progress is not None:
                 progress(done, total)
-
-
-def _coded(plans: Sequence[Plan], background: object) -> tuple[list[str], Array]:
-    """The attributes that the background has, and its values by number, a row per attribute."""
-    domains = {one.name: (one.domain, plan) for plan in plans for one in plan.content.attributes}
-    names = [name for name in column_names(background) if name in domains]
-    if not names:
-        raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(domains)}")
-    coded = []
-    for name, column in zip(names, columns_of(background, names), strict=True):
-        domain, plan = domains[name]
-        codes = domain.codes(column, name)
-        if (codes == NO_ANSWER).any():
-            if plan.content.missing != "value":
-                raise InvalidValue(f"the background has no {name!r} in some rows; fill them in, or leave the column out")
-            codes = np.where(codes == NO_ANSWER, domain.k, codes)
-        coded.append(codes)
-    return names, compact(np.stack(coded))
-
-
-def compact(columns: Array) -> Array:
-    """The smallest numbers that hold the values: a background is read again for every target."""
-    return np.ascontiguousarray(columns, dtype=np.uint8 if columns.max(initial=0) < 256 else np.uint32)

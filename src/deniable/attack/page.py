@@ -7,22 +7,9 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import final
 
-import numpy as np
+from deniable.attack.chances import AttributeSuccess, ProfileSuccess, Success
+from deniable.errors import counted
 
-from deniable.attack.chances import COLLECTIONS, Success, success
-from deniable.attack.matching import Progress, compact, match_surveys
-from deniable.attack.sampled import sampled_success
-from deniable.errors import InvalidValue, counted
-from deniable.exact import whole_number
-from deniable.law import Floats, Integers
-from deniable.plan import Plan
-from deniable.population import numbers_from
-from deniable.share import Faked
-from deniable.simulated import remembering, seeded
-
-USERS = 2000
-"""How many people are looked for in the background, drawn at random."""
-TOP = 10
 _WIDTH = 110
 
 
@@ -59,6 +46,14 @@ class Examined:
     real_attribute: float | None = None
     """Among fakes: how often it is found which attribute is real, by who knows how frequent the answers are."""
     found: tuple[Found, ...] = ()
+    noise_kept: bool = False
+    """Whether who is looked for keeps noise from collection to collection, as plans that ask again say; else it is fresh."""
+    dropped: int = 0
+    """People who were left out, since an answer is missing."""
+    filled: int = 0
+    """Missing answers that were drawn at random, as the plan says."""
+    numbers: tuple[str, ...] = ()
+    """Attributes that are numbers: it is guessed in which half of the range they are."""
 
     def text(self) -> str:
         """The page."""
@@ -75,32 +70,32 @@ class Examined:
 
     def _answers(self) -> str:
         times = f"{self.collections} collections"
-        bound = any(one.bound for one in self.ignorant.profiles)
-        after = f"{times}, at most" if bound else times
-        headers = ["answer", "values", "blind", "one report", "known to hold it", after, "noise drawn anew"]
+        fakes = any("memoized" in one.bounds for one in self.ignorant.attributes)
+        headers = ["answer", "values", "blind", "one report", "known to hold it", times, "noise drawn anew"]
         rows = [
-            [one.name, f"{one.k:,}", *map(_percent, (one.blind, one.report, one.reported, one.memoized, one.averaged))]
+            [one.name, "halves" if one.name in self.numbers else f"{one.k:,}", *_figures(one)]
             for one in self.ignorant.attributes
         ]
         about = (
             "one report: from a whole report, in which the answer may not be · known to hold it: if the attacker knows that it "
             f"is · {times}: from all of them, if the client keeps its noise"
-            + (", by who is told which attribute of each is real" if bound else "")
+            + (", by who is told which attribute of each is real" if fakes else "")
             + " · noise drawn anew: if it averages away"
+            + (" · halves: in which half of its range a number is" if self.numbers else "")
         )
-        how = "exact, the last column simulated" if bound else "exact"
-        heading = f"1. Guess one answer, knowing nothing else: how often it is right ({how})"
-        return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH)])
+        heading = "1. Guess one answer, knowing nothing else: how often it is right"
+        known = _how_known(self.ignorant.attributes)
+        return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH), known])
 
     def _informed(self) -> str:
         if self.informed is None:
             return ""
-        rows = [
-            [one.name, *map(_percent, (one.blind, one.report, one.reported)), f"{100 * (one.report - one.blind):.3g} points"]
-            for one in self.informed.attributes
-        ]
+        times = f"{self.collections} collections"
+        rows = [[one.name, *_figures(one), f"{100 * (one.report - one.blind):.3g} points"] for one in self.informed.attributes]
+        headers = ["answer", "blind", "one report", "known to hold it", times, "noise drawn anew", "learned from one"]
         heading = "2. The same, knowing how frequent the answers are among these people"
-        return "\n".join([heading, *_table(["answer", "blind", "one report", "known to hold it", "learned"], rows)])
+        apart = ["Numbers are guessed as before, without their frequencies."] if self.numbers else []
+        return "\n".join([heading, *_table(headers, rows), _how_known(self.informed.attributes), *apart])
 
     def _fakes(self) -> str:
         if self.real_attribute is None:
@@ -111,18 +106,23 @@ class Examined:
         )
 
     def _records(self) -> str:
-        headers = ["collections ask for", "client", "all reported answers", "the whole record", "answers right, on average"]
+        headers = ["collections ask for", "client", "attacker", "all reported", "whole record", "right on average"]
+        attackers = {"knows nothing else": self.ignorant}
+        if self.informed is not None:
+            attackers["knows frequencies"] = self.informed
         rows = [
             [
-                _DRAWN[one.drawn] + (" (at most)" if one.bound else ""),
-                "keeps its noise" if one.memoized else "draws anew",
-                *(_percent(one.all_reported), _percent(one.whole_record), f"{one.right:.2f}"),
+                *(_DRAWN[one.drawn], "keeps its noise" if one.memoized else "draws anew", who),
+                *(_marked(_percent(getattr(one, name)), name in one.stderr, one.bound) for name in _WHOLE),
+                _marked(f"{one.right:.2f}", "right" in one.stderr, one.bound),
             ]
-            for one in self.ignorant.profiles
+            for who, found in attackers.items()
+            for one in found.profiles
         ]
         heading = f"3. Guess all answers of a person after {counted(self.collections, 'collection')}"
-        blind = f"blind: the whole record {_percent(self.ignorant.blind_record)}"
-        return "\n".join([heading, *_table(headers, rows), blind])
+        blind = " · ".join(f"{_percent(found.blind_record)} by who {who}" for who, found in attackers.items())
+        known = _how_known([one for found in attackers.values() for one in found.profiles])
+        return "\n".join([heading, *_table(headers, rows), f"blind: the whole record {blind}", known])
 
     def _people(self) -> str:
         if not self.found:
@@ -140,8 +140,21 @@ class Examined:
                 rows.append([background, str(times), *cells])
         heading = f"4. Find a person among {self.people:,} records, by all that the reports say ({self.users:,} looked for)"
         most = _tops(self.found)[-1]
-        about = f"top {most}: how often the person's own record is among the {most} that match best, ties being drawn"
-        return "\n".join([heading, *_table(headers, rows), about])
+        noise = "their clients keep their noise, as the plan says" if self.noise_kept else "their noise is drawn anew each time"
+        error = 100 * max(one.stderr for one in self.found)
+        about = (
+            f"top {most}: how often the person's own record is among the {most} that match best, ties being drawn · simulated "
+            f"people, standard error at most {error:.2g} points · {noise}"
+        )
+        return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH), *self._left_out()])
+
+    def _left_out(self) -> list[str]:
+        lines = []
+        if self.dropped:
+            lines.append(f"{counted(self.dropped, 'row')} left out: an answer is missing, which the plan refuses.")
+        if self.filled:
+            lines.append(f"{counted(self.filled, 'missing answer')} drawn at random, as clients do, once for each.")
+        return lines
 
     def _verdict(self) -> str:
         worst = self.ignorant.worst
@@ -164,80 +177,37 @@ class Examined:
         return fill("In short: " + " ".join(lines), _WIDTH)
 
 
+_WHOLE = ("all_reported", "whole_record")
+_FIGURES = ("report", "reported", "memoized", "averaged")
 _DRAWN = {
-    "new": "one that was not asked before",
+    "new": "a new attribute",
     "any": "any attribute",
     "kept": "the same attribute",
     "all": "all attributes",
 }
 
 
-def examine(
-    plan: Plan,
-    codes: Integers | None = None,
-    collections: int = COLLECTIONS,
-    top: int = TOP,
-    users: int = USERS,
-    seed: int = 1,
-    progress: Progress | None = None,
-) -> Examined:
-    """What an attacker learns from one report and from several collections; with people, also by background data.
-
-    `codes` are the answers of people as `plan.encode` makes them. They are asked so many times in a simulation from the seed,
-    and `users` of them are looked for among all of them.
-    """
-    known = success(plan, None, collections)
-    if codes is None:
-        return Examined(plan.id, plan.content.title, collections, seed, known)
-    people = codes[:, (codes >= 0).all(axis=0)]
-    n = people.shape[1]
-    if n < 2:
-        raise InvalidValue("a background needs at least two people with all answers")
-    shares: list[Floats] = [
-        np.bincount(row, minlength=part.k) / n for row, part in zip(people, plan.content.parts, strict=True)
-    ]
-    real = sampled_success(plan, shares).value if isinstance(plan.share, Faked) else None
-    whom = np.sort(numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False))
-    found = _looked_for(plan, people, whom, collections, top, seed, progress)
-    return Examined(
-        *(plan.id, plan.content.title, collections, seed, known, n, whom.size),
-        informed=success(plan, shares, collections),
-        real_attribute=real,
-        found=tuple(found),
-    )
-
-
-def _looked_for(
-    plan: Plan, people: Integers, whom: Integers, collections: int, top: int, seed: int, progress: Progress | None
-) -> list[Found]:
-    """With all attributes as background, and with half of them: after one collection, and after all."""
-    d, n = people.shape
-    again = plan.content.rounds is not None
-    surveys = [
-        plan.privatize_codes(people, remembering(seed, round=t + 1) if again else seeded(seed * 1000 + t)).records
-        for t in range(collections)
-    ]
-    half = np.sort(numbers_from(seed, "half").choice(d, max(1, round(d / 2)), replace=False))
-    backgrounds = {f"all {d} attributes" if d > 1 else "the attribute": np.arange(d)}
-    if d > 1:
-        backgrounds[f"{half.size} of {d} attributes"] = half
-    cells = [(name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))]
-    found = []
-    for done, (name, kept, times) in enumerate(cells, 1):
-        names = [plan.names[j] for j in kept]
-        columns = compact(people[kept])
-        one = match_surveys([plan] * times, surveys[:times], names, columns, np.arange(n), whom, top)
-        for most in dict.fromkeys((1, top)):
-            chances = one.chance(most)
-            error = float(chances.std(ddof=1) / np.sqrt(chances.size)) if chances.size > 1 else 0.0
-            found.append(Found(name, tuple(names), times, most, one.success(most), error, one.blind(most)))
-        if progress is not None:
-            progress(done, len(cells))
-    return found
-
-
 def _tops(found: Sequence[Found]) -> list[int]:
     return list(dict.fromkeys(one.top for one in found))
+
+
+def _figures(one: AttributeSuccess) -> list[str]:
+    """Blind, and by what is seen, each marked by how it is known."""
+    cells = [_marked(_percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in _FIGURES]
+    return [_percent(one.blind), *cells]
+
+
+def _marked(cell: str, simulated: bool, bound: bool) -> str:
+    return f"{'<= ' if bound else ''}{'~' if simulated else ''}{cell}" if cell else ""
+
+
+def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess]) -> str:
+    """What the marks of a table say."""
+    errors = [error for one in rows for name, error in one.stderr.items() if name != "right"]
+    bound = any(one.bounds if isinstance(one, AttributeSuccess) else one.bound for one in rows)
+    told = [f"~ is simulated, standard error at most {100 * max(errors):.2g} points"] if errors else []
+    told += ["<= is at most"] if bound else []
+    return " · ".join([*told, "the rest is exact"]) if told else "exact"
 
 
 def _percent(share: float | None) -> str:
@@ -246,10 +216,10 @@ def _percent(share: float | None) -> str:
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns, the first one to the left; those that are empty throughout are left out."""
+    """Aligned columns, the first one and other words to the left; those that are empty throughout are left out."""
     shown = [j for j in range(len(headers)) if any(row[j] for row in rows)]
     widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
-    left = (0, 1) if headers[1] == "client" else (0,)
+    left = {0, *(j for j, header in enumerate(headers) if header in ("client", "attacker"))}
 
     def line(cells: Sequence[str]) -> str:
         return "  " + "  ".join(cells[j].ljust(widths[j]) if j in left else cells[j].rjust(widths[j]) for j in shown).rstrip()

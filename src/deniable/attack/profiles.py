@@ -1,7 +1,8 @@
-"""How often an attacker is right, exactly: about an attribute after some collections, and about whole profiles.
+"""How often an attacker is right: about an attribute after some collections, and about whole profiles.
 
-Several reports of one value are told apart by how many of them support each value. For bits and hashes these counts are
-independent, for single values they are multinomial, and both are summed exactly; other shapes are simulated and say so.
+Several reports of one value are told apart by how many of them support each value. For bits these counts are independent, for
+single values they are multinomial, and both are summed exactly where all values are equally likely. What has no such sum is
+simulated and says so: the mean of what a report adds to the posterior of a blind guess, which is unbiased and never below it.
 """
 
 from __future__ import annotations
@@ -11,48 +12,102 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
-from deniable.attack.evidence import likelihoods
+from deniable.attack.evidence import CELLS, Chance, by_cell, by_value, values_of
+from deniable.attack.pooled import Pooled
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.hashing import occupied_buckets
-from deniable.law import Floats, binomial
+from deniable.law import Floats, Integers, binomial, checked_prior
+from deniable.metric import Averaged
 from deniable.population import numbers_from
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hashed, Unary
-from deniable.simulated import seeded
+from deniable.simulated import remembering, seeded
 
 MOST_REPORTS = 100
 _MOST_SUBSETS = 16
-_SIMULATED = 20_000
+_SIMULATED, _FEWEST = 20_000, 1000
+_MOST_WORK = 1 << 27  # people times values times reports
 
 
-@lru_cache(maxsize=1 << 14)
 def success_after(part: Encoder, reports: int, memoized: bool = True) -> float:
     """How often the best guess from so many reports of one unchanged value is right, all values being equally likely.
 
     A client that memoizes sends its old report again, or, with a mechanism for repeated collections, fresh noise on an answer
-    that it keeps. With memoized=False all is drawn anew each time, and averages away. Hashes are then taken for ideal ones.
+    that it keeps. With memoized=False all is drawn anew each time, and averages away. `chance_after` says how it is known.
 
     >>> import deniable as dn
     >>> [round(success_after(dn.grr(4, 1.0), reports, memoized=False), 3) for reports in (0, 1, 5, 50)]
     [0.25, 0.475, 0.635, 0.992]
     """
-    if whole_number("reports", reports, 0, MOST_REPORTS) == 0:
-        return 1 / part.k
-    if reports == 1:
-        return part.success()
-    if memoized:
-        return _kept(part, reports) if isinstance(part, Memoized | HashedMemoized) else part.success()
+    return chance_after(part, reports, memoized).value
+
+
+def chance_after(part: Encoder, reports: int, memoized: bool = True, prior: npt.ArrayLike | None = None) -> Chance:
+    """The same with a prior (uniform unless given), and with how it is known: exactly, simulated with an error, or as a bound.
+
+    >>> import deniable as dn
+    >>> chance_after(dn.grr(4, 1.0), 5, memoized=False).exact, chance_after(dn.ss(9, 1.0), 5, memoized=False).exact
+    (True, False)
+    """
+    whole_number("reports", reports, 0, MOST_REPORTS)
+    return chances_after(part, reports, memoized, prior)[reports]
+
+
+def chances_after(part: Encoder, reports: int, memoized: bool, prior: npt.ArrayLike | None = None) -> tuple[Chance, ...]:
+    """The same after 0, 1, ... up to so many reports."""
+    shares = None
+    if prior is not None:
+        believed = checked_prior(prior, values_of(part))
+        if float(np.ptp(believed)) > 1e-12:  # one that is uniform is as good as none
+            shares = tuple(believed.tolist())
+    return _chances_after(part, reports, memoized, shares)
+
+
+@lru_cache(maxsize=1 << 10)
+def _chances_after(part: Encoder, reports: int, memoized: bool, prior: tuple[float, ...] | None) -> tuple[Chance, ...]:
+    blind = 1 / values_of(part) if prior is None else max(prior)
+    if reports == 0:
+        return (Chance(blind),)
+    once = _once(part, prior, blind)
+    if reports == 1 or (memoized and not isinstance(part, Memoized | HashedMemoized)):
+        return (Chance(blind), *[once] * reports)
+    if prior is None and _summed(part, memoized):
+        return (Chance(blind), once, *(Chance(_sum(part, m, memoized)) for m in range(2, reports + 1)))
+    return (Chance(blind), once, *_simulated(part, reports, memoized, prior)[1:])
+
+
+def _once(part: Encoder, prior: tuple[float, ...] | None, blind: float) -> Chance:
+    """One report. A hash family is summed only where all values are equally likely, a few bits of all are not at all."""
+    if (prior is not None and isinstance(part, Hashed | HashedMemoized)) or _some_bits(part):
+        return _simulated(part, 1, True, prior)[0]
+    if prior is not None and isinstance(part, Averaged):
+        return Chance(float((part.law.table(2) * np.array(prior)[:, None]).max(axis=0).sum()))
+    return Chance(max(blind, part.success(prior)))
+
+
+def _some_bits(part: Encoder) -> bool:
+    return isinstance(part, BitFlip) and part.bits < part.k
+
+
+def _summed(part: Encoder, memoized: bool) -> bool:
+    """Whether several reports have a sum, all values being equally likely."""
+    shape = part.first if isinstance(part, Memoized) else part
+    several = isinstance(shape, Direct | Unary | BitFlip) and not _some_bits(part)
+    return several or (memoized and isinstance(part, HashedMemoized))
+
+
+def _sum(part: Encoder, reports: int, memoized: bool) -> float:
+    if memoized and isinstance(part, Memoized | HashedMemoized):
+        return _kept(part, reports)
     shape, law = part.first if isinstance(part, Memoized) else part, part.law
     if isinstance(shape, Direct):
         return _plurality(part.k, law.p, law.q, reports)
-    if isinstance(shape, Unary | BitFlip | Hashed | HashedMemoized):  # of a few bits: not more than with all of them in sight
-        others = 1 / shape.g if isinstance(shape, Hashed | HashedMemoized) else law.q
-        return _most_supported(_binomial(reports, law.p), _binomial(reports, others), part.k)
-    return _simulated(part, reports)
+    return _most_supported(_binomial(reports, law.p), _binomial(reports, law.q), part.k)
 
 
 def _kept(part: Memoized | HashedMemoized, reports: int) -> float:
@@ -128,18 +183,34 @@ def _power(series: Floats, exponent: int) -> Floats:
     return result
 
 
-def _simulated(part: Encoder, reports: int) -> float:
-    """By the average posterior of the best guess, whose scatter is far below that of being right or wrong."""
-    draws = numbers_from(1, "reports of one value", repr(part), reports)
-    total, step = 0.0, max(1, (1 << 22) // part.k)
-    for start in range(0, _SIMULATED, step):
-        n = min(step, _SIMULATED - start)
-        values = draws.integers(0, part.k, n)
-        score = np.zeros((n, part.k))
-        for _ in range(reports):
-            score += np.log(likelihoods(part, part.privatize(values, seeded(int(draws.integers(1 << 62))))))
-        total += float((1 / np.exp(score - score.max(axis=1, keepdims=True)).sum(axis=1)).sum())
-    return total / _SIMULATED
+def _simulated(part: Encoder, reports: int, memoized: bool, prior: tuple[float, ...] | None) -> list[Chance]:
+    """After 1, 2, ... reports: the exact chance of a blind guess, and what the best one's posterior has more on average."""
+    draws = numbers_from(1, "reports of one value", repr(part), memoized, prior)
+    shares = np.full(values_of(part), 1 / values_of(part)) if prior is None else np.array(prior)
+    cells, blind = by_cell(part, shares), int(np.argmax(shares))
+    people = min(_SIMULATED, max(_FEWEST, _MOST_WORK // (cells.size * reports)))
+    step, gains = max(1, (1 << 21) // cells.size), np.empty((reports, people))
+    for start in range(0, people, step):
+        some = slice(start, min(people, start + step))
+        values = _values(part, draws.choice(cells.size, some.stop - start, p=cells), draws)
+        together, kept = Pooled(part, values.size, memoized), int(draws.integers(1 << 62))
+        for m in range(reports):
+            memory = kept if memoized else int(draws.integers(1 << 62))
+            sent = part.privatize(values, remembering(memory, seeded(int(draws.integers(1 << 62)))))
+            together.add(np.arange(values.size), sent)
+            table = by_value(part, together.table() * cells)
+            gains[m, some] = (table.max(axis=1) - table[:, blind]) / table.sum(axis=1)
+    errors = gains.std(axis=1, ddof=1) / math.sqrt(people)
+    pairs = zip(gains.mean(axis=1).tolist(), errors.tolist(), strict=True)
+    return [Chance(float(shares[blind]) + gain, error, exact=False) for gain, error in pairs]
+
+
+def _values(part: Encoder, cells: Integers, draws: np.random.Generator) -> Integers:
+    """Values in these cells."""
+    if not isinstance(part, Averaged):
+        return cells
+    size = (part.k - 1) // CELLS
+    return np.asarray(cells * size + draws.integers(0, size, cells.size))
 
 
 def profile(right: Sequence[Sequence[float]], collections: int, replacement: bool) -> float:

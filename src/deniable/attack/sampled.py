@@ -14,7 +14,7 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.attack.evidence import Source, checked_priors, expected, faked, names_of, realness, records_from, share_of
+from deniable.attack.evidence import Chance, Source, checked_priors, expected, faked, names_of, realness, records_from, share_of
 from deniable.consistency import norm_mul
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
@@ -61,16 +61,6 @@ class Sampled:
         return (
             f"<Sampled of {len(self.attributes):,} reports: right {100 * self.expected:.1f} %, blind {100 * self.blind:.1f} %>"
         )
-
-
-@final
-@dataclass(frozen=True)
-class Chance:
-    """A probability: summed exactly, or simulated with a standard error."""
-
-    value: float
-    stderr: float = 0.0
-    exact: bool = True
 
 
 def sampled_attribute(plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known") -> Sampled:

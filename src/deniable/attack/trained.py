@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.attack.background import checked_numbers
 from deniable.attack.evidence import Priors, Source, records_from, share_of
 from deniable.attack.sampled import Assumed, assumed_share, estimated
 from deniable.errors import InvalidParameter
@@ -30,6 +32,7 @@ Classifier = Literal["xgboost", "logistic"]
 KNOWLEDGE = ("NK-1n", "NK-3n", "NK-5n", "PK-0.1n", "PK-0.3n", "PK-0.5n", "HM-1n-0.1n", "HM-3n-0.3n", "HM-5n-0.5n")
 """What the published attackers learn from: invented people (times n), compromised people (part of n), or both."""
 
+_SMALL = 1 << 21  # numbers to learn from: with fewer, cores wait for each other longer than they work
 _PACKAGES = {"xgboost": "xgboost", "logistic": "sklearn"}
 
 
@@ -58,35 +61,96 @@ def trained_attribute(
 
     `truth` is the attribute of every report: of the compromised people it is learned from, of the others it judges. With
     fakes="uniform" invented people have uniform fakes whatever the plan says, as in the published attacks on RS+RFD.
-    `jobs` is how many cores are used, all unless given.
+    `jobs` is how many cores are used; unless given all, or one where there is little to learn from.
     """
-    share, records = share_of(plan), records_from(plan, reports)
-    if not isinstance(share, Faked):
-        raise InvalidParameter("only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; this plan names it")
-    require_classifier(classifier)
-    true = np.asarray(truth, dtype=np.int64)
-    if true.shape != (records.n,):
-        raise InvalidParameter(f"truth is the attribute of each of {records.n} reports, got {true.shape}")
-    invented, compromised = parsed_knowledge(knowledge)
-    draws = numbers_from(seed, "trained", knowledge)
-    order = draws.permutation(records.n)
-    known, whom = np.split(order, [round(compromised * records.n)])
-    whom = np.sort(whom)
-    inputs, labels = [], []
-    if invented:
-        number = round(invented * records.n)
-        made, which = synthetic(assumed_share(share, fakes), estimated(share, records), number, int(draws.integers(1 << 62)))
-        inputs.append(features(share, made, classifier))
-        labels.append(which)
-    real = features(share, records, classifier)
-    if known.size:
-        inputs.append(real[known])
-        labels.append(true[known])
-    model = _model(classifier, seed, jobs)
-    with nullcontext() if classifier == "xgboost" else _cores(jobs):
-        model.fit(np.concatenate(inputs), np.concatenate(labels))
-    found = np.asarray(model.predict(real[whom]), dtype=np.int64)
-    return Trained(knowledge, whom, found, float((found == true[whom]).mean()))
+    return School(plan, records_from(plan, reports), truth, classifier, fakes, seed=seed).attack(knowledge, jobs)
+
+
+@final
+class School:
+    """One collection that several attackers learn from and attack: what they share is made once.
+
+    What an attacker finds depends on the seed and on its own knowledge, not on who else attacks.
+    """
+
+    def __init__(
+        self,
+        plan: Source,
+        records: Records,
+        truth: npt.ArrayLike,
+        classifier: Classifier = "xgboost",
+        fakes: Assumed = "known",
+        marginals: Priors | None = None,
+        seed: int = 1,
+    ) -> None:
+        share = share_of(plan)
+        if not isinstance(share, Faked):
+            raise InvalidParameter(
+                "only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; this plan names it"
+            )
+        require_classifier(classifier)
+        self._share, self._records, self._classifier, self._seed = share, records, classifier, seed
+        self._invented_share = assumed_share(share, fakes)
+        self._truth = checked_truth(truth, records.n, share.d)
+        self._given = marginals
+
+    @cached_property
+    def _marginals(self) -> Priors:
+        return estimated(self._share, self._records) if self._given is None else self._given
+
+    @cached_property
+    def _real(self) -> Array:
+        return features(self._share, self._records, self._classifier)
+
+    @cached_property
+    def _invented(self) -> list[tuple[Array, Integers]]:
+        return []
+
+    def _made(self, number: int) -> tuple[list[Array], list[Integers]]:
+        """So many invented people, the first of always the same ones."""
+        n, blocks = self._records.n, self._invented
+        while len(blocks) * n < number:
+            seed = int(numbers_from(self._seed, "invented", len(blocks)).integers(1 << 62))
+            made, which = synthetic(self._invented_share, self._marginals, n, seed)
+            blocks.append((features(self._share, made, self._classifier), which))
+        some = [(block[: number - i * n], which[: number - i * n]) for i, (block, which) in enumerate(blocks) if i * n < number]
+        return [block for block, _ in some], [which for _, which in some]
+
+    def attack(self, knowledge: str, jobs: int | None = None) -> Trained:
+        """Learn from what this knowledge says, and attack everybody else."""
+        invented, compromised = parsed_knowledge(knowledge)
+        n = self._records.n
+        if compromised and n < 2:
+            raise InvalidParameter(f"{knowledge} compromises some people and attacks the others, of at least 2, got {n}")
+        known, whom = np.split(
+            numbers_from(self._seed, "trained", knowledge).permutation(n),
+            [min(n - 1, max(1, round(compromised * n))) if compromised else 0],
+        )
+        whom = np.sort(whom)
+        inputs, labels = self._made(round(invented * n))
+        if known.size:
+            inputs.append(self._real[known])
+            labels.append(self._truth[known])
+        # a classifier knows only what it has seen, and wants it numbered from 0
+        seen, numbered = np.unique(np.concatenate(labels), return_inverse=True)
+        if seen.size == 1:
+            found = np.full(whom.size, seen[0])
+        else:
+            small = sum(block.size for block in inputs) < _SMALL
+            model = _model(self._classifier, self._seed, 1 if jobs is None and small else jobs)
+            with nullcontext() if self._classifier == "xgboost" else _cores(jobs):
+                model.fit(np.concatenate(inputs), numbered)
+            found = seen[np.asarray(model.predict(self._real[whom]), dtype=np.int64)]
+        return Trained(knowledge, whom, found, float((found == self._truth[whom]).mean()))
+
+
+def checked_truth(truth: npt.ArrayLike, n: int, d: int) -> Integers:
+    """The attribute of each of n reports."""
+    what = f"truth is the attribute of each of {n} reports"
+    true = checked_numbers(what, truth, d)
+    if true.size != n:
+        raise InvalidParameter(f"{what}, got {true.size} numbers")
+    return true
 
 
 def parsed_knowledge(name: str) -> tuple[float, float]:

@@ -51,12 +51,12 @@ def attack_plan(
 ) -> None:
     """Attack PLAN as well as anyone can, and print what that tells, beside blind guessing.
 
-    Without data: how often answers and whole records are guessed, exactly. With the answers of people, which never leave
-    this machine, also what background data adds: how frequent the answers are, and records to find a person among.
+    Without data: how often answers and whole records are guessed, exactly or with an error. With the answers of people, which
+    never leave this machine, also what background data adds: how frequent the answers are, and records to find a person among.
     """
     import numpy as np
 
-    from deniable.attack.page import examine
+    from deniable.attack.examining import examine
 
     writing.check((), plot_files, force)
     read = reading.read_plan(plan)

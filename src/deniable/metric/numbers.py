@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -107,21 +108,25 @@ class Averages:
 
     @cached_property
     def _guess(self) -> float:
-        return _halves(self.of)
+        return float(self.table(2).max(axis=0).sum()) / 2
+
+    def table(self, cells: int) -> Floats:
+        """How likely every output is, for numbers spread evenly over each of so many equal parts of the range."""
+        return _chances(self.of, cells)
 
 
-def _halves(mean: Duchi | Piecewise | Hybrid) -> float:
-    """From the outputs' chances, on average over the numbers of either half."""
+def _chances(mean: Duchi | Piecewise | Hybrid, cells: int) -> Floats:
     if isinstance(mean, Duchi):
-        return 0.5 + 1 / (4 * mean.scale)
+        yes = 0.5 + np.linspace(-1, 1, 2 * cells + 1)[1::2] / (2 * mean.scale)
+        return np.column_stack([1 - yes, yes])
     if isinstance(mean, Hybrid):
         share = mean.share / 2.0**64
-        return share * _halves(mean.piecewise) + (1 - share) * _halves(mean.duchi)
+        return np.hstack([share * _chances(mean.piecewise, cells), (1 - share) * _chances(mean.duchi, cells)])
     k, window, inside = mean.k, mean.window, mean.keep / 2.0**64
     bins, outputs = np.arange(k)[:, None], np.arange(mean.outputs)
     rows = np.where((outputs >= bins) & (outputs < bins + window), inside / window, (1 - inside) / (k - 1))
-    lower = _hat(np.arange(k), 0.0, (k - 1) / 2) @ rows
-    return float(np.maximum(lower, lower[::-1]).sum()) / 2
+    ends = np.linspace(0.0, k - 1, cells + 1)
+    return np.stack([_hat(np.arange(k), *part) for part in pairwise(ends)]) @ rows
 
 
 def _hat(bins: Integers, start: float, stop: float) -> Floats:

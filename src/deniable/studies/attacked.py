@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
-from deniable.attack import profile, sampled_attribute, trained_attribute
+from deniable.attack import profile, sampled_attribute
 from deniable.attack.guessing import guessed_values
-from deniable.attack.sampled import Assumed
-from deniable.attack.trained import KNOWLEDGE
+from deniable.attack.sampled import Assumed, estimated
+from deniable.attack.trained import KNOWLEDGE, School
 from deniable.data import Dataset
 from deniable.law import Floats
 from deniable.multidimensional import rsfd, rsrfd
 from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
-from deniable.share import Faked
+from deniable.share import Faked, Records
 from deniable.simulated import seeded
 from deniable.studies.risks import PRIORS, Asked, Cell, Row, study_name
 from deniable.words import Words
@@ -140,19 +140,23 @@ def _sampled(
     draws: np.random.Generator,
 ) -> list[float]:
     share = _share(people, protocol, epsilon, prior, draws)
-    rows = _words(draws).rows(people.n, share.words)
+    seed, rows = int(draws.integers(1 << 31)), _words(draws).rows(people.n, share.words)
     records, truth = share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows), share.drawn(rows)
     whom = asked.targets(people.n, draws, asked.users)
+    assumed: Assumed = "known" if prior is None else "uniform"
+    shares, some = estimated(share, records), Records(whom.size, tuple(column[whom] for column in records.columns))
+
+    @cache
+    def school() -> School:
+        return School(share, some, truth[whom], fakes=assumed, marginals=shares, seed=seed)
+
     found = []
-    for attack in attacks:
+    for attack in attacks:  # nothing here is drawn from what the attacks share, so that each is the same without the others
         if attack in KNOWLEDGE:
-            assumed: Assumed = "known" if prior is None else "uniform"
-            trained = trained_attribute(share, records, truth, attack, fakes=assumed, seed=int(draws.integers(1 << 31)))
-            judged = np.isin(trained.whom, whom)
-            found.append(float((trained.attributes[judged] == truth[trained.whom[judged]]).mean()))
+            found.append(school().attack(attack).accuracy)
         else:
-            best = sampled_attribute(share, records, fakes="uniform" if attack == "bayes-uniform" else "known").attributes
-            found.append(float((best[whom] == truth[whom]).mean()))
+            best = sampled_attribute(share, some, shares, "uniform" if attack == "bayes-uniform" else "known")
+            found.append(best.right(truth[whom]))
     return found
 
 

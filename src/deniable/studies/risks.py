@@ -95,7 +95,8 @@ def reproduce(
     """Rows as they are done. A row depends on the seed and its own parameters only.
 
     `users` attacks so many people, drawn at random for each run, instead of all (for people in a background, 2,000 unless
-    given). `quick` leaves out what takes long.
+    given); they are then the n that trained attackers invent and compromise people by, as in NK-3n. `quick` leaves out what
+    takes long.
     """
     from deniable.studies.attacked import sampled_cells, value_cells
     from deniable.studies.surveyed import people_cells
@@ -110,7 +111,8 @@ def reproduce(
             raise InvalidParameter(not_among(name, "an attack of this study", ATTACKS))
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     if users is not None:
-        whole_number("users", users, 1)
+        trained = set(chosen) & set(KNOWLEDGE) and {"sampled-attribute", "rsrfd"} & set(names)
+        whole_number("users, of whom trained attackers learn, too," if trained else "users", users, 10 if trained else 1)
     sought = users or (QUICK_USERS if quick else USERS)
     asked = Asked(whole_number("runs", runs, 1), users, tuple(chosen), whole_number("seed", seed, 0), sought)
     makers = {"value": value_cells, "sampled-attribute": sampled_cells, "rsrfd": sampled_cells, "reidentify": people_cells}

@@ -10,16 +10,20 @@ from functools import partial
 
 import numpy as np
 
+from deniable.attack.background import compact
 from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
-from deniable.attack.matching import Evidence, compact, match
+from deniable.attack.matching import Evidence, match, match_surveys
 from deniable.attack.sampled import sampled_attribute
 from deniable.data import Dataset
+from deniable.errors import InvalidParameter
 from deniable.law import Integers
 from deniable.multidimensional import rsfd
+from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
+from deniable.share import Records
 from deniable.simulated import seeded
 from deniable.studies.risks import Asked, Cell, Row, study_name
 
@@ -36,10 +40,8 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
     """After two to five surveys, by guesses and by supports."""
     for metric in METRICS:
         for protocol in (*PROTOCOLS_ASKED, FAKED):
-            if protocol == FAKED and metric == "uniform":
-                continue  # the published code samples with replacement there, whatever it says
             for epsilon in epsilons:
-                attacks = [attack for attack in ("guess", "support") if attack in asked.attacks and _has(protocol, attack)]
+                attacks = [attack for attack in ("guess", "support") if attack in asked.attacks]
                 cells = [
                     (surveys, background, attack, top)
                     for surveys in range(2, SURVEYS + 1)
@@ -75,11 +77,6 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
                 yield Cell(tuple(rows), people, partial(_looked_for, people, protocol, epsilon, metric, attacks, asked))
 
 
-def _has(protocol: str, attack: str) -> bool:
-    """Among fakes the published attack guesses the attribute and its value."""
-    return protocol != FAKED or attack == "guess"
-
-
 def _looked_for(
     people: Dataset,
     protocol: str,
@@ -90,10 +87,17 @@ def _looked_for(
     run: int,
     draws: np.random.Generator,
 ) -> list[float]:
+    if protocol == FAKED and metric == "uniform":
+        raise InvalidParameter(
+            "among fakes nobody knows which attribute was reported before, so that none can be left out; the published code "
+            "samples with replacement, too: see the non-uniform metric"
+        )
     chosen, known = drawn_surveys(people.d, numbers_from(asked.seed, "surveys", people.name, run))
     whom = asked.targets(people.n, draws, asked.looked_for)
+    plans, records = list[Plan](), list[Records]()
     if protocol == FAKED:
-        held = _among_fakes(people, epsilon, chosen, draws)
+        plans, records = _asked_among_fakes(people, epsilon, chosen, draws)
+        held = _among_fakes(people, chosen, plans, records)
     else:
         held = _reported(people, protocol, epsilon, metric, chosen, draws)
     guessed = [
@@ -105,6 +109,12 @@ def _looked_for(
     for surveys in range(2, SURVEYS + 1):
         for background in BACKGROUNDS:
             for attack in attacks:
+                if plans and attack == "support":
+                    kept = [j for j in range(people.d) if background == "FK" or j in known]
+                    names = [people.attributes[j] for j in kept]
+                    result = match_surveys(plans[:surveys], records[:surveys], names, columns[kept], own, whom)
+                    found += [result.success(top) for top in TOPS]
+                    continue
                 seen = [
                     one
                     for survey in (guessed if attack == "guess" else supported)[:surveys]
@@ -153,17 +163,29 @@ def _reported(
     return held
 
 
-def _among_fakes(people: Dataset, epsilon: float, chosen: Sequence[Integers], draws: np.random.Generator) -> list[list[Clue]]:
-    """What is likeliest to be real in each survey, as it was reported, unless the attribute was taken for real before."""
-    before, held = np.zeros((people.n, people.d), dtype=bool), list[list[Clue]]()
+def _asked_among_fakes(
+    people: Dataset, epsilon: float, chosen: Sequence[Integers], draws: np.random.Generator
+) -> tuple[list[Plan], list[Records]]:
+    """One plan for each survey, and what everybody reports by it."""
+    plans, records = [], []
     for attributes in chosen:
         share = rsfd([people.ks[j] for j in attributes], epsilon, "grr", "published")
-        records = share.privatize(people.table[:, attributes].astype(np.int64), seeded(int(draws.integers(1 << 62))))
-        best = sampled_attribute(share, records).attributes
+        plans.append(Plan.of({people.attributes[j]: people.labels[j] for j in attributes}, share, people.n))
+        records.append(share.privatize(people.table[:, attributes].astype(np.int64), seeded(int(draws.integers(1 << 62)))))
+    return plans, records
+
+
+def _among_fakes(
+    people: Dataset, chosen: Sequence[Integers], plans: Sequence[Plan], records: Sequence[Records]
+) -> list[list[Clue]]:
+    """What is likeliest to be real in each survey, as it was reported, unless the attribute was taken for real before."""
+    before, held = np.zeros((people.n, people.d), dtype=bool), list[list[Clue]]()
+    for attributes, plan, sent in zip(chosen, plans, records, strict=True):
+        best = sampled_attribute(plan.share, sent).attributes
         held.append([])
         for i, j in enumerate(attributes.tolist()):
             who = np.flatnonzero((best == i) & ~before[:, j])
             before[who, j] = True
             if who.size:
-                held[-1].append(Clue(j, share.parts[i], who, records.columns[i][who]))
+                held[-1].append(Clue(j, plan.content.parts[i], who, sent.columns[i][who]))
     return held

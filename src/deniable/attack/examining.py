@@ -1,0 +1,105 @@
+"""All attacks on one plan, for a page: with people, they answer in a simulation and are looked for among themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniable.attack.background import compact
+from deniable.attack.chances import COLLECTIONS, success
+from deniable.attack.evidence import cells_of
+from deniable.attack.matching import Progress, match_surveys
+from deniable.attack.page import Examined, Found
+from deniable.attack.sampled import sampled_success
+from deniable.domain import NO_ANSWER
+from deniable.errors import InvalidValue
+from deniable.exact import whole_number
+from deniable.law import Floats, Integers
+from deniable.metric import Averaged
+from deniable.plan import Plan
+from deniable.population import numbers_from
+from deniable.share import Faked
+from deniable.simulated import remembering, seeded
+
+USERS = 2000
+"""How many people are looked for in the background, drawn at random."""
+TOP = 10
+
+
+def examine(
+    plan: Plan,
+    codes: Integers | None = None,
+    collections: int = COLLECTIONS,
+    top: int = TOP,
+    users: int = USERS,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Examined:
+    """What an attacker learns from one report and from several collections; with people, also by background data.
+
+    `codes` are the answers of people as `plan.encode` makes them. They are asked so many times in a simulation from the seed,
+    and `users` of them are looked for among all of them.
+    """
+    known = success(plan, None, collections)
+    numbers = tuple(name for name, part in zip(plan.names, plan.content.parts, strict=True) if isinstance(part, Averaged))
+    if codes is None:
+        return Examined(plan.id, plan.content.title, collections, seed, known, numbers=numbers)
+    filled = _filled(plan, codes, numbers_from(seed, "missing")) if plan.content.missing == "random" else codes
+    people = filled[:, (filled >= 0).all(axis=0)]
+    n = people.shape[1]
+    if n < 2:
+        raise InvalidValue("a background needs at least two people with all answers")
+    shares: list[Floats | None] = [
+        None if isinstance(part, Averaged) else np.bincount(row, minlength=part.k) / n
+        for row, part in zip(people, plan.content.parts, strict=True)
+    ]
+    real = sampled_success(plan, shares).value if isinstance(plan.share, Faked) else None
+    whom = np.sort(numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False))
+    found = _looked_for(plan, people, whom, collections, top, seed, progress)
+    return Examined(
+        *(plan.id, plan.content.title, collections, seed, known, n, whom.size),
+        informed=success(plan, shares, collections),
+        real_attribute=real,
+        found=tuple(found),
+        noise_kept=plan.content.rounds is not None,
+        dropped=codes.shape[1] - n,
+        filled=int((filled != codes).sum()),
+        numbers=numbers,
+    )
+
+
+def _filled(plan: Plan, codes: Integers, draws: np.random.Generator) -> Integers:
+    """A missing answer becomes a random value of the domain, as in a client."""
+    found = codes.copy()
+    for row, attribute in zip(found, plan.content.attributes, strict=True):
+        absent = np.flatnonzero(row == NO_ANSWER)
+        row[absent] = draws.integers(0, attribute.domain.k, absent.size)
+    return found
+
+
+def _looked_for(
+    plan: Plan, people: Integers, whom: Integers, collections: int, top: int, seed: int, progress: Progress | None
+) -> list[Found]:
+    """With all attributes as background, and with half of them: after one collection, and after all."""
+    d, n = people.shape
+    again = plan.content.rounds is not None
+    surveys = [
+        plan.privatize_codes(people, remembering(seed, round=t + 1) if again else seeded(seed * 1000 + t)).records
+        for t in range(collections)
+    ]
+    half = np.sort(numbers_from(seed, "half").choice(d, max(1, round(d / 2)), replace=False))
+    backgrounds = {f"all {d} attributes" if d > 1 else "the attribute": np.arange(d)}
+    if d > 1:
+        backgrounds[f"{half.size} of {d} attributes"] = half
+    cells = [(name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))]
+    found = []
+    for done, (name, kept, times) in enumerate(cells, 1):
+        names = [plan.names[j] for j in kept]
+        columns = compact(np.stack([cells_of(plan.content.parts[j], people[j]) for j in kept]))
+        one = match_surveys([plan] * times, surveys[:times], names, columns, np.arange(n), whom, top)
+        for most in dict.fromkeys((1, top)):
+            chances = one.chance(most)
+            error = float(chances.std(ddof=1) / np.sqrt(chances.size)) if chances.size > 1 else 0.0
+            found.append(Found(name, tuple(names), times, most, one.success(most), error, one.blind(most)))
+        if progress is not None:
+            progress(done, len(cells))
+    return found
