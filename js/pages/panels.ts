@@ -99,6 +99,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? width - left - 40 : width;
   const tables = mode === "tables";
+  const bothAlong = view.series.length > 1 && view.history.length > 1; // then one of them has a row of its own
   const reported = view.estimates?.rows.find((row) => row.attribute === name)?.n;
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
@@ -145,12 +146,17 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       ),
     ];
   }
+  const arrived = (room: number): Child =>
+    history.length > 1 && [
+      h("h3", {}, "As reports arrived"),
+      tables ? stepsTable(name, "Reports", history) : steps(`${name}, as reports arrived`, history, room, "reports"),
+    ];
   return [
     title,
     h(
       "div",
       { class: "sides" },
-      h("div", {}, tables ? sharesTable(name, now) : drawing()),
+      h("div", {}, tables ? sharesTable(name, now) : drawing(), grouped && h("p", { class: "soft" }, GROUPED)),
       h(
         "div",
         { class: "aside" },
@@ -158,11 +164,9 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
           h("h3", {}, "From round to round"),
           tables ? stepsTable(name, "Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
         ],
-        history.length > 1 && [
-          h("h3", {}, "As reports arrived"),
-          tables ? stepsTable(name, "Reports", history) : steps(`${name}, as reports arrived`, history, right, "reports"),
-        ],
+        !bothAlong && arrived(right),
       ),
+      bothAlong && h("div", { class: "aside whole" }, arrived(width)),
     ),
   ];
 }
