@@ -930,7 +930,7 @@ def test_no_line_crosses_the_words_of_a_drawing(visit: Visit, width: int) -> Non
 
     def meet(one: dict[str, float], other: dict[str, float]) -> bool:
         across = min(one["right"], other["right"]) - max(one["left"], other["left"])
-        return across > 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 0
+        return across >= 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) >= 0  # a line has no width
 
     assert [(word, line) for word in words for line in drawn if meet(word, line)] == []
 

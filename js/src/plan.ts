@@ -217,10 +217,10 @@ export class Plan {
 
   /** @internal Answers as integers; one that is left out is missing; -1 where one is to be random. */
   encode(answers: Answers): number[] {
-    if (!isObject(answers)) throw new InvalidValue(`answers are an object, a value for each name, got ${shown(answers)}`);
+    if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
     const names = this.attributes.map(({ name }) => name);
     const unknown = Object.keys(answers).find((name) => !names.includes(name)); // misspelt, it would be taken as no answer
-    if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked in this plan (${shown(names)})`);
+    if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(names)})`);
     return this.attributes.map((one) => one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null));
   }
 

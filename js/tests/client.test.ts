@@ -61,7 +61,7 @@ describe("a client", () => {
       await expect(client.report(answers as Document)).rejects.toThrow(InvalidValue);
     }
     for (const answers of [{ colour: "red" }, { color: "red", shoes: 43 }]) {
-      await expect(client.report(answers as Document)).rejects.toThrow("is not asked in this plan");
+      await expect(client.report(answers as Document)).rejects.toThrow("is not asked (");
     }
     expect(client.ledger.entries.length).toBe(0);
   });
