@@ -43,6 +43,7 @@ FLAGS = [
 ]
 PHONE = {"width": 390, "height": 844}
 COLORS = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white"]
+CODE = "an_invitation_of_-32-_characters"  # in the form of those that `deniable tokens` makes
 LABEL = "<img src=x onerror=alert(1)> & co"
 
 ONCE = dn.Study(
@@ -58,6 +59,9 @@ AGAIN = dn.Study(
 MONTHS = dn.Study(
     {"How do you feel?": ["well", "so-so", "badly"]}, epsilon_first=1.5, epsilon_forever=3.0, rounds=3, title="Months"
 ).plan(people=1000)
+TWICE = dn.Study({"Hours": dn.Range(0, 24, step=4)}, epsilon_first=1.0, epsilon_forever=2.0, rounds=2, title="Sleep").plan(
+    people=1000
+)
 FILLED = dn.Study({"Coffee": ["none", "one", "two", LABEL], "Tea": ["yes", "no"]}, epsilon=2.0, title="Drinks").plan(
     people=1000
 )
@@ -276,6 +280,12 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         page = visit.dashboard(FILLED)
         expect(page.get_by_role("img", name="Estimates of Coffee").locator("text", has_text=LABEL)).to_be_visible()  # not cut
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.get_by_text("Download", exact=True).tap()
+        menu = page.locator(".downloads > div").bounding_box()
+        assert menu is not None
+        assert menu["x"] >= 0
+        assert menu["x"] + menu["width"] <= PHONE["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_a_report_is_drawn_once_and_counted_once(visit: Visit, collector: Running) -> None:
@@ -355,14 +365,22 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     promise = "Whoever sees your reports of all 3 rounds, if your answer does not change"
     expect(page.locator(".promise")).to_contain_text(promise)
     page.get_by_text("The exact loss").click()
-    expect(page.get_by_text("All 3 rounds, if your answers do not change")).to_be_visible()
+    expect(page.get_by_text("Any number of rounds, if your answers do not change")).to_be_visible()
+    expect(page.get_by_text("All 3 rounds, whatever changes")).to_be_visible()
     page.get_by_label("badly").check()
+    sent = page.locator(".ledger > summary")
+    expect(sent).to_have_text("What I have sent0")
     make(page)
+    expect(sent).to_have_text("What I have sent01 made, not sent")
     set_round(collector, AGAIN, 1, "2026-01-01T00:00:00Z")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_text("This round has closed. Your report was not counted")).to_be_visible()
+    expect(sent).to_have_text("What I have sent01 made, not sent")
     page.reload()
     expect(page.get_by_role("heading", name="This study is closed now")).to_be_visible()
+    expect(page.get_by_text("Come back when the next round opens.")).to_be_visible()
+    expect(page.get_by_text("1 report made on this device got no receipt from the collector.")).to_be_visible()
+    expect(page.locator("#study")).not_to_contain_text("You have answered")
     set_round(collector, AGAIN, 2, None)
     page.reload()
     expect(page.get_by_text("round 2 of 3")).to_be_visible()
@@ -370,11 +388,47 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     make(page)
     send(page)
     assert counted(collector, AGAIN, 2) == 1
+    expect(sent).to_have_text("What I have sent11 made, not sent")
+    stays = page.get_by_role("region", name="Never left this device")
+    expect(stays).to_contain_text("The report was drawn from them, and then they were forgotten")
     page.get_by_text("What I have sent").click()
     expect(page.get_by_text("Round 1 · made, no receipt yet")).to_be_visible()
     expect(page.get_by_text("Round 2 · received by the collector")).to_be_visible()
-    expect(page.get_by_text("Lifetime loss over 2 reports, if your answers do not change")).to_be_visible()
+    total = "Lifetime loss over 2 reports, 1 of them without a receipt, if your answers do not change"
+    expect(page.get_by_text(total)).to_be_visible()
     expect(page.get_by_text("The same, whatever changes")).to_be_visible()
+    expect(page.get_by_text("In a study with rounds, the limit holds for answers that stay the same.")).to_be_visible()
+
+
+def test_after_the_last_round_nobody_is_asked_to_come_back(browser: Browser, tmp_path: Path) -> None:
+    closed = "2026-01-01T00:00:00Z"
+    with collecting(tmp_path, [TWICE]) as running, visiting(browser, running) as visit:
+        page = visit.survey(TWICE)
+        expect(page.locator(".promise")).to_contain_text("Whoever sees your reports of both rounds, if your answer")
+        page.get_by_text("The exact loss").click()
+        expect(page.get_by_text("Both rounds, whatever changes")).to_be_visible()
+        page.get_by_label("Hours").fill("24")
+        page.get_by_role("button", name="Make my report").click()
+        expect(page.get_by_text("Please enter a number from 0 to under 24.", exact=True)).to_be_visible()
+        expect(page.locator("main")).not_to_contain_text(re.compile("open_|widen"))  # advice for the operator
+        page.get_by_label("Hours").fill("8")
+        make(page)
+        send(page)
+        set_round(running, TWICE, 1, closed)
+        page.reload()
+        expect(page.get_by_text("Come back when the next round opens.")).to_be_visible()
+        expect(page.get_by_text("You have answered 1 round;")).to_be_visible()
+        set_round(running, TWICE, 2, closed)
+        page.reload()
+        expect(page.get_by_role("heading", name="This study has ended")).to_be_visible()
+        expect(page.get_by_text("No more reports are taken.")).to_be_visible()
+        expect(page.locator("#study")).not_to_contain_text("Come back")
+        with visiting(browser, running) as other:  # who never answered
+            expect(other.survey(TWICE).get_by_role("heading", name="This study has ended")).to_be_visible()
+        page = visit.dashboard(TWICE)
+        given = page.locator(".panel", has_text="What is given away")
+        expect(given).to_contain_text("Any number of rounds, if answers do not change")
+        expect(given).to_contain_text("Both rounds, whatever changes")
 
 
 def test_of_several_open_rounds_the_newest_that_was_not_answered_is_offered(browser: Browser, tmp_path: Path) -> None:
@@ -426,12 +480,12 @@ def test_a_report_that_was_made_can_be_sent_whatever_the_limit_is_now(visit: Vis
 
 
 def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
-    page = visit.survey(AGAIN, "&invitation=an-invitation")
+    page = visit.survey(AGAIN, f"&invitation={CODE}")
     expect(page.get_by_role("button", name="Make my report")).to_be_visible()
-    assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == "an-invitation"
+    assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == CODE
     before = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
     other = visit.open()
-    other.goto(f"{visit.url}/#plan={AGAIN.id}&invitation=another-invitation")
+    other.goto(f"{visit.url}/#plan={AGAIN.id}&invitation={CODE[::-1]}")
     other.get_by_role("button", name="Forget me").click()
     other.get_by_role("button", name="Forget everything").click()
     expect(other.get_by_role("dialog", name="Forget me?")).to_be_hidden()
@@ -494,13 +548,13 @@ def test_without_a_connection_the_report_waits(visit: Visit, collector: Running)
 
 
 def test_an_invitation_is_taken_out_of_the_address(visit: Visit) -> None:
-    page = visit.survey(ONCE, "&invitation=an-invitation")
+    page = visit.survey(ONCE, f"&invitation={CODE}")
     fill_in(page)
     assert "invitation" not in page.url
     make(page)
     send(page)
     [posted] = [one for one in visit.sent if one.method == "POST"]
-    assert posted.header_value("authorization") == "Invitation an-invitation"
+    assert posted.header_value("authorization") == f"Invitation {CODE}"
 
 
 def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: Path) -> None:
@@ -518,14 +572,14 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
             page.get_by_role("button", name="Send").click()
             expect(page.get_by_text("This is no invitation.")).to_be_visible()
             assert not [one for one in visit.sent if one.method == "POST"]
-            page.get_by_label("Your invitation").fill("another-invitation")
+            page.get_by_label("Your invitation").fill(CODE)
             page.get_by_role("button", name="Send").click()
             expect(page.get_by_text("the invitation is unknown, or was used already")).to_be_visible()
             page.get_by_label("Your invitation").fill(f"  {running.url}/#invitation={invitation} ")
             page.get_by_role("button", name="Try again").click()
             expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
             assert [one.header_value("authorization") for one in visit.sent if one.method == "POST"] == [
-                "Invitation another-invitation",
+                f"Invitation {CODE}",
                 f"Invitation {invitation}",
             ]
             assert invitation not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})"), "it is used"
@@ -545,6 +599,14 @@ def test_a_missing_invitation_is_told_before_anything_is_answered(browser: Brows
             page.goto(link)
             expect(page.get_by_role("button", name="Make my report")).to_be_visible()
             expect(page.get_by_label("Your invitation")).to_have_count(0)
+        for damaged in ("hello", invitation[:-1], invitation + "x", "a b"):
+            with visiting(browser, running) as visit:
+                page = visit.survey(FILLED, f"&invitation={damaged}")
+                expect(page.get_by_text("The link that you have followed is damaged")).to_be_visible()
+                page.get_by_label("Your invitation").fill(f"<{link}>.")
+                expect(page.get_by_label("Your invitation")).to_have_value(invitation)
+                expect(page.get_by_text("The link that you have followed is damaged")).to_have_count(0)
+                assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
         with visiting(browser, running) as visit:
             page = visit.survey(FILLED)
             page.get_by_label("Your invitation").fill(f"{running.url}/#plan={FILLED.id}")  # a link without one
@@ -665,9 +727,9 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     assert drawn.count() == TOWN.k
     expect(page.get_by_role("img", name="The mean of Income", exact=True)).to_be_visible()
     means = {one["attribute"]: one for one in found["means"]}
-    assert means.keys() == {"Age", "Income"}
+    assert means.keys() == {"Income"}  # an age has an open end, and so no mean
     assert means["Income"]["low"] < 2950 < means["Income"]["high"]
-    assert means["Age"]["low"] < 50 < means["Age"]["high"]
+    expect(page.get_by_role("region", name="Age", exact=True)).to_contain_text("so they are shown in groups")
     shown = page.get_by_role("region", name="Income").locator(".center")
     expect(shown).to_contain_text(f"{round(means['Income']['mean']):,}"[:3])
     page.get_by_text("Tables", exact=True).click()
@@ -728,6 +790,26 @@ def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     visit.dashboard(FILLED)
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
     assert TOKEN not in page.url
+
+
+def test_refused_reports_are_told_from_other_refusals(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [FILLED], "--minimum", "50") as running, visiting(browser, running) as visit:
+        assert httpx.get(f"{running.url}/nowhere").status_code == 404
+        assert running.get("/metrics").status_code == 200
+        page = visit.dashboard(FILLED)  # asks for results too early
+        expect(page.get_by_role("heading", name="Nothing to show yet")).to_be_visible()
+        panel = page.locator(".panel", has_text="The collector")
+        refused = panel.locator("dt", has_text="Reports refused").locator("+ dd")
+        look(page)
+        expect(panel).to_contain_text("Other requests refused: 2")
+        expect(refused).to_have_text("0")
+        for body in (b"nonsense", b"more nonsense"):
+            assert httpx.post(f"{running.url}/reports", content=body, headers=BINARY).status_code == 400
+        look(page)
+        expect(refused).to_have_text("2")
+        panel.get_by_text("Why reports were refused").click()
+        expect(panel.locator("details[open] dl")).to_have_text(re.compile("^cannot be read2$"))
+        expect(panel).to_contain_text("Other requests refused: 2")
 
 
 def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> None:
@@ -831,6 +913,34 @@ def test_a_round_that_somebody_else_closed_keeps_its_time(visit: Visit, collecto
         expect(page.get_by_role("button", name="Open round 1")).to_be_visible()
     finally:
         set_round(collector, FILLED, 1, None)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_line_crosses_the_words_of_a_drawing(visit: Visit, width: int) -> None:
+    page = visit.page
+    page.set_viewport_size({"width": width, "height": 900})
+    visit.dashboard(FILLED)
+    chart = page.get_by_role("img", name="Estimates of Coffee")
+    expect(chart).to_be_visible()
+    boxes = "nodes => nodes.map(node => node.getBoundingClientRect().toJSON())"
+    words = chart.locator("text").evaluate_all(boxes)
+    drawn = chart.locator("line, circle, rect:not(clipPath rect)").evaluate_all(boxes)
+    assert len(words) > 8
+    assert len(drawn) > 16
+
+    def meet(one: dict[str, float], other: dict[str, float]) -> bool:
+        across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+        return across >= 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) >= 0  # a line has no width
+
+    assert [(word, line) for word in words for line in drawn if meet(word, line)] == []
+
+
+def test_the_table_of_rounds_reads_from_the_left(visit: Visit) -> None:
+    page = visit.dashboard(FILLED)
+    table = page.get_by_role("table", name="Rounds")
+    aligned = "nodes => nodes.map(node => getComputedStyle(node).textAlign)"
+    expect(table.get_by_role("row")).to_have_count(2)
+    assert set(table.locator("th, td").evaluate_all(aligned)) == {"left"}
 
 
 def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> None:

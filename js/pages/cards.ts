@@ -16,14 +16,14 @@ function stays(given: readonly Given[] | null): HTMLElement {
   return h(
     "section",
     { class: "card stays", "aria-labelledby": "stays" },
-    h("h3", { id: "stays" }, "Stays on this device"),
+    h("h3", { id: "stays" }, given ? "Stays on this device" : "Never left this device"),
     given
       ? h(
           "dl",
           {},
           given.map(({ name, shown }) => [h("dt", {}, quoted(name)), h("dd", {}, quoted(shown))]),
         )
-      : h("p", {}, "Your answers. They were not stored anywhere, not even here."),
+      : h("p", {}, "Your answers. The report was drawn from them, and then they were forgotten, here too."),
     given && h("p", { class: "soft" }, "Your answers. They are gone when you leave this page."),
   );
 }

@@ -6,11 +6,9 @@ import {
   axisY,
   barX,
   dot,
-  gridX,
   lineY,
   type Markish,
   plot,
-  ruleX,
   ruleY,
   text,
   tickX,
@@ -24,6 +22,7 @@ const LINE = 18; // and for another line of text
 const NUMBERS = 190; // the width of what is said of a value
 export const MOST_ROWS = 16;
 const MOST_SMALL = 8;
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5]; // between the marks of a scale of shares
 
 const TEXT = "var(--ink)";
 const SOFT = "var(--soft)";
@@ -49,6 +48,10 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
   const projected = shown.filter((row) => row.projected !== undefined);
   const beside = (width - NUMBERS) / 7; // letters of a name that fit beside the numbers; longer ones get a line of their own
   const more = shown.some((row) => row.value.length > beside) ? LINE : 0;
+  const below = 25 + more; // names and numbers have lines of their own, which no other line crosses
+  const scale = outward(reach(shown));
+  const marks = marksOn(scale, Math.max(3, Math.round(width / 90)));
+  const grid = shown.flatMap(({ value }) => marks.map((at) => ({ value, at })));
   const drawing = drawn(
     {
       width,
@@ -57,14 +60,13 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
       marginRight: 10,
       marginTop: 0,
       marginBottom: 26,
-      x: { domain: reach(shown), nice: true },
+      x: { domain: scale },
       y: { type: "band", domain: shown.map((row) => row.value), padding: 0 },
     },
     [
-      gridX({ stroke: GRID, strokeOpacity: 1, ticks: Math.max(3, Math.round(width / 90)) }),
-      axisX({
+      tickX(grid, { ...where, x: "at", stroke: GRID, insetTop: below }),
+      axisX(marks, {
         label: null,
-        ticks: Math.max(3, Math.round(width / 90)),
         tickSize: 0,
         tickFormat: (share: number) => percent(share, 0),
         fill: SOFT,
@@ -75,15 +77,15 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         x2: "frequency",
         fill: MAIN,
         fillOpacity: 0.24,
-        insetTop: 25 + more,
+        insetTop: below,
         insetBottom: 7,
         rx: 2,
         clip: true,
       }),
-      ruleX([0], { stroke: SOFT }),
+      tickX(shown, { ...where, x: () => 0, stroke: SOFT, insetTop: below }),
       ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 + more / 2, clip: true }),
       ["low", "high"].map((x) =>
-        tickX(shown, { ...where, x, stroke: STRONG, strokeWidth: 2, insetTop: 27 + more, insetBottom: 9, clip: true }),
+        tickX(shown, { ...where, x, stroke: STRONG, strokeWidth: 2, insetTop: below + 2, insetBottom: 9, clip: true }),
       ),
       dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9 + more / 2, title: spoken, clip: true }),
       dot(projected, {
@@ -102,7 +104,7 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         frameAnchor: "left",
         textAnchor: "start",
         dx: 6,
-        dy: -7 - more / 2,
+        dy: -9 - more / 2,
         ...label,
         lineWidth: (width - (more ? 20 : NUMBERS)) / 14,
         textOverflow: "ellipsis",
@@ -112,7 +114,7 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         text: within,
         frameAnchor: "right",
         textAnchor: "end",
-        dy: -7 + more / 2,
+        dy: -9 + more / 2,
         ...label,
         fontVariant: "tabular-nums",
       }),
@@ -250,7 +252,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
   const domain = reach(all);
   const place = placed(kind);
   const [first, end] = [along[0]?.at ?? 0, along.at(-1)?.at ?? 1];
-  const columns = Math.max(2, Math.floor(width / 165));
+  const columns = Math.max(2, Math.min(names.length, Math.floor(width / 165)));
   const small = Math.floor((width - (columns - 1) * 14) / columns);
   const one = (name: string): HTMLElement => {
     const own = all.filter((row) => row.value === name);
@@ -326,6 +328,19 @@ function largest(rows: readonly Row[], count: number): Row[] {
 function reach(rows: readonly Row[]): [number, number] {
   const ends = rows.flatMap(({ low, high, projected = 0 }) => [low, high, projected]);
   return [Math.max(-1, Math.min(0, ...ends)), Math.min(2, Math.max(0.05, ...ends))];
+}
+
+/** The next round numbers beyond. */
+function outward([low, high]: readonly [number, number]): [number, number] {
+  const unit = high - low > 0.25 ? 20 : 100; // so many make a whole
+  return [Math.floor(low * unit + 1e-9) / unit, Math.ceil(high * unit - 1e-9) / unit];
+}
+
+/** Round numbers on a scale: as many as have room. */
+function marksOn([low, high]: readonly [number, number], most: number): number[] {
+  const step = STEPS.find((one) => (high - low) / one <= most) ?? 1;
+  const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+  return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
 }
 
 function short(number: number): string {

@@ -81,12 +81,15 @@ export function fragment(taken: string): { values: URLSearchParams; secret: stri
   return { values, secret: recalled(taken) };
 }
 
+const INVITATION = /^[\w-]{32}$/; // as `deniable tokens` makes them
+
 /** The invitation in a text that somebody has pasted: a link that has one, or the bare code; null where there is none. */
 export function invitationIn(text: string): string | null {
   const given = text.trim();
   const place = given.indexOf("#");
   const found = place < 0 ? given : (new URLSearchParams(given.slice(place + 1)).get("invitation") ?? "").trim();
-  return /^[\w.~-]+$/.test(found) ? found : null;
+  const code = found.replace(/[^\w-]+$/, ""); // a full stop or a bracket that was copied with it
+  return INVITATION.test(code) ? code : null;
 }
 
 /** Keep a text as long as the tab lives; where that is not allowed, as long as the page does. */

@@ -17,6 +17,11 @@ export function received(): Set<string> {
   }
 }
 
+/** A report was sent when a receipt for it came; the ledger also has those that were only made. */
+export function isReceived({ plan, round }: Pick<Entry, "plan" | "round">, known: ReadonlySet<string> = received()): boolean {
+  return known.has(`${plan} ${round}`);
+}
+
 export function markReceived(plan: string, round: number): void {
   localStorage.setItem(RECEIVED, JSON.stringify([...received().add(`${plan} ${round}`)]));
 }
@@ -46,17 +51,25 @@ function sent(ledger: Ledger, open: boolean): HTMLElement {
   const total = ledger.lifetime();
   const known = received();
   const plans = grouped(entries);
+  const waiting = entries.length - entries.filter((entry) => isReceived(entry, known)).length;
+  const over = `${several(total.reports, "report")}${waiting > 0 ? `, ${waiting} of them without a receipt` : ""}`;
   return h(
     "details",
     { class: "ledger", open },
-    h("summary", {}, "What I have sent", h("span", { class: "badge" }, String(entries.length))),
+    h(
+      "summary",
+      {},
+      "What I have sent",
+      h("span", { class: "badge" }, String(entries.length - waiting)),
+      waiting > 0 && h("span", { class: "soft waiting" }, `${waiting} made, not sent`),
+    ),
     entries.length === 0
       ? h("p", { class: "soft" }, "Nothing yet.")
       : [
           h(
             "dl",
             { class: "figures lifetime" },
-            h("dt", {}, `Lifetime loss over ${several(total.reports, "report")}, if your answers do not change`),
+            h("dt", {}, `Lifetime loss over ${over}, if your answers do not change`),
             h("dd", {}, loss(total.unchanged)),
             h("dt", {}, "The same, whatever changes"),
             h("dd", {}, loss(total.changing)),
@@ -87,7 +100,7 @@ function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElemen
           h(
             "span",
             {},
-            `Round ${round} · ${known.has(`${plan} ${round}`) ? "received by the collector" : "made, no receipt yet"}`,
+            `Round ${round} · ${isReceived({ plan, round }, known) ? "received by the collector" : "made, no receipt yet"}`,
           ),
           bytesOf(report),
         ),
@@ -128,7 +141,7 @@ function limit(ledger: Ledger, changed: () => void): HTMLElement {
     h(
       "p",
       { class: "soft", id: "cap-hint" },
-      `At a loss of 1, what was sent is at most ${likelier(1e9)} likelier from you than from anybody else; at 3, ${likelier(3e9)}.`,
+      `At a loss of 1, what was sent is at most ${likelier(1e9)} likelier from you than from anybody else; at 3, ${likelier(3e9)}. In a study with rounds, the limit holds for answers that stay the same.`,
     ),
     complaint,
   );

@@ -3,7 +3,7 @@
 import type { Plan } from "../src/index.js";
 import { byDistance, unitName } from "./distances.js";
 import { type Child, h, quoted, svg } from "./dom.js";
-import { atMost, loss, sentence } from "./phrases.js";
+import { allRounds, atMost, loss, sentence } from "./phrases.js";
 
 /** Which of the answers leave the device, where not all of them do; for people to read before they answer. */
 export function sharing(plan: Plan, kind: string): string | null {
@@ -35,7 +35,7 @@ export function promise(plan: Plan, drawing: string | null): HTMLElement {
     h("h2", { id: "promise-title", class: "verified" }, check(), "Verified on this device"),
     h("p", { class: "headline" }, sentence(`${once}; ${blind}`)),
     rest.map((again) =>
-      h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of all ${plan.rounds} rounds`))),
+      h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of ${allRounds(plan.rounds)}`))),
     ),
     distant !== null && h("p", { class: "again" }, sentence(distant)),
     !alone && h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, the answer that is easiest to guess."),
@@ -90,8 +90,8 @@ function exact(plan: Plan): HTMLElement {
       metric && metric.units.length < plan.attributes.length && line("This report, all other answers together", metric.rest),
       line(metric ? "This report, in the worst case" : "This report", record),
       repeated && [
-        line(`All ${plan.rounds} rounds, if your answers do not change`, repeated.one_value_forever),
-        line(`All ${plan.rounds} rounds, whatever changes`, repeated.changing_values),
+        line("Any number of rounds, if your answers do not change", repeated.one_value_forever),
+        line(sentence(`${allRounds(plan.rounds)}, whatever changes`).slice(0, -1), repeated.changing_values),
       ],
     ),
     metric &&

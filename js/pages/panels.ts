@@ -5,8 +5,8 @@ import { around, figured, MOST_ROWS, mean, means, percent, profile, type Step, s
 import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
 import { map } from "./map.js";
-import { atMost, count, loss, moment, sentence, several, titleOf } from "./phrases.js";
-import { type Estimates, type Mean, type Row, sharesOf, type View } from "./results.js";
+import { allRounds, atMost, count, loss, moment, sentence, several, titleOf } from "./phrases.js";
+import { type Counters, type Estimates, type Mean, type Row, sharesOf, type View } from "./results.js";
 
 const GROUPED =
   "Values that are near each other are hard to tell apart, so they are shown in groups. The files have each of them.";
@@ -74,7 +74,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
       "Loss of a report",
       loss(record),
       repeated
-        ? `${loss(repeated.one_value_forever)} over all rounds, if answers do not change`
+        ? `${loss(repeated.one_value_forever)} over any number of rounds, if answers do not change`
         : `${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
     ),
   );
@@ -99,6 +99,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? width - left - 40 : width;
   const tables = mode === "tables";
+  const bothAlong = view.series.length > 1 && view.history.length > 1; // then one of them has a row of its own
   const reported = view.estimates?.rows.find((row) => row.attribute === name)?.n;
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
@@ -145,12 +146,17 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       ),
     ];
   }
+  const arrived = (room: number): Child =>
+    history.length > 1 && [
+      h("h3", {}, "As reports arrived"),
+      tables ? stepsTable(name, "Reports", history) : steps(`${name}, as reports arrived`, history, room, "reports"),
+    ];
   return [
     title,
     h(
       "div",
       { class: "sides" },
-      h("div", {}, tables ? sharesTable(name, now) : drawing()),
+      h("div", {}, tables ? sharesTable(name, now) : drawing(), grouped && h("p", { class: "soft" }, GROUPED)),
       h(
         "div",
         { class: "aside" },
@@ -158,11 +164,9 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
           h("h3", {}, "From round to round"),
           tables ? stepsTable(name, "Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
         ],
-        history.length > 1 && [
-          h("h3", {}, "As reports arrived"),
-          tables ? stepsTable(name, "Reports", history) : steps(`${name}, as reports arrived`, history, right, "reports"),
-        ],
+        !bothAlong && arrived(right),
       ),
+      bothAlong && h("div", { class: "aside whole" }, arrived(width)),
     ),
   ];
 }
@@ -354,8 +358,8 @@ export function losses({ plan }: View): Child {
       line(metric ? "One report, in the worst case" : "One report", record),
       plan.attributes.length > 1 && line("One report, between people who differ in one answer", one),
       repeated && [
-        line(`${plan.rounds} rounds, if answers do not change`, repeated.one_value_forever),
-        line(`${plan.rounds} rounds, whatever changes`, repeated.changing_values),
+        line("Any number of rounds, if answers do not change", repeated.one_value_forever),
+        line(sentence(`${allRounds(plan.rounds)}, whatever changes`).slice(0, -1), repeated.changing_values),
       ],
     ),
     h(
@@ -398,13 +402,29 @@ const REASONS: Readonly<Record<string, string>> = {
   fault: "went wrong on our side",
 };
 
+const NO_REPORT = ["token", "path", "method", "parameter", "few"]; // what was refused so was asked, and no report
+
 /** What the collector has counted and refused since it was started. */
 export function collector({ counters }: View): Child {
   const title = h("h2", {}, "The collector");
   if (!counters) return [title, h("p", { class: "soft" }, "Its counters cannot be read from here.")];
   const { before, waiting: queue, refused } = counters;
-  const total = refused.reduce((sum, [, number]) => sum + number, 0);
+  const others = refused.filter(([reason]) => NO_REPORT.includes(reason));
+  const reports = refused.filter((one) => !others.includes(one));
+  const sum = (all: Counters["refused"]): number => all.reduce((total, [, number]) => total + number, 0);
   const line = (what: string, number: number): HTMLElement[] => [h("dt", {}, what), h("dd", {}, count(number))];
+  const why = (what: string, name: string, all: Counters["refused"]): Child =>
+    all.length > 0 &&
+    h(
+      "details",
+      {},
+      h("summary", { "data-name": name }, what),
+      h(
+        "dl",
+        { class: "figures" },
+        all.map(([reason, number]) => line(REASONS[reason] ?? reason, number)),
+      ),
+    );
   return [
     title,
     h("p", { class: "soft" }, "Since it was started, over all studies."),
@@ -414,18 +434,9 @@ export function collector({ counters }: View): Child {
       line("Reports counted", counters.counted),
       line("Sent again, counted before", before),
       line("Waiting to be stored", queue),
-      line("Refused", total),
+      line("Reports refused", sum(reports)),
     ),
-    total > 0 &&
-      h(
-        "details",
-        {},
-        h("summary", { "data-name": "refused" }, `Why: ${several(refused.length, "reason")}`),
-        h(
-          "dl",
-          { class: "figures" },
-          refused.map(([reason, number]) => line(REASONS[reason] ?? reason, number)),
-        ),
-      ),
+    why("Why reports were refused", "refused", reports),
+    why(`Other requests refused: ${count(sum(others))}`, "others", others),
   ];
 }

@@ -29,6 +29,11 @@ export function several(number: number, what: string): string {
   return `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 }
 
+/** "both rounds", "all 3 rounds". */
+export function allRounds(rounds: number | null): string {
+  return rounds === 2 ? "both rounds" : `all ${rounds} rounds`;
+}
+
 /** A sentence: with a capital and a full stop. */
 export function sentence(text: string): string {
   const ended = /[.!?…]$/.test(text) ? text : `${text}.`;

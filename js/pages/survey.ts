@@ -19,7 +19,7 @@ import {
 } from "../src/index.js";
 import { cards } from "./cards.js";
 import { ask, askJson, fragment, HERE, invitationIn, Refused, type Round, remember, type Summary } from "./collector.js";
-import { markReceived, received, showDevice } from "./device.js";
+import { isReceived, markReceived, received, showDevice } from "./device.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
 import { check, promise, sharing } from "./guarantee.js";
 import { loss, moment, sentence, several, titleOf } from "./phrases.js";
@@ -30,10 +30,12 @@ const INSECURE =
   "A browser makes a report only over a secure connection. This address does not begin with https; ask whoever sent it for one that does.";
 const NEEDS_INVITATION = "Without an invitation the report would be refused.";
 const NO_INVITATION = "This is no invitation. It is the link that you were sent, or the letters behind “invitation=” in it.";
+const DAMAGED = "The link that you have followed is damaged: what it has is no invitation. Copy the whole link, or its code, to here.";
 const REFUSED_INVITATION =
   "The collector refused the report: the invitation is unknown, or was used already. Your report waits on this device; with another invitation it can be sent.";
 const main = find("study");
 let invitation: string | null = null;
+let isDamaged = false; // the invitation in the link that was followed
 let ledger: Ledger;
 let turn = 0;
 
@@ -47,7 +49,11 @@ interface Offer {
 async function start(): Promise<void> {
   const mine = ++turn;
   const { values, secret } = fragment("invitation");
-  invitation = secret;
+  if (secret !== null) {
+    invitation = invitationIn(secret);
+    isDamaged = invitation === null;
+    if (isDamaged) remember("invitation", null);
+  }
   try {
     ledger = remembered();
     showDevice(ledger, () => void start());
@@ -100,7 +106,7 @@ function pick(plan: Plan, rounds: readonly Round[]): number | null {
   const open = rounds.filter((one) => one.open).map(({ number }) => number);
   open.sort((one, other) => other - one);
   const known = received();
-  const isDone = (number: number): boolean => ledger.find(plan, number) !== null && known.has(`${plan.id} ${number}`);
+  const isDone = (round: number): boolean => ledger.find(plan, round) !== null && isReceived({ plan: plan.id, round }, known);
   return open.find((number) => !isDone(number)) ?? open[0] ?? null;
 }
 
@@ -130,7 +136,7 @@ function offer(plan: Plan, kind: string, summary: Summary, rounds: readonly Roun
     put(
       head,
       promise(plan, sharing(plan, kind)),
-      ...(summary.invited && invitation === null ? [asking().element] : []),
+      ...(summary.invited && invitation === null ? [asking(isDamaged).element] : []),
       questions(plan, (given) => make(head, one, client, given)),
     );
   } catch (problem) {
@@ -152,12 +158,18 @@ function toLimit(event: Event): void {
 
 function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
   const next = rounds.find(({ opens }) => opens !== null && Date.parse(opens) > Date.now());
-  const when = next ? `Round ${next.number} opens on ${moment(next.opens as string)}.` : "Come back when the next round opens.";
-  const made = ledger.entries.filter((entry) => entry.plan === plan.id).length;
+  const hasMore = next !== undefined || (plan.rounds ?? 1) > Math.max(0, ...rounds.map(({ number }) => number));
+  const when = next
+    ? `${plan.rounds === null ? "It" : `Round ${next.number}`} opens on ${moment(next.opens as string)}.`
+    : `Come back when ${plan.rounds === null ? "it" : "the next round"} opens.`;
+  const made = ledger.entries.filter((entry) => entry.plan === plan.id);
+  const sent = made.filter((entry) => isReceived(entry)).length;
+  const waiting = several(made.length - sent, "report");
   return refusal(
-    "This study is closed now",
-    h("p", {}, plan.rounds === null ? "No more reports are taken." : when),
-    made > 0 && h("p", {}, `You have answered ${several(made, "round")}; see “What I have sent” below.`),
+    hasMore ? "This study is closed now" : "This study has ended",
+    h("p", {}, hasMore ? when : "No more reports are taken."),
+    sent > 0 && h("p", {}, `You have answered ${several(sent, "round")}; see “What I have sent” below.`),
+    made.length > sent && h("p", {}, `${waiting} made on this device got no receipt from the collector.`),
   );
 }
 
@@ -176,7 +188,7 @@ async function make(head: HTMLElement, one: Offer, client: Client, given: readon
 }
 
 function answered(head: HTMLElement, one: Offer, report: Report): void {
-  const arrived = received().has(`${one.plan.id} ${one.round}`);
+  const arrived = isReceived({ plan: one.plan.id, round: one.round });
   const client = new Client(one.plan, { ledger }); // whatever the limit is now: nothing is new
   put(
     head,
@@ -194,14 +206,15 @@ function answered(head: HTMLElement, one: Offer, report: Report): void {
 }
 
 /** Where an invitation is written or pasted, and kept as soon as it is one; `take` complains where it is none. */
-function asking(): { element: HTMLElement; take: (quietly: boolean) => boolean; again: () => void } {
-  const complaint = h("p", { class: "complaint", id: "invitation-complaint", role: "alert" });
+function asking(isBroken = false): { element: HTMLElement; take: (quietly: boolean) => boolean; again: () => void } {
+  const complaint = h("p", { class: "complaint", id: "invitation-complaint", role: "alert" }, isBroken && DAMAGED);
   const field = h("input", {
     id: "invitation",
     type: "text",
     autocomplete: "off",
     autocapitalize: "off",
     spellcheck: "false",
+    "aria-invalid": String(isBroken),
     "aria-describedby": "invitation-hint invitation-complaint",
     input: () => void take(field.value.trim() === ""), // not on leaving: what moves then moves from under a finger
   });
@@ -239,7 +252,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
   const button = h("button", { type: "button", class: "main", click: () => void send() }, label);
   const asked = asking();
   const { element: field } = asked;
-  field.hidden = !one.summary.invited || invitation !== null || received().has(`${one.plan.id} ${one.round}`);
+  field.hidden = !one.summary.invited || invitation !== null || isReceived({ plan: one.plan.id, round: one.round });
   return h("div", { class: "act" }, field, notice, button);
 
   async function send(): Promise<void> {

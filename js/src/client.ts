@@ -66,7 +66,7 @@ export class Client {
     return new Client(await Plan.fromJson(text), options);
   }
 
-  /** One report of one person's answers. A round that was answered gives the same report again, whatever the answers. */
+  /** One report of one person's answers. A round that was answered gives the same report again, whatever is answered. */
   report(answers: Answers, { round = 1 }: { readonly round?: number } = {}): Promise<Report> {
     const turn = this.last.then(() => this.ledger.alone(() => this.made(answers, round)));
     this.last = turn.catch(() => undefined); // one after the other, so that none is drawn twice
@@ -79,6 +79,7 @@ export class Client {
     if (!isWhole(round, 1, rounds)) {
       throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}`);
     }
+    plan.encode(answers); // what cannot be reported is refused, whether or not there is a report
     const before = ledger.find(plan, round);
     if (before) return fromBytes(plan, before);
     this.refuseAboveCap();

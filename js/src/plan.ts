@@ -215,14 +215,13 @@ export class Plan {
     return { blind: 1 / among, oneReport, allReports, sentence };
   }
 
-  /** @internal Answers as integers; -1 where one is to be random. */
+  /** @internal Answers as integers; one that is left out is missing; -1 where one is to be random. */
   encode(answers: Answers): number[] {
-    return this.attributes.map((attribute) => {
-      if (!isObject(answers) || !Object.hasOwn(answers, attribute.name)) {
-        throw new InvalidValue(`answers have no ${shown(attribute.name)}; write null for no answer`);
-      }
-      return attribute.code(answers[attribute.name]);
-    });
+    if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
+    const names = this.attributes.map(({ name }) => name);
+    const unknown = Object.keys(answers).find((name) => !names.includes(name)); // misspelt, it would be taken as no answer
+    if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(names)})`);
+    return this.attributes.map((one) => one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null));
   }
 
   private checkSizes(): void {

@@ -57,15 +57,30 @@ describe("a client", () => {
 
   it("refuses answers that are none", async () => {
     const client = await Client.open(await small());
-    for (const answers of [{}, { color: null }, { color: "pink" }, { colour: "red" }, null, [], "red"]) {
+    for (const answers of [{}, { color: null }, { color: "pink" }, null, [], "red"]) {
       await expect(client.report(answers as Document)).rejects.toThrow(InvalidValue);
     }
-    expect((await client.report({ color: "red", shoes: 43 })).readable.length).toBe(1);
+    for (const answers of [{ colour: "red" }, { color: "red", shoes: 43 }]) {
+      await expect(client.report(answers as Document)).rejects.toThrow("is not asked (");
+    }
+    expect(client.ledger.entries.length).toBe(0);
+  });
+
+  it("refuses them also where the round was answered, as in Python", async () => {
+    const client = await Client.open(await small());
+    const { json } = await client.report({ color: "red" });
+    for (const answers of [{}, { color: "pink" }, null]) {
+      await expect(client.report(answers as Document)).rejects.toThrow(InvalidValue);
+    }
+    await expect(client.report({ color: "red", shoes: 43 })).rejects.toThrow(InvalidParameter);
+    expect((await client.report({ color: "blue" })).json).toBe(json);
   });
 
   it("takes missing answers as the plan says", async () => {
     const random = await Client.open(await small((data) => (data.missing = "random")));
     expect((await random.report({ color: null })).readable.length).toBe(1);
+    const left = await Client.open(await small((data) => (data.missing = "random")));
+    expect((await left.report({})).readable.length).toBe(1);
     const value = await Plan.fromJson(
       await small((data) => {
         data.missing = "value";
@@ -74,6 +89,9 @@ describe("a client", () => {
     );
     expect(value.attributes[0]?.labels).toEqual(["red", "green", "no answer"]);
     expect((await new Client(value).report({ color: "" })).readable.length).toBe(1);
+    expect(value.encode({})).toEqual([2]); // one that is left out is no answer
+    expect((await new Client(value).report({})).readable.length).toBe(1);
+    await expect(new Client(value).report({ colour: "red" })).rejects.toThrow(InvalidParameter);
   });
 
   it("refuses to ask again what it would answer anew each time", async () => {
