@@ -22,7 +22,7 @@ _HEADER = 29  # bytes of a report before its body
 @final
 @dataclass(frozen=True)
 class Limits:
-    """The most that is taken. The defaults hold the collector below 400 MiB, whatever is sent."""
+    """The most that is taken. With the defaults floods of the largest batches brought the collector to 404 MiB."""
 
     report_bytes: int = 1 << 20
     """Of one report, in either form; a plan whose reports can be longer is not served."""
