@@ -26,6 +26,7 @@ from deniable.metric import (
     remap_to,
 )
 from deniable.metric.globe import EARTH
+from deniable.metric.shells import _folded_sums
 from deniable.units import unit_loss
 from tests import statistics
 
@@ -249,6 +250,29 @@ def test_euclidean_noise_is_smaller_than_manhattan() -> None:
     side = np.exp(-0.1 / math.sqrt(2) * np.abs(z))
     both = side[:, None] * side
     assert 1.1 < float((both * apart).sum() / both.sum()) / euclidean < 1.2
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "steps", "rate"), [(2, 3, (1.0, 1.0), 0.3), (5, 40, (1.0, 3.0), 0.05), (50, 9, (0.5, 2.0), 0.1)]
+)
+def test_noise_beyond_the_grid_is_summed_whole(rows: int, columns: int, steps: tuple[float, float], rate: float) -> None:
+    """Beside the plain sum over all displacements there are; a table whose sum misses a few far rows is seen to differ."""
+    far = [math.ceil(56 / (rate * step)) for step in steps]
+    terms = np.exp(-rate * np.hypot(*np.ix_(steps[0] * np.arange(far[0]), steps[1] * np.arange(far[1]))))
+    for lost, same in ((0, True), (far[0] // 4, False)):
+        part = terms[: far[0] - lost] if same else np.delete(terms, slice(rows, rows + lost), axis=0)
+        plain = part[:rows, :columns].copy()
+        plain[-1, :-1] = part[rows - 1 :, : columns - 1].sum(axis=0)
+        plain[:-1, -1] = part[: rows - 1, columns - 1 :].sum(axis=1)
+        plain[-1, -1] = part[rows - 1 :, columns - 1 :].sum()
+        found = _folded_sums(rows, columns, steps, rate)
+        assert bool((np.abs(found - plain) <= 1e-12 * plain + 1e-20).all()) is same
+
+
+@pytest.mark.parametrize(("grid", "epsilon"), [((2, 2), 1e-4), ((10, 10), 1e-4), ((30, 20), 2e-3), ((200, 200), 0.01)])
+def test_low_rates_are_kept(grid: tuple[int, int], epsilon: float) -> None:
+    """Where noise goes over tens of thousands of cells, and the word for staying is one of the smallest."""
+    assert 0.9 * epsilon < planar_geometric(grid, epsilon).loss(distance=1) <= epsilon
 
 
 # After the report.

@@ -17,7 +17,8 @@ from deniable.words import FULL, WordArray
 _FLOOR = 2.0**-32  # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
 _ROUNDING = 2.0**-31  # so the ratio of two moves by less than this
 _BEYOND = 56.0  # all noise beyond e^-56 together is less than 2^-33 of the least probability, and left out
-_MOST_TERMS = 1 << 28
+_NODES = 16
+_ONE_BY_ONE = 32  # displacements that are not summed in blocks
 _NEAR = 8  # on large grids, displacements of up to so many cells are compared one by one
 _ALL_PAIRS = 1 << 12  # cells of a grid on which all are
 _ERROR = 2.0**-44  # more than a difference of two logarithms of words is off by
@@ -38,16 +39,24 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
         raise InvalidParameter(f"epsilon {epsilon} is too small for cells of size {least:g}; use larger cells")
     noise = _folded_sums(rows, columns, steps, rate)
     noise /= _total(noise)
-    if noise.min() < _FLOOR:
+    if _least(noise) < _FLOOR:
         sides = [_flat(size, rate * step / math.sqrt(2)) for size, step in zip((rows, columns), steps, strict=True)]
         flat = sides[0][:, None] * sides[1]
-        weight = _FLOOR / float(flat.min())
+        weight = _FLOOR / _least(flat)
         if weight > 0.01:
             raise InvalidParameter(f"a grid of {rows} x {columns} cells is too fine for a table out of 2^64; use larger cells")
         noise = (1 - weight) * noise + weight * flat
     words = np.rint(noise * float(FULL)).astype(np.uint64)
-    words[0, 0] = np.uint64((int(words[0, 0]) + FULL - _exact_total(words)) % FULL)
+    left, most = FULL - _exact_total(words), np.unravel_index(words.argmax(), words.shape)
+    times = (1 if most[0] == 0 else 2) * (1 if most[1] == 0 else 2)  # a displacement is one of so many alike
+    for place, more in ((most, left // times), ((0, 0), left % times)):
+        words[place] = int(words[place]) + more
     return words
+
+
+def _least(noise: Floats) -> float:
+    """The least probability; that of staying counts a fourth, for up to three words that rounding leaves are added to it."""
+    return min(float(noise.min()), float(noise[0, 0]) / 4)
 
 
 def _as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bool:
@@ -59,16 +68,42 @@ def _as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bo
 
 def _folded_sums(rows: int, columns: int, steps: tuple[float, float], rate: float) -> Floats:
     """Sums of e^(-rate |z|) over displacements, the last row and column with all that lie beyond them."""
-    deep, wide = (max(size, math.ceil(_BEYOND / (rate * step))) for size, step in zip((rows, columns), steps, strict=True))
-    if deep * wide > _MOST_TERMS:
-        raise InvalidParameter("cells are so small that noise goes over thousands of them; use larger cells")
+    (below, many), (beside, much) = (_far(size - 1, rate * step) for size, step in zip((rows, columns), steps, strict=True))
+    down = steps[0] * np.concatenate([np.arange(rows - 1), below])
+    across = steps[1] * np.concatenate([np.arange(columns - 1), beside])
+    times = np.concatenate([np.ones(rows - 1), many])
     sums = np.zeros((rows, columns))
-    across = np.arange(wide) * steps[1]
-    for row in range(deep):
-        line = np.exp(-rate * np.hypot(row * steps[0], across))
-        line[columns - 1] = line[columns - 1 :].sum()
-        sums[min(row, rows - 1)] += line[:columns]
+    for row, distance in enumerate(down):
+        line = np.exp(-rate * np.hypot(distance, across))
+        line[columns - 1] = line[columns - 1 :] @ much
+        sums[min(row, rows - 1)] += times[row] * line[:columns]
     return sums
+
+
+def _far(first: int, rate: float) -> tuple[Floats, Floats]:
+    """Points and weights that sum e^(-rate |z|) over all whole numbers from `first` on, in any row.
+
+    Near ones are taken one by one. Farther on the function changes little from one number to the next: blocks as wide as
+    they are far away, and not so wide that it falls by more than e^2, are summed by Gauss's rule for whole numbers, which
+    is exact for polynomials of degree 31.
+    """
+    points, weights = [np.arange(first, _ONE_BY_ONE, dtype=np.float64)], [np.ones(max(0, _ONE_BY_ONE - first))]
+    start = max(first, _ONE_BY_ONE)
+    while rate * start < _BEYOND or start == first:
+        size = max(_NODES, min(start, math.ceil(2 / rate)))
+        found, counts = _gauss(size)
+        points.append(start + found)
+        weights.append(counts)
+        start += size
+    return np.concatenate(points), np.concatenate(weights)
+
+
+def _gauss(size: int) -> tuple[Floats, Floats]:
+    """Points and weights that sum any polynomial of degree 31 over 0 to size - 1: from the recurrence of Gram's polynomials."""
+    k = np.arange(1, _NODES)
+    beside = np.sqrt(k**2 * (float(size) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
+    points, vectors = np.linalg.eigh(np.diag(beside, 1) + np.diag(beside, -1))
+    return points + (size - 1) / 2, size * vectors[0] ** 2
 
 
 def _flat(size: int, rate: float) -> Floats:
