@@ -76,8 +76,9 @@ def lower_bound(
     few = max(_ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds)))
     runs = [("", Run(devices, plan, setting, trials, source, alpha if itself is None else alpha * (1 - _ITSELF_ALPHA)))]
     if itself is not None:
-        runs.append(("the client itself: ", Run(itself, plan, setting, few, source, alpha * _ITSELF_ALPHA)))
-        notes.insert(0, f"reports came from the library's code for many devices, and of {2 * few:,} from the client itself")
+        run = Run(itself, plan, setting, few, source, alpha * _ITSELF_ALPHA)
+        runs.append(("the client itself: ", run))
+        notes.insert(0, f"reports came from the library's code for many devices, and of {run.devices:,} from the client itself")
     if setting.rounds < setting.planned:
         notes.append(f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; rounds={setting.planned} is all")
     events: list[Event] = []

@@ -4,11 +4,16 @@ In every trial a fair coin says which of two answers a device holds. Whoever see
 If the reports keep epsilon, then whatever is seen a guess is right with probability at most e^epsilon / (1 + e^epsilon), each
 independently of the others. So the number of right guesses, given how many there are, is at most binomial: one Clopper-Pearson
 bound on that share is a lower bound on epsilon. Both directions, and many pairs of answers, count together.
+
+Where a device holds one of m answers and s of them are named, the right one is among them with odds of at most
+e^epsilon s / (m - s). Guesses of different sizes are no binomial together, but their odds all grow by the same factor: the
+likelihood ratio between the epsilon that fits best and any smaller one is Chernoff's bound on so many being right.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -16,25 +21,56 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Odds = tuple[tuple[float, int], ...]
+"""Odds by chance, and how many guesses have them."""
 
 _OFTEN = 0.95  # how often what is called noticeable is noticed
-_HUGE = 1000.0  # a claim that no number of guesses reaches
+_MOST = 700.0  # no loss that is looked for is above it
 
 
-def lower_epsilon(right: npt.ArrayLike, guesses: npt.ArrayLike, alpha: float) -> Floats:
-    """The lower bound from that many right guesses; it is above the true epsilon with probability at most alpha."""
+def lower_epsilon(right: npt.ArrayLike, guesses: npt.ArrayLike, alpha: float, by_chance: float = 1.0) -> Floats:
+    """The lower bound from that many right guesses, each right with these odds by chance.
+
+    It is above the true epsilon with probability at most alpha.
+    """
     from scipy.stats import beta
 
     hits, total = np.asarray(right, dtype=float), np.asarray(guesses, dtype=float)
-    share = np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), total - hits + 1), 0.5)
-    share = np.maximum(share, 0.5)  # epsilon is never negative
-    return np.asarray(np.log(share) - np.log1p(-share))
+    least = by_chance / (1 + by_chance)  # epsilon is never negative
+    share = np.maximum(np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), total - hits + 1), least), least)
+    return np.asarray(np.maximum(np.log(share) - np.log1p(-share) - math.log(by_chance), 0.0))
 
 
-def ceiling(trials: int, alpha: float) -> float:
-    """The bound if all of that many guesses were right: nothing above it can be shown."""
-    share = math.exp(math.log(alpha) / trials)
-    return math.log(share) - math.log(-math.expm1(math.log(alpha) / trials))
+def lower_epsilon_of_many(right: int, odds: Odds, alpha: float) -> float:
+    """The same for guesses of different odds."""
+    if len(odds) == 1:
+        return float(lower_epsilon(right, odds[0][1], alpha, odds[0][0]))
+    log_odds, guesses = np.log([by_chance for by_chance, _ in odds]), np.array([count for _, count in odds])
+    best = fitting(right, odds)
+
+    def likelihood(epsilon: float) -> float:
+        return right * epsilon - float(guesses @ np.logaddexp(0, log_odds + epsilon))
+
+    return _where(lambda epsilon: likelihood(epsilon) - likelihood(best) - math.log(alpha), best)
+
+
+def fitting(right: float, odds: Odds) -> float:
+    """The epsilon by which so many guesses are right in the mean."""
+    return _where(lambda epsilon: sum(expected(epsilon, odds)) - right, _MOST)
+
+
+def expected(epsilon: float, odds: Odds) -> list[float]:
+    """How many guesses of each odds are right in the mean."""
+    return [count / (1 + math.exp(-epsilon) / by_chance) for by_chance, count in odds]
+
+
+def _where(rising: Callable[[float], float], most: float) -> float:
+    """Where a function reaches zero, rounded down: 0 if it is not below it there, `most` if it does not before."""
+    from scipy.optimize import brentq
+
+    if most <= 0 or rising(0.0) >= 0:
+        return 0.0
+    return most if rising(most) <= 0 else max(0.0, float(brentq(rising, 0.0, most, xtol=1e-12)) - 1e-11)
 
 
 @final
@@ -49,11 +85,16 @@ class Event:
     """Its part of the chance of a false alarm."""
     claim: float = 0.0
     """What is claimed of the pairs that it was tried on."""
+    odds: Odds = ()
+    """How many guesses are right with which odds by chance; without, they are all among two answers."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "odds", self.odds or ((1.0, self.guesses),))
 
     @property
     def bound(self) -> float:
         """The lower bound on epsilon."""
-        return float(lower_epsilon(self.right, self.guesses, self.alpha)) if self.guesses else 0.0
+        return lower_epsilon_of_many(self.right, self.odds, self.alpha) if self.guesses else 0.0
 
     @property
     def above(self) -> bool:
@@ -63,7 +104,7 @@ class Event:
     @property
     def ceiling(self) -> float:
         """The bound if all of its guesses were right."""
-        return ceiling(self.guesses, self.alpha) if self.guesses else 0.0
+        return lower_epsilon_of_many(self.guesses, self.odds, self.alpha) if self.guesses else 0.0
 
     @property
     def noticeable(self) -> float:
@@ -73,11 +114,16 @@ class Event:
         """
         from scipy.stats import norm
 
-        here = math.log((self.right + 0.5) / (self.guesses - self.right + 0.5))
-        sure = float(norm.isf(self.alpha) + norm.ppf(_OFTEN))
+        if not self.guesses:
+            return math.inf
+        here = fitting(self.guesses * (self.right + 0.5) / (self.guesses + 1), self.odds)
+        least = norm.isf(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))  # Chernoff asks for more
+        sure = float(least + norm.ppf(_OFTEN))
         edge = max(here, self.claim)
         return edge - here + sure * self._error(edge + sure * self._error(edge))
 
     def _error(self, loss: float) -> float:
-        """The standard error of ln(right / wrong) with that loss: 1 / sqrt(guesses p (1 - p))."""
-        return 2 * math.cosh(loss / 2) / math.sqrt(self.guesses + 1) if loss < _HUGE else math.inf
+        """The standard error of epsilon with that loss: one by the square root of the sum of p (1 - p)."""
+        shares = zip(expected(min(loss, _MOST), self.odds), self.odds, strict=True)
+        variance = sum(share * (1 - share / count) for share, (_, count) in shares)
+        return 1 / math.sqrt(variance) if variance > 0 else math.inf

@@ -21,6 +21,7 @@ Named = Literal["ends", "every"]
 """Pairs by name: the first values of all attributes against the last; or every value against the next. Of attributes with
 distances also neighbors, alone: of some values, or of every value; and all others, alone."""
 
+_IN_LINE = 64  # people that are told apart at once, at most
 _INNER = 4  # steps from the lowest number to the highest
 _Records = list[tuple[Answers, Answers]]
 
@@ -46,6 +47,30 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
         listed = values[name_]
         records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
     return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
+
+
+def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
+    """People of whom any two are neighbors: per record, as different as they can be; per attribute, those of each one.
+
+    There are none of two values, which are a pair, and none of values with distances, of which different things are claimed.
+    """
+    if plan.stated.metric is not None:
+        return ()
+    content = plan.content
+    values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
+    first = {name: listed[0] for name, listed in values.items()}
+    groups = [values] if per == "record" else [{name: listed} for name, listed in values.items()]
+    sizes = [min(_IN_LINE, max(map(len, group.values()))) for group in groups]
+    return tuple(
+        tuple(({**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},) * rounds for i in range(size))
+        for size, group in zip(sizes, groups, strict=True)
+        if size > 2
+    )
+
+
+def _spread(listed: list[object], size: int, i: int) -> object:
+    """The i-th of that many values, all over the list; a shorter list is gone through again and again."""
+    return listed[i % len(listed) if len(listed) <= size else i * len(listed) // size]
 
 
 def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per: Per) -> _Records:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
-from deniable.audit.bound import Event, ceiling
+from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.setting import Setting
 from deniable.errors import counted
 
@@ -54,7 +54,8 @@ class Audit:
     @property
     def ceiling(self) -> float:
         """The largest bound that so many trials can show, if every guess were right."""
-        return max(ceiling(2 * self.trials, event.alpha) for event in self.events)
+        pairs = 2 * self.trials
+        return max(max(event.ceiling, float(lower_epsilon(pairs, pairs, event.alpha))) for event in self.events)
 
     @property
     def noticeable(self) -> float:

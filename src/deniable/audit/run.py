@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from deniable.audit.bound import Event
 from deniable.audit.devices import Devices
+from deniable.audit.lineup import Lineups
 from deniable.audit.repeats import Ids
 from deniable.audit.seen import FIRST, SECOND, Reader, Seen
 from deniable.audit.setting import Setting
@@ -37,21 +38,27 @@ class Run:
         self._group = setting.group
         self._thresholds = [_thresholds(most) for most in setting.most_votes(plan)]
         self._votes = [{least: np.zeros(2, dtype=np.int64) for least in some} for some in self._thresholds]
-        self._alphas = [alpha / len(setting.claims) / (2 if some else 1) for some in self._thresholds]
-        """Each group's part, for all of its fixed guesses together, and again for its learned one."""
+        lined = len(setting.line_ups) > 0
+        self._alphas = [alpha / len(setting.claims) / (1 + bool(some) + lined) for some in self._thresholds]
+        """Each group's part, for all of its fixed guesses together, and again for its learned one and for line-ups."""
         self._views = views_of(len(setting.pairs), plan is not None)
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
+        self._lineups = Lineups.of(plan, setting.line_ups, trials)
 
     @property
     def devices(self) -> int:
         """How many there are in all."""
+        return self._in_pairs + self._lineups.devices
+
+    @property
+    def _in_pairs(self) -> int:
         return 2 * self._trials
 
     def events(self, show: Show | None, who: str = "") -> tuple[Event, ...]:
         """All trials, and what the guesses gave."""
         chooser, total = Chooser(self._views, self._alphas), self.devices
-        ends = [int(total * _LEARN), int(total * _CHOOSE), total]
+        ends = [int(self._in_pairs * _LEARN), int(self._in_pairs * _CHOOSE), self._in_pairs]
         done = 0
         for seen in self._blocks(0, ends[0]):
             for view in self._views:
@@ -65,6 +72,10 @@ class Run:
         for seen in self._blocks(ends[1], ends[2]):
             guesses += self._learned(chosen, seen)
             done = _told(show, done + len(seen.pair), total)
+        for line, count in self._lineups.blocks(self._block):
+            held = (self._words.take(count) % np.uint64(len(line.sides))).astype(np.int64)
+            self._lineups.judge(self._reader.votes(self._devices.answer(line.sides, held), line.codes), held)
+            done = _told(show, done + count, total)
         return tuple(self._found(chosen, guesses, who))
 
     def faults(self) -> list[str]:
@@ -89,6 +100,8 @@ class Run:
                 yield Event(who + _vote_name(least, len(thresholds)), made, right, alpha / len(thresholds), claim)
             made, right = guesses[number].tolist()
             yield Event(f"{who}learned: {chosen[number][0].name}", made, right, alpha, claim)
+            if self._lineups.lines:
+                yield self._lineups.event(who, alpha, claim)
 
     def _learned(self, chosen: list[tuple[View, float]], seen: Seen) -> Integers:
         """Guesses, and right ones, of every group by the view that was chosen for it."""

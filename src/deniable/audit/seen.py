@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -27,6 +27,7 @@ HEADER = 1 + PREFIX + 4 + 16
 """How many bytes of a report come before its body: version, plan, round and id."""
 NEITHER, FIRST, SECOND, BOTH, ABSENT, REFUSED = range(6)
 """What a report says of an attribute: which of the pair's answers it supports, that it does not report it, or nothing."""
+_TOGETHER = 1 << 22  # reports times values whose support is computed at once
 _ID = slice(HEADER - 16, HEADER)
 
 
@@ -87,7 +88,7 @@ class Reader:
         identified = np.ones(len(pair), dtype=bool)
         for number, said in enumerate(reports, 1):
             table, lengths = as_table(said)
-            good = np.ones(len(said), dtype=bool)
+            good = _all(said)
             if self._headed:
                 read = self._readable(said)
                 good = self._checked_headers(table, lengths, read, number, said)
@@ -130,25 +131,48 @@ class Reader:
 
     def _support(self, said: Sequence[bytes], good: npt.NDArray[np.bool_], number: int, pair: Integers) -> Bytes:
         """The state of every attribute; what a collector refuses says nothing that is supported."""
+        assert self._plan is not None
+        codes = self._codes[number - 1]
+        states = np.full((len(said), len(self._plan.names)), REFUSED, dtype=np.uint8)
+        places, columns = self._sound(said, good)
+        states[places] = ABSENT
+        for j, part, who, column in columns:
+            first, second = codes[j, 2 * pair[who]], codes[j, 2 * pair[who] + 1]
+            states[who, j] = supports(part, column, first) + 2 * supports(part, column, second).astype(np.uint8)
+        return states
+
+    def votes(self, reports: Sequence[Sequence[bytes]], codes: Sequence[Integers]) -> npt.NDArray[np.int32]:
+        """A row for each of several sides: how many attributes and rounds of each device's reports support it."""
+        votes = np.zeros((codes[0].shape[1], len(reports[0])), dtype=np.int32)
+        for number, (said, wanted) in enumerate(zip(reports, codes, strict=True), 1):
+            good = self._checked_headers(*as_table(said), self._readable(said), number, said) if self._headed else _all(said)
+            for j, part, who, column in self._sound(said, good)[1]:
+                values, places = np.unique(wanted[j], return_inverse=True)
+                found = each_supported(part, column, values)
+                for row, place in enumerate(places.tolist()):
+                    votes[row, who] += found[place]
+        return votes
+
+    def _sound(
+        self, said: Sequence[bytes], good: npt.NDArray[np.bool_]
+    ) -> tuple[Integers, list[tuple[int, Encoder, Integers, Array]]]:
+        """Which reports a collector takes; and of every attribute its encoder, who reports it, and what."""
         assert self._wire is not None
         assert self._plan is not None
-        parts, codes = self._plan.content.parts, self._codes[number - 1]
-        states = np.full((len(said), len(parts)), REFUSED, dtype=np.uint8)
         start, places = (HEADER if self._headed else 0), np.flatnonzero(good)
         kept = said if start == 0 and good.all() else [said[i][start:] for i in places.tolist()]
         found, sound = self._wire.sound(kept)
         wrong = good.copy()
         wrong[places[sound]] = False
         self.refusals.add("body (not canonical)", wrong, said)
-        places = places[sound]
-        states[places] = ABSENT
-        records = found.records
-        for j, (part, column) in enumerate(zip(parts, records.columns, strict=True)):
-            who = places if records.reporters is None else places[records.reporters[j]]
-            first, second = codes[j, 2 * pair[who]], codes[j, 2 * pair[who] + 1]
-            column = np.ascontiguousarray(column)
-            states[who, j] = supports(part, column, first) + 2 * supports(part, column, second).astype(np.uint8)
-        return states
+        places, records = places[sound], found.records
+        who = [places] * len(records.columns) if records.reporters is None else [places[one] for one in records.reporters]
+        columns = map(np.ascontiguousarray, records.columns)
+        return places, list(zip(range(len(who)), self._plan.content.parts, who, columns, strict=True))
+
+
+def _all(said: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+    return np.ones(len(said), dtype=bool)
 
 
 def as_table(reports: Sequence[bytes]) -> tuple[Bytes, Integers]:
@@ -174,13 +198,29 @@ def supports(part: Encoder, reports: Array, values: Integers) -> npt.NDArray[np.
         a, b, bucket = (reports[name].astype(np.uint64) for name in ("a", "b", "bucket"))
         held = (a * (known + 1).astype(np.uint64) + b) % np.uint64(PRIME) % np.uint64(mechanism.g) == bucket
     else:
-        held = np.concatenate([np.zeros(0, bool), *_in_blocks(mechanism, reports, known)])
+        held = np.zeros(len(reports), dtype=bool)
+        for here, table in _tables(mechanism, reports):
+            held[here] = np.take_along_axis(table, known[here, None], axis=1)[:, 0]
     return np.asarray(held.astype(bool) & (values >= 0))
 
 
-def _in_blocks(mechanism: Encoder, reports: Array, values: Integers) -> list[npt.NDArray[np.bool_]]:
-    step = max(1, (1 << 22) // mechanism.k)
-    blocks = range(0, len(reports), step)
-    return [
-        np.take_along_axis(mechanism.support(reports[i : i + step]), values[i : i + step, None], axis=1)[:, 0] for i in blocks
-    ]
+def each_supported(part: Encoder, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+    """Which reports support each of several values, a row per value."""
+    mechanism = plain(part)
+    if isinstance(mechanism, Unary):
+        bits = np.ascontiguousarray(reports.T)
+        return np.array([bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0 for value in values.tolist()]) > 0
+    if isinstance(mechanism, Direct | Metric | Averaged | Subset | Hashed):
+        return np.array([supports(part, reports, np.full(len(reports), value)) for value in values.tolist()])
+    found = np.zeros((len(values), len(reports)), dtype=bool)
+    for here, table in _tables(mechanism, reports):
+        found[:, here] = (table[:, np.maximum(values, 0)].astype(bool) & (values >= 0)).T
+    return found
+
+
+def _tables(mechanism: Encoder, reports: Array) -> Iterator[tuple[slice, Array]]:
+    """Which values reports support, a block of them at a time."""
+    step = max(1, _TOGETHER // mechanism.k)
+    for low in range(0, len(reports), step):
+        here = slice(low, low + step)
+        yield here, mechanism.support(reports[here])

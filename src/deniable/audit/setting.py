@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from deniable.audit.devices import Side
-from deniable.audit.pairs import Named, Pair, given, named
+from deniable.audit.pairs import Named, Pair, given, line_ups, named
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Integers
@@ -41,6 +41,8 @@ class Setting:
     """What is claimed of each pair."""
     planned: int
     """How many rounds the plan has."""
+    line_ups: tuple[tuple[Side, ...], ...] = ()
+    """People of whom any two are neighbors, where all pairs have the same claim."""
 
     @property
     def sides(self) -> list[Side]:
@@ -59,7 +61,7 @@ class Setting:
 
     def codes(self, plan: Plan) -> list[Integers]:
         """For each round, the sides' answers as integers, a row per attribute."""
-        return [plan.encode(list(map(dict, records))) for records in zip(*self.sides, strict=True)]
+        return codes_of(plan, self.sides)
 
     def most_votes(self, plan: Plan | None) -> list[int]:
         """For each claim, in how many places at most, attributes and rounds, reports can take one side against the other."""
@@ -69,6 +71,11 @@ class Setting:
         differ = [np.minimum((codes[:, ::2] != codes[:, 1::2]).sum(axis=0), reported) for codes in self.codes(plan)]
         votes = np.add.reduce(differ)
         return [int(votes[self.group == number].max()) for number in range(len(self.claims))]
+
+
+def codes_of(plan: Plan, sides: Sequence[Side]) -> list[Integers]:
+    """For each round, answers as integers, a row per attribute."""
+    return [plan.encode(list(map(dict, records))) for records in zip(*sides, strict=True)]
 
 
 def setting_of(
@@ -86,15 +93,16 @@ def setting_of(
     found = named(plan, pairs, per, number) if isinstance(pairs, str) else tuple(given(one, number, per) for one in pairs)
     if not found:
         raise InvalidParameter("there are no pairs of answers to tell apart")
+    lines = line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
     if claim is not None:
         if not claim >= 0:
             raise InvalidParameter(f"a claim is an epsilon, from 0 on, got {claim}")
-        return Setting(found, per, number, (float(claim),) * len(found), most)
+        return Setting(found, per, number, (float(claim),) * len(found), most, lines)
     if plan is None:
         raise InvalidParameter("without a plan, say what is claimed: claim=1.0")
     if plan.stated.metric is not None:
         return Setting(found, per, number, _by_distance(plan, found, per), most)
-    return Setting(found, per, number, (_claim(plan, found, per, number),) * len(found), most)
+    return Setting(found, per, number, (_claim(plan, found, per, number),) * len(found), most, lines)
 
 
 def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:

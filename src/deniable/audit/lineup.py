@@ -1,0 +1,77 @@
+"""A line-up: which of several people sent this report? More is seen than in pairs: reports say something of every value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.audit.bound import Event
+from deniable.audit.devices import Side
+from deniable.audit.setting import codes_of
+from deniable.law import Integers
+from deniable.plan import Plan
+
+_PLACES = 1 << 27  # people in line times devices, attributes and rounds, at most
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """People that are equally likely, any two of them neighbors."""
+
+    sides: tuple[Side, ...]
+    codes: list[Integers]
+    """For each round, their answers as integers, a row per attribute."""
+    devices: int
+    """How many devices are one of them."""
+
+
+@final
+@dataclass
+class Lineups:
+    """Guesses at who each device is; nobody is guessed where all people have the same votes."""
+
+    lines: tuple[Line, ...]
+    _guesses: Counter[float] = field(default_factory=Counter)
+    """By their odds by chance."""
+    _right: int = 0
+
+    @staticmethod
+    def of(plan: Plan | None, sides: Sequence[tuple[Side, ...]], trials: int) -> Lineups:
+        """Those of a setting; without a plan there are none, as nothing says what a report supports."""
+        return Lineups(() if plan is None else tuple(_line(plan, one, trials // len(sides)) for one in sides))
+
+    @property
+    def devices(self) -> int:
+        """How many there are in all."""
+        return sum(line.devices for line in self.lines)
+
+    def blocks(self, most: int) -> Iterator[tuple[Line, int]]:
+        """A line, and how many devices are next, for all of them."""
+        for line in self.lines:
+            for low in range(0, line.devices, most):
+                yield line, min(most, line.devices - low)
+
+    def judge(self, votes: npt.NDArray[np.int32], held: Integers) -> None:
+        """Who has the most votes is named; there is a row of votes for each person, and a column for each device."""
+        size = len(votes)
+        named = votes == votes.max(axis=0)
+        many = named.sum(axis=0)
+        self._right += int((named[held, np.arange(len(held))] & (many < size)).sum())
+        found = np.bincount(many, minlength=size)
+        self._guesses.update({s / (size - s): int(found[s]) for s in range(1, size) if found[s]})
+
+    def event(self, who: str, alpha: float, claim: float) -> Event:
+        """What the guesses gave."""
+        name = f"{who}supports the right one of up to {max(len(line.sides) for line in self.lines)} answers"
+        return Event(name, self._guesses.total(), self._right, alpha, claim, tuple(sorted(self._guesses.items())))
+
+
+def _line(plan: Plan, sides: tuple[Side, ...], devices: int) -> Line:
+    codes = codes_of(plan, sides)
+    return Line(sides, codes, max(1, min(devices, _PLACES // (codes[0].size * len(codes)))))
