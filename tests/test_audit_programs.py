@@ -116,7 +116,7 @@ def test_a_program_whose_json_is_not_canonical(run: Run, plan: Plan) -> None:
     outcome = run("audit", "plan.json", "--command", command, "--trials", "200", "--json", *SURE)
     assert outcome.code == 3
     (fault,) = json.loads(outcome.out)["faults"]
-    assert "refuses 400 of 400 reports, by their JSON form (not canonical: sorted keys, no spaces)" in fault
+    assert "refuses 600 of 600 reports, by their JSON form (not canonical: sorted keys, no spaces)" in fault
 
 
 def test_plans_with_places_and_numbers(run: Run) -> None:
@@ -160,6 +160,11 @@ BROKEN = {
         "after 1 of 256 reports.*OSError: disk is full",
         "5",
     ),
+    "fails at its end": (
+        "import sys; [print('00') for line in sys.stdin]; raise OSError('no room for the log')",
+        "wrote all 256 reports and failed then, with exit code 1; it said: OSError: no room for the log",
+        "5",
+    ),
     "hangs": ("import time; time.sleep(60)", "the program hangs: for 0.5 s it has neither read nor written", "0.5"),
     "writes too much": ("while True: print('00')", "more than a line for each of the 256 lines", "5"),
     "empty lines": ("while True: print()", "line 1 of the program's output is no report", "5"),
@@ -199,7 +204,7 @@ def test_reports_that_no_collector_takes_fail(run: Run, plan: Plan) -> None:
     command = program("import sys, os\nfor line in sys.stdin: print(os.urandom(31).hex())")
     outcome = run("audit", "plan.json", "--command", command, "--trials", "200")
     assert outcome.code == 3
-    assert "FAIL: a collector refuses 400 of 400 reports, by their header" in outcome.out
+    assert "FAIL: a collector refuses 600 of 600 reports, by their header" in outcome.out
 
 
 def test_the_python_client_of_a_plan(run: Run, plan: Plan) -> None:

@@ -34,7 +34,7 @@ _FEWEST = 100
 _ITSELF, _ITSELF_SHARE = 20_000, 50  # reports, at most, of a client itself; and trials for each of its trials
 _ITSELF_LEAST = 10  # trials, however many rounds there are
 _ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm
-_NOT_RESTARTED = "it cannot be started afresh from here, so whether its randomness is seeded was not looked at"
+_NOT_RESTARTED = "it cannot be started or copied from here, so whether its randomness is seeded was not looked at"
 
 
 def lower_bound(

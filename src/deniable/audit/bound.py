@@ -87,6 +87,8 @@ class Event:
     """What is claimed of the pairs that it was tried on."""
     odds: Odds = ()
     """How many guesses are right with which odds by chance; without, they are all among two answers."""
+    alone: bool = False
+    """Whether it was tried on one pair of several."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", self.odds or ((1.0, self.guesses),))

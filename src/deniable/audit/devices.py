@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from deniable.audit.copies import copied_twice
 from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.law import Integers
@@ -38,9 +39,9 @@ class Devices(ABC):
         """For each round, the report of each new device; device i answers as sides[who[i]]."""
 
     def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
-        """Whole reports of new devices that all answer alike, from two fresh starts; they must differ.
+        """Whole reports of new devices that all answer alike, from two fresh starts or two copies; they must differ.
 
-        None: nothing can be started afresh here.
+        None: neither can be had here.
         """
         return None
 
@@ -99,6 +100,10 @@ class OneByOne(Devices):
             for number, answers in enumerate(sides[i], 1):
                 rounds[number - 1].append(_checked(self._report(answers, secret, number)))
         return rounds
+
+    def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
+        """From two copies of this process as it is, each with secrets of its own."""
+        return copied_twice(lambda: self.answer([side[:1]], np.zeros(count, dtype=np.int64))[0])
 
 
 def client_of(plan: Plan) -> Reporter:

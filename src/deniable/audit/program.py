@@ -46,6 +46,7 @@ _WHY = {
     "round": "another round",
     "size": "another size",
 }
+_ENDING = 1.0  # seconds that a program has to end once its output has ended
 _PAUSE = 0.1  # seconds between looks at whether the program still moves
 
 
@@ -149,6 +150,11 @@ class Program(Devices):
             raise ProgramFailed(
                 f"the program ended after {len(reports)} of {count} reports{self._last_words(process, complaints)}"
             )
+        with contextlib.suppress(subprocess.TimeoutExpired):  # one that does not end is ended
+            if process.wait(_ENDING):
+                raise ProgramFailed(
+                    f"the program wrote all {count} reports and failed then{self._last_words(process, complaints)}"
+                )
         return reports
 
     def _last_words(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> str:

@@ -1,4 +1,4 @@
-"""What must never come twice: report ids, and the same reports from a program that is started again."""
+"""What must never come twice: report ids, and the same reports from the same start."""
 
 from __future__ import annotations
 
@@ -51,4 +51,7 @@ def same_sequence(one: Sequence[bytes], other: Sequence[bytes], headed: bool) ->
     orders = math.lgamma(len(first) + 1) - sum(math.lgamma(count + 1) for count in Counter(first).values())
     if orders < -math.log(_CERTAIN):
         return None
-    return f"started again, it sent the same {len(first)} reports: its randomness is seeded, and whoever has it can undo it"
+    return (
+        f"from the same start it sent the same {len(first)} reports twice: its randomness is seeded or kept in its memory, not "
+        "the operating system's, and whoever has it can undo it"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -67,6 +68,11 @@ class Audit:
         return max(min(event.noticeable for event in self._of(claim)) for claim in reached or self.claims)
 
     @property
+    def noticeable_alone(self) -> float:
+        """The same where one pair of several leaks, and the others do not."""
+        return max((event.noticeable for event in self.events if event.alone), default=self.noticeable)
+
+    @property
     def passed(self) -> bool:
         """Nothing above a claim was shown, and nothing else is wrong."""
         return not self.faults and not any(event.above for event in self.events)
@@ -80,7 +86,8 @@ class Audit:
         return any(event.noticeable < event.ceiling - claim for event in self._of(claim))
 
     def _of(self, claim: float) -> list[Event]:
-        return [event for event in self.events if event.claim == claim]
+        """Those of all pairs that it is claimed of."""
+        return [event for event in self.events if event.claim == claim and not event.alone]
 
     @property
     def verdict(self) -> str:
@@ -96,7 +103,8 @@ class Audit:
             "claim": self.claim,
             "claims": list(self.claims),
             "ceiling": self.ceiling,
-            "noticeable": self.noticeable,
+            "noticeable": _finite(self.noticeable),
+            "noticeable_alone": _finite(self.noticeable_alone),
             "conclusive": self.conclusive,
             "per": setting.per,
             "rounds": setting.rounds,
@@ -127,11 +135,16 @@ class Audit:
             few = f"{counted(self.trials, 'trial')} cannot show more than {self.ceiling:.3f}, nor that with few guesses"
             lines.append(f"but {few}: too little for a claim of {', '.join(beyond)}; ask for more of them")
         if self.passed and len(beyond) < len(self.claims):
-            lines.append(f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed")
-        lines += self.notes
+            alone = f", and less than {self.noticeable_alone:.3f} if only one of the pairs leaks" if self._alone else ""
+            lines.append(f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed{alone}")
+        lines += [f"compared: {self.setting.compared}", *self.notes]
         if self.passed:
             lines.append(NO_PROOF)
         return "\n".join(lines)
+
+    @property
+    def _alone(self) -> bool:
+        return any(event.alone for event in self.events)
 
     @property
     def _claimed(self) -> str:
@@ -140,7 +153,7 @@ class Audit:
     def _reasons(self) -> list[str]:
         reasons = list(self.faults)
         for claim in self.claims:
-            bound = max(event.bound for event in self._of(claim))
+            bound = max(event.bound for event in self.events if event.claim == claim)
             if bound > claim:
                 whose = "" if len(self.claims) == 1 else " for answers that are so far apart"
                 reasons.append(f"epsilon is at least {bound:.4f}, above the claim of {claim:.4f}{whose}")
@@ -149,3 +162,8 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"<Audit {self.verdict}: epsilon >= {self.lower_bound:.4f}, claim {self.claim:.4f}, per {self.setting.per}>"
+
+
+def _finite(value: float) -> float | None:
+    """What JSON can hold; None where no leak is large enough to be noticed."""
+    return value if math.isfinite(value) else None

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.audit.bound import Event
+from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.devices import Devices
 from deniable.audit.lineup import Lineups
 from deniable.audit.repeats import Ids
@@ -38,9 +38,12 @@ class Run:
         self._group = setting.group
         self._thresholds = [_thresholds(most) for most in setting.most_votes(plan)]
         self._votes = [{least: np.zeros(2, dtype=np.int64) for least in some} for some in self._thresholds]
-        lined = len(setting.line_ups) > 0
-        self._alphas = [alpha / len(setting.claims) / (1 + bool(some) + lined) for some in self._thresholds]
-        """Each group's part, for all of its fixed guesses together, and again for its learned one and for line-ups."""
+        self._alone = np.zeros((len(setting.pairs), 2), dtype=np.int64)
+        self._sizes = np.bincount(self._group).tolist()
+        parts = [1 + bool(some) * (1 + (size > 1)) for some, size in zip(self._thresholds, self._sizes, strict=True)]
+        self._alphas = [alpha / len(setting.claims) / (some + bool(setting.line_ups)) for some in parts]
+        """Each group's part for its learned guess, again for all of its fixed ones together, for those of each pair alone, and
+        for line-ups."""
         self._views = views_of(len(setting.pairs), plan is not None)
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
@@ -98,10 +101,20 @@ class Run:
             for least in thresholds:
                 made, right = self._votes[number][least].tolist()
                 yield Event(who + _vote_name(least, len(thresholds)), made, right, alpha / len(thresholds), claim)
+            if thresholds and self._sizes[number] > 1:
+                yield self._worst(number, who, alpha / self._sizes[number], claim)
             made, right = guesses[number].tolist()
             yield Event(f"{who}learned: {chosen[number][0].name}", made, right, alpha, claim)
             if self._lineups.lines:
                 yield self._lineups.event(who, alpha, claim)
+
+    def _worst(self, number: int, who: str, alpha: float, claim: float) -> Event:
+        """Of all pairs of a group, each on its own, the one that shows most: for leaks that not all of them have."""
+        pairs = np.flatnonzero(self._group == number)
+        bounds = lower_epsilon(self._alone[pairs, 1], self._alone[pairs, 0], alpha)
+        worst = int(pairs[np.argmax(bounds)])
+        made, right = self._alone[worst].tolist()
+        return Event(f"{who}the same, for {self._setting.told(worst)}", made, right, alpha, claim, alone=True)
 
     def _learned(self, chosen: list[tuple[View, float]], seen: Seen) -> Integers:
         """Guesses, and right ones, of every group by the view that was chosen for it."""
@@ -123,6 +136,8 @@ class Run:
             for number, counts in enumerate(self._votes):
                 for least, count in counts.items():
                     count += _judged(votes, least, second, group == number)
+            guessed, right = _guesses(votes, 1, second)
+            self._alone += np.array([np.bincount(pair[one], minlength=pairs) for one in (guessed, right)]).T
             yield seen
 
     def _coins(self, count: int) -> npt.NDArray[np.bool_]:
@@ -139,8 +154,16 @@ def _judged(
     scores: npt.NDArray[np.float64] | Integers, least: float, second: npt.NDArray[np.bool_], mine: npt.NDArray[np.bool_]
 ) -> Integers:
     """How many guesses, and how many of them are right."""
-    guessed = mine & (np.abs(scores) >= least)
-    return np.array([guessed.sum(), (guessed & ((scores < 0) == second)).sum()], dtype=np.int64)
+    guessed, right = _guesses(scores, least, second)
+    return np.array([(guessed & mine).sum(), (right & mine).sum()], dtype=np.int64)
+
+
+def _guesses(
+    scores: npt.NDArray[np.float64] | Integers, least: float, second: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which trials have a guess, and which of those are right."""
+    guessed = np.abs(scores) >= least
+    return guessed, guessed & ((scores < 0) == second)
 
 
 def _vote_name(least: int, events: int) -> str:

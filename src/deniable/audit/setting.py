@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import final
 
 import numpy as np
@@ -25,6 +26,7 @@ from deniable.stated import NANO, Stated
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""
 
+_TOLD = 3  # pairs that are told one by one
 _KILOMETER = 1e6  # in millimeters, which cells are measured by
 _ROUNDED_UP = 1 + 1e-15  # more than a root in floating point errs by
 
@@ -59,6 +61,22 @@ class Setting:
         """Which claim is each pair's."""
         return np.array([self.claims.index(claim) for claim in self.each], dtype=np.int64)
 
+    def told(self, pair: int) -> str:
+        """A pair in words: what is different in them."""
+        one, other = (side[0] for side in self.pairs[pair])
+        names = [name for name in {**one, **other} if one.get(name) != other.get(name)] or list(one)
+        if len(names) == 1:
+            return f"{names[0]} {_said(one.get(names[0]))} and {_said(other.get(names[0]))}"
+        return " and ".join(f"({', '.join(_said(side.get(name)) for name in names)})" for side in (one, other))
+
+    @property
+    def compared(self) -> str:
+        """Who is told apart, in words, and who is not."""
+        more = f", and {len(self.pairs) - _TOLD:,} more" if len(self.pairs) > _TOLD else ""
+        pairs = "; ".join(self.told(pair) for pair in range(min(_TOLD, len(self.pairs))))
+        lines = "".join(f"; in a line-up, {len(line)} people" for line in self.line_ups[:1])
+        return f"{pairs}{more}{lines}"
+
     def codes(self, plan: Plan) -> list[Integers]:
         """For each round, the sides' answers as integers, a row per attribute."""
         return codes_of(plan, self.sides)
@@ -89,20 +107,30 @@ def setting_of(
     checked_per(per)
     most = 1 if plan is None else plan.content.rounds or 1
     wanted = min(most, ROUNDS) if rounds is None else rounds
+    if plan is not None and most == 1 and wanted != 1:
+        raise InvalidParameter(f"this plan asks once, so a device reports in one round, got rounds={wanted!r}")
     number = whole_number("rounds, how often each device reports,", wanted, 1, None if plan is None else most)
     found = named(plan, pairs, per, number) if isinstance(pairs, str) else tuple(given(one, number, per) for one in pairs)
     if not found:
         raise InvalidParameter("there are no pairs of answers to tell apart")
     lines = line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
     if claim is not None:
-        if not claim >= 0:
-            raise InvalidParameter(f"a claim is an epsilon, from 0 on, got {claim}")
-        return Setting(found, per, number, (float(claim),) * len(found), most, lines)
+        return Setting(found, per, number, (_checked_claim(claim),) * len(found), most, lines)
     if plan is None:
         raise InvalidParameter("without a plan, say what is claimed: claim=1.0")
     if plan.stated.metric is not None:
         return Setting(found, per, number, _by_distance(plan, found, per), most)
     return Setting(found, per, number, (_claim(plan, found, per, number),) * len(found), most, lines)
+
+
+def _checked_claim(claim: object) -> float:
+    if isinstance(claim, bool) or not isinstance(claim, float | int | Real) or not float(claim) >= 0:
+        raise InvalidParameter(f"a claim is an epsilon, a number from 0 on, got {claim!r}")
+    return float(claim)
+
+
+def _said(answer: object) -> str:
+    return "no answer" if answer is None else str(answer)
 
 
 def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,7 +103,7 @@ def _print(found: Audit, who: str) -> None:
         "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
         "claim": f"{found.claim:.4f}   per {setting.per}{apart}",
         "ceiling": f"{found.ceiling:.4f}   the most that so many trials can show",
-        "noticeable": f"{found.noticeable:.4f}   less than this above the claim may go unnoticed",
+        "noticeable": _noticeable(found),
     }
     for name, text in facts.items():
         click.echo(f"  {name:<12} {text}")
@@ -112,6 +113,12 @@ def _print(found: Audit, who: str) -> None:
     ]
     console.print_table("", ["method", "guesses", "right", "lower bound", "claim"], rows)
     click.echo(found.summary)
+
+
+def _noticeable(found: Audit) -> str:
+    if not math.isfinite(found.noticeable):
+        return "none     so many trials cannot show anything above the claim"
+    return f"{found.noticeable:.4f}   less than this above the claim may go unnoticed"
 
 
 COMMANDS = (audit_client,)
