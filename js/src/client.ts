@@ -116,11 +116,12 @@ export class Client {
         const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
         const text = await answer.text();
         said = Object(parsed(text)) as Fields;
-        const { outcome } = said;
+        const { outcome, detail } = said;
         if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt)) return outcome as Receipt;
-        problem = `${answer.status} ${text.slice(0, 1000)}`;
+        problem = `${detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
         if (!answer.ok) status = answer.status; // else not the collector's: so answers a network that wants a password
-        pause = pauseAsked(answer.headers.get("retry-after"), pause);
+        const asked = 1000 * Number(answer.headers.get("retry-after")) || 0; // NaN for a date, which is not waited for
+        pause = Math.min(PATIENCE, Math.max(pause, asked));
       } catch (failure) {
         signal?.throwIfAborted();
         problem = (failure as Error).message;
@@ -144,9 +145,4 @@ export async function drawn(plan: Plan, answers: Answers, round: number, row: Ro
       codes[j] = below(await row.from(plan.share.words + j).recall(1), 0, Math.min(attribute.domain.k, 2 ** 32));
   }
   return new Report(plan, round, id, await plan.share.encode(codes, row));
-}
-
-/** The seconds that the collector asks for, within reason. */
-function pauseAsked(wished: string | null, usual: number): number {
-  return wished && /^\d+$/.test(wished) ? Math.min(PATIENCE, Math.max(usual, 1000 * Number(wished))) : usual;
 }
