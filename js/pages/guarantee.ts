@@ -117,7 +117,7 @@ function exact(plan: Plan): HTMLElement {
         { class: "soft" },
         "Answers that are several steps or kilometers apart lose so many times that; places count as the middle of their cell. Your limit counts the worst case.",
       ),
-    h("p", { class: "soft" }, "Plan ", h("code", {}, plan.id.slice(0, 16), "…")),
+    h("p", { class: "soft" }, "Plan ", h("code", { title: plan.id }, plan.id.slice(0, 12), "…")),
   );
 }
 
