@@ -664,8 +664,8 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         promise = page.locator(".promise")  # its folds are closed: the worst case is said all the same
         expect(promise).to_contain_text(
             "“Age”: Answers near yours can hardly be told from it: your report is at most 1.11 times likelier from you than "
-            "from someone off by 1; from someone off by 20, at most 7.39 times. Answers far from yours can be told from it: in the "
-            "worst case, your report is at most "
+            "from someone off by 1; from someone off by 20, at most 7.39 times. Answers far from yours can be told from it: "
+            "in the worst case, your report is at most "
         )
         expect(promise).to_contain_text(
             re.compile(r"“Home”: .* from someone 500 m away; .* in the worst case, .* from someone elsewhere in the")

@@ -109,7 +109,7 @@ export class Client {
     const [address, body] = [`${url.replace(/\/+$/, "")}/reports`, report.bytes];
     let [problem, status, said] = ["it was not tried", 0, {} as Fields];
     for (let attempt = 0; attempt < attempts; attempt++) {
-      let pause = Math.min(PATIENCE, 100 * 2 ** attempt);
+      let pause = 100 * 2 ** attempt;
       [status, said] = [0, {}];
       try {
         const limit = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
@@ -120,14 +120,14 @@ export class Client {
         if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt)) return outcome as Receipt;
         problem = `${detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
         if (!answer.ok) status = answer.status; // else not the collector's: so answers a network that wants a password
-        const asked = 1000 * Number(answer.headers.get("retry-after")) || 0; // NaN for a date, which is not waited for
-        pause = Math.min(PATIENCE, Math.max(pause, asked));
+        pause = Math.max(pause, 1000 * Number(answer.headers.get("retry-after")) || 0); // NaN for a date: not waited for
       } catch (failure) {
         signal?.throwIfAborted();
         problem = (failure as Error).message;
       }
       if (status && !RETRIED.includes(status)) throw new NotSent(`the collector refused the report: ${problem}`, status, said);
-      const wait = pause * (1 + below(system(1), 0, 1000) / 1000); // so that devices do not come back all at once
+      // with chance, so that devices do not come back all at once
+      const wait = Math.min(PATIENCE, pause) * (1 + below(system(1), 0, 1000) / 1000);
       if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
       signal?.throwIfAborted();
     }
