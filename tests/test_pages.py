@@ -744,6 +744,25 @@ def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(br
         expect(page.locator(".distant")).to_have_count(0)
 
 
+ORDERED = dn.Study(
+    {f"Scale {n}": dn.Range(0, 10, step=1, privacy="metric", epsilon=n / 10) for n in range(1, 6)}, share="split"
+).plan(people=1000)
+
+
+def test_of_many_questions_with_distances_the_worst_are_told_at_once(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [ORDERED]) as running, visiting(browser, running) as visit:
+        page = visit.survey(ORDERED)
+        shown = page.locator(".distant")
+        expect(shown).to_have_count(3)
+        for one, n in zip(shown.all(), (5, 4, 3), strict=True):
+            expect(one).to_contain_text(f"“Scale {n}”: ")
+        expect(page.get_by_text("The same holds, less strongly, for 2 more questions below.")).to_be_visible()
+        page.get_by_text("Question by question").click()
+        folded = page.locator(".guesses > li", has_text="In the worst case, your report is at most")  # 0.9 and 1.8: not far
+        expect(folded).to_have_count(2)
+        assert [one.locator("strong").inner_text() for one in folded.all()] == ["Scale 1", "Scale 2"]
+
+
 def test_a_place_is_written_or_pasted_into_one_field(visit: Visit) -> None:
     page = visit.survey(MIXED)
     latitude, longitude = page.get_by_label("Latitude"), page.get_by_label("Longitude")
