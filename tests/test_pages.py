@@ -851,7 +851,7 @@ def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) ->
     with visiting(browser, collector, geolocation=here, permissions=allowed, viewport=PHONE) as visit:
         page = visit.survey(MIXED)
         home, button = page.get_by_role("group", name="Home"), page.get_by_role("button", name="Use where I am now")
-        expect(home.get_by_text("It stays on this page")).to_be_visible()
+        expect(home.get_by_text("Your position stays on this page")).to_be_visible()
         before = len(visit.sent)
         button.click()
         expect(page.get_by_label("Latitude")).to_have_value("47.641235")

@@ -10,7 +10,7 @@ const NUMBER = String.raw`([+-]?\d+(?:[.,]\d+)?)°?`;
 const PAIR = new RegExp(String.raw`^\(?${NUMBER}(?:\s*;\s*|,?\s+|,)${NUMBER}\)?$`);
 const SWAPPED = "Did you swap latitude and longitude?";
 const PRIVATE =
-  "It stays on this page, as all that you answer. To find it, your browser may ask a location service of its own, as it does for maps.";
+  "Your position stays on this page, as all that you answer. To find it, your browser may ask a location service of its own, as it does for maps.";
 const UNKNOWN = "Your device cannot find out where it is now. Try again, or write the place.";
 const TROUBLE: Readonly<Record<number, string>> = {
   1: "This page was not allowed to know where you are. You can allow it in your browser’s settings, or write the place.",
@@ -109,6 +109,7 @@ export function place(
       "div",
       {},
       h("div", { class: "place" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
+      complaint,
       "geolocation" in navigator && [h("div", { class: "row" }, here, h("p", { class: "soft" }, PRIVATE)), note],
       drawing,
     ),

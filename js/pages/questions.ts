@@ -188,7 +188,6 @@ function place(
       h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain)), example),
       element,
       none && h("label", { class: "choice none" }, none, h("span", {}, NOTHING)),
-      complaint,
     ),
     complaint,
   };
