@@ -442,14 +442,15 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_headers_that_protect(collector: Running) -> None:
-    for path in ("/", "/plans", "/nowhere", "/openapi.json"):
+    for path in ("/", "/dashboard", "/plans", "/nowhere", "/openapi.json"):
         headers = HTTP.get(f"{collector.url}{path}").headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
-        assert "geolocation=()" in headers["permissions-policy"]
+        allowed = "geolocation=(self)" if path == "/" else "geolocation=()"  # only the survey asks for places
+        assert allowed in headers["permissions-policy"]
         assert "server" not in headers
         assert "set-cookie" not in headers
     assert send(collector, REPORTS[0].to_bytes()).headers["x-content-type-options"] == "nosniff"

@@ -21,7 +21,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect.files import FOLDER
-from deniable.plan import Plan
+from deniable.plan import Plan, Tallies
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
 from tests.running import Run
@@ -252,6 +252,8 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> No
     [posted] = [one for one in visit.sent if one.method == "POST"]
     assert posted.post_data_buffer is not None
     assert posted.post_data_buffer.hex() == shown
+    whole = page.locator(".receipt code").get_attribute("title")
+    assert whole == Report.from_bytes(bytes.fromhex(shown)).id.hex()
     report = json.loads(Wire(ONCE).to_json(Report.from_bytes(bytes.fromhex(shown))))["report"]
     labels = {one.name: [*one.domain.labels, "no answer"] for one in ONCE.content.attributes}
     supported = {name: said if isinstance(said, list) else [said] for name, said in report.items()}
@@ -654,20 +656,24 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
     with visiting(browser, collector, viewport=PHONE) as visit:
         page = visit.survey(ONCE)
         expect(page.get_by_text("Verified on this device")).to_be_visible()
-        assert not [one for one in visit.sent if one.url.endswith("survey-more.js")]  # this plan does not need it
+        more = ("survey-more.js", "survey-place.js")
+        assert not [one for one in visit.sent if one.url.endswith(more)]  # this plan does not need them
         page = visit.survey(MIXED)
         expect(page.get_by_text("Verified on this device")).to_be_visible()
-        assert [one for one in visit.sent if one.url.endswith("survey-more.js")]
+        assert len([one for one in visit.sent if one.url.endswith(more)]) == 2
+        promise = page.locator(".promise")  # its folds are closed: the worst case is said all the same
+        expect(promise).to_contain_text(
+            "“Age”: Answers near yours can hardly be told from it: your report is at most 1.11 times likelier from you than "
+            "from someone off by 1; from someone off by 20, at most 7.39 times. Answers far from yours can be told from it: "
+            "in the worst case, your report is at most "
+        )
+        expect(promise).to_contain_text(
+            re.compile(r"“Home”: .* from someone 500 m away; .* in the worst case, .* from someone elsewhere in the")
+        )
+        for one in promise.locator(".distant").all():
+            expect(one).to_be_visible()
         page.get_by_text("Question by question").click()
-        guesses = page.locator(".guesses")
-        expect(guesses).to_contain_text(
-            "Your report is at most 1.11 times likelier from you than from someone off by 1; from someone off by 20, at most "
-            "7.39 times. In the worst case, from someone with any other answer, it is at most "
-        )
-        expect(guesses).to_contain_text(
-            re.compile(r"from someone 500 m away; .* In the worst case, from someone elsewhere in the")
-        )
-        expect(guesses).to_contain_text("guesses right in which half of the range your number is at most")
+        expect(page.locator(".guesses")).to_contain_text("guesses right in which half of the range your number is at most")
         page.get_by_text("The exact loss").click()
         figures = page.locator(".promise .figures")
         for line in ("This report, per 1 in “Age”", "This report, per kilometer in “Home”", "This report, in the worst case"):
@@ -676,7 +682,8 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         expect(page.get_by_text("A number from 0 up; what is above 10000 counts as 10000.")).to_be_visible()
         page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
         page.get_by_label("Age").fill("42")
-        page.get_by_label("Latitude").fill("48.64, 6.86")  # as it is pasted
+        page.get_by_label("Latitude").fill("48.64, 6.86")
+        page.get_by_label("Longitude").focus()
         expect(page.get_by_label("Longitude")).to_have_value("6.86")
         page.get_by_label("Income").fill("2500")
         page.get_by_role("button", name="Make my report").click()
@@ -702,6 +709,185 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         assert entries(page)[0]["unchanged"] == MIXED.stated.record  # the worst case
 
 
+def chances(text: str) -> int:
+    """How often of 100 times, as a sentence says it."""
+    [found] = re.findall(r"guesses right.*? at most (?:(\d+) times in 100|1 time in (\d+))", text)
+    return int(found[0]) if found[0] else -(-100 // int(found[1]))
+
+
+def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
+    page = visit.survey(MIXED)
+    page.get_by_text("Question by question").click()
+    said = {one.locator("strong").inner_text(): chances(one.inner_text()) for one in page.locator(".guesses > li").all()}
+    headline = page.locator(".headline").inner_text()
+    share = MIXED.content.share
+    assert isinstance(share, dn.Split)
+    truth = dict(zip(MIXED.names, (part.success() for part in share.parts), strict=True))
+    for name, chance in truth.items():  # as `deniable plan` and `deniable attack` say it; in words it is rounded up
+        assert 0 <= said[name] / 100 - chance < 0.02, (name, said[name], chance)
+    assert max(said.values()) == chances(headline)
+    [easiest] = [name for name, chance in truth.items() if chance == max(truth.values())]
+    expect(page.locator(".headline + .soft")).to_have_text(f"This is for “{easiest}”, which is the easiest to guess.")
+
+
+NUMBERED = dn.Study({"Tea": COLORS, "Income": dn.Number(0, 10_000)}, epsilon=1.0, share="split").plan(people=1000)
+
+
+def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [NUMBERED]) as running, visiting(browser, running) as visit:
+        page = visit.survey(NUMBERED)
+        expect(page.locator(".headline")).to_contain_text("guesses right in which half of the range your number is at most")
+        expect(page.locator(".headline + .soft")).to_contain_text("“Income”")
+        expect(page.locator(".promise")).to_contain_text(
+            re.compile("Of whole answers, “Tea” is the easiest: whoever sees your report guesses right at most .* 1 in 8")
+        )
+        expect(page.locator(".distant")).to_have_count(0)
+
+
+ORDERED = dn.Study(
+    {f"Scale {n}": dn.Range(0, 10, step=1, privacy="metric", epsilon=n / 10) for n in range(1, 6)}, share="split"
+).plan(people=1000)
+
+
+def test_of_many_questions_with_distances_the_worst_are_told_at_once(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [ORDERED]) as running, visiting(browser, running) as visit:
+        page = visit.survey(ORDERED)
+        shown = page.locator(".distant")
+        expect(shown).to_have_count(3)
+        for one, n in zip(shown.all(), (5, 4, 3), strict=True):
+            expect(one).to_contain_text(f"“Scale {n}”: ")
+        expect(page.get_by_text("The same holds, less strongly, for 2 more questions below.")).to_be_visible()
+        page.get_by_text("Question by question").click()
+        folded = page.locator(".guesses > li", has_text="In the worst case, your report is at most")  # 0.9 and 1.8: not far
+        expect(folded).to_have_count(2)
+        assert [one.locator("strong").inner_text() for one in folded.all()] == ["Scale 1", "Scale 2"]
+
+
+def test_a_place_is_written_or_pasted_into_one_field(visit: Visit) -> None:
+    page = visit.survey(MIXED)
+    latitude, longitude = page.get_by_label("Latitude"), page.get_by_label("Longitude")
+    cell = page.get_by_role("group", name="Home").get_by_text("In the cell")
+    expect(page.get_by_text("You can paste both at once: 47.656, 6.882")).to_be_visible()
+
+    def both(north: str, east: str) -> None:
+        expect(latitude).to_have_value(north)
+        expect(longitude).to_have_value(east)
+
+    latitude.focus()
+    page.keyboard.type("47.64, 6.86")
+    both("47.64, 6.86", "")  # nothing moves while somebody writes
+    page.keyboard.press("Tab")
+    both("47.64", "6.86")
+    expect(cell).to_have_text(f"In the cell {TOWN.labels[34]}")
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("47.66, 6.9")
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("ControlOrMeta+X")
+    latitude.focus()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("ControlOrMeta+V")
+    both("47.66", "6.9")  # at once
+    for written, found in {
+        "(47.64,6.86)": ("47.64", "6.86"),
+        "47,64; 6,86": ("47.64", "6.86"),
+        "47,64 6,86": ("47.64", "6.86"),
+        "\N{MINUS SIGN}12.5, \N{MINUS SIGN}70": ("-12.5", "-70"),
+        "47,64": ("47,64", ""),  # one number with a comma
+        "47.64,": ("47.64,", ""),
+    }.items():
+        longitude.fill("")
+        latitude.fill("")
+        page.keyboard.type(written)
+        page.keyboard.press("Tab")
+        both(*found)
+    latitude.fill("47,64")
+    longitude.fill("6,86")
+    expect(cell).to_have_text(f"In the cell {TOWN.labels[34]}")
+    for group, answer in (("Do you smoke?", "yes"), ("Home", "No answer")):
+        page.get_by_role("group", name=group).get_by_label(answer).check()
+    expect(cell).to_have_count(0)
+    expect(latitude).to_be_disabled()
+    page.get_by_role("group", name="Home").get_by_label("No answer").uncheck()
+    page.get_by_label("Age").fill("42")
+    page.get_by_label("Income").fill("2500")
+    longitude.fill("")
+    latitude.fill("6.86, 47.64")
+    page.keyboard.press("Enter")  # sends what was not left
+    swapped = page.get_by_text("Did you swap latitude and longitude? Please enter a latitude from 47.6 to 47.7")
+    expect(swapped).to_be_visible()
+    both("6.86", "47.64")
+    latitude.fill("50")
+    page.get_by_role("button", name="Make my report").click()
+    expect(page.get_by_text("Please enter a latitude from 47.6 to 47.7")).to_be_visible()
+    expect(swapped).to_have_count(0)
+    latitude.fill("47,64")
+    longitude.fill("6,86")
+    make(page)
+    expect(page.get_by_text(f"47.64, 6.86 (the cell {TOWN.labels[34]})", exact=True)).to_be_visible()
+
+
+def test_a_cell_is_chosen_on_a_picture_of_the_box(visit: Visit) -> None:
+    page = visit.survey(MIXED)
+    picture = page.locator(".box")
+    expect(picture.locator(".chosen")).to_be_hidden()
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    assert box is not None
+    for row, column in ((0, 0), (4, 6), (7, 9)):
+        x, y = (column + 0.5) / TOWN.columns * box["width"], (TOWN.rows - 0.5 - row) / TOWN.rows * box["height"]
+        picture.click(position={"x": x, "y": y})
+        label = TOWN.labels[row * TOWN.columns + column]
+        expect(page.get_by_text(f"In the cell {label}", exact=True)).to_be_visible()
+        marked = picture.locator(".chosen").bounding_box()
+        assert marked is not None
+        assert abs(marked["x"] + marked["width"] / 2 - box["x"] - x) < 2
+        assert abs(marked["y"] + marked["height"] / 2 - box["y"] - y) < 2
+        place = float(page.get_by_label("Latitude").input_value()), float(page.get_by_label("Longitude").input_value())
+        assert TOWN.labels[MIXED.encode([{"Do you smoke?": "yes", "Age": 1, "Home": place, "Income": 1}])[2][0]] == label
+
+
+def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) -> None:
+    here, allowed = {"latitude": 47.641234567, "longitude": 6.8612, "accuracy": 20}, ["geolocation"]
+    with visiting(browser, collector, geolocation=here, permissions=allowed, viewport=PHONE) as visit:
+        page = visit.survey(MIXED)
+        home, button = page.get_by_role("group", name="Home"), page.get_by_role("button", name="Use where I am now")
+        expect(home.get_by_text("Your position stays on this page")).to_be_visible()
+        before = len(visit.sent)
+        button.click()
+        expect(page.get_by_label("Latitude")).to_have_value("47.641235")
+        expect(page.get_by_label("Longitude")).to_have_value("6.8612")
+        expect(home.get_by_text(f"In the cell {TOWN.labels[34]}")).to_be_visible()
+        expect(home.locator(".found")).to_have_text("")
+        visit.context.set_geolocation({"latitude": 47.65, "longitude": 6.85, "accuracy": 2500})
+        page.reload()
+        button.click()
+        expect(home.get_by_text("Your device knows this only to about 3 km, which is more than a cell.")).to_be_visible()
+        visit.context.set_geolocation({"latitude": 12.0, "longitude": 13.0})
+        page.reload()
+        button.click()
+        expect(home.get_by_text("Where you are now is outside of the box")).to_be_visible()
+        home.get_by_label("No answer").check()
+        expect(button).to_be_disabled()
+        asked = [one.url + str(one.post_data) for one in visit.sent[before:]]
+        assert [text for text in asked if re.search(r"47\.6[45]|6\.8[56]|12\.0", text)] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    with visiting(browser, collector) as visit:  # nobody allowed it
+        page = visit.survey(MIXED)
+        page.get_by_role("button", name="Use where I am now").click()
+        expect(page.get_by_text("This page was not allowed to know where you are.")).to_be_visible()
+        expect(page.get_by_role("button", name="Use where I am now")).to_be_enabled()
+        for code, words in ((2, "Your device cannot find out where it is now."), (3, "Your device took too long")):
+            fails = f"(_, failed) => setTimeout(() => failed({{code: {code}}}))"
+            page.evaluate(f"() => {{ navigator.geolocation.getCurrentPosition = {fails} }}")
+            page.get_by_role("button", name="Use where I am now").click()
+            expect(page.get_by_text(words)).to_be_visible()
+    with visiting(browser, collector) as visit:  # a browser that cannot
+        visit.context.add_init_script("delete Navigator.prototype.geolocation")
+        page = visit.survey(MIXED)
+        expect(page.get_by_label("Latitude")).to_be_visible()
+        expect(page.get_by_role("button", name="Use where I am now")).to_have_count(0)
+
+
 def test_a_plan_that_leaks_more_per_unit_than_it_says_is_refused(visit: Visit) -> None:
     data = json.loads(MIXED.to_json())
     data["losses"]["metric"]["units"][1]["loss"] -= 2
@@ -725,6 +911,20 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     expect(page.get_by_role("img", name="Estimates of Age")).to_be_visible()
     drawn = page.get_by_role("img", name="Estimates of Home").locator("rect")
     assert drawn.count() == TOWN.k
+    tallies = Tallies.from_dict(collector.get(f"/plans/{MIXED.id}/tallies", round=1).json())
+    together = MIXED.estimate(tallies)["Home"].interval(0.95, simultaneous=True).low
+    rows = [row for row in found["rows"] if row["attribute"] == "Home"]
+    assert [row["low_together"] for row in rows] == pytest.approx(together.tolist())
+    assert not any("low_together" in row for row in found["rows"] if row["attribute"] != "Home")
+    sure = [row["value"] for row in rows if row["low_together"] > 0]
+    assert sure
+    marked = page.locator(".map .cell.sure > title").all_text_contents()
+    assert [title.startswith(f"{value} ") for title, value in zip(marked, sure, strict=True)] == [True] * len(sure)
+    expect(page.get_by_role("region", name="Home")).to_contain_text(f"so that all {TOWN.k} hold at once")
+    sides = page.locator(".attribute .aside").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().x)")
+    assert len(sides) == len(MIXED.names)
+    assert len(set(sides)) == 1  # all cards have one layout, whether of shares or of a mean
+    expect(page.locator(".links code")).to_have_attribute("title", MIXED.id)
     expect(page.get_by_role("img", name="The mean of Income", exact=True)).to_be_visible()
     means = {one["attribute"]: one for one in found["means"]}
     assert means.keys() == {"Income"}  # an age has an open end, and so no mean
@@ -733,8 +933,35 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     shown = page.get_by_role("region", name="Income").locator(".center")
     expect(shown).to_contain_text(f"{round(means['Income']['mean']):,}"[:3])
     page.get_by_text("Tables", exact=True).click()
+    expect(page.get_by_role("table", name="Estimates of Income").get_by_role("row")).to_have_count(2)
     expect(page.get_by_role("table", name="Estimates of Home").get_by_role("row")).to_have_count(1 + TOWN.k)
     expect(page.get_by_text("One report, per kilometer in “Home”")).to_be_visible()
+
+
+def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(visit: Visit, collector: Running) -> None:
+    post(collector, MIXED, 400)
+    given = {10: (0.01, -0.01), 20: (0.02, 0.01), 30: (-0.01, -0.02)}  # a cell's own low end, and the one of all at once
+
+    def changed(route: Route) -> None:
+        answer = route.fetch()
+        data = answer.json()
+        rows = [row for row in data["rows"] if row["attribute"] == "Home"]
+        for code, row in enumerate(rows):
+            row["low"], row["low_together"] = given.get(code, (-0.1, -0.1))
+        route.fulfill(response=answer, json=data)
+
+    visit.context.route("**/estimates?*", changed)
+    page = visit.dashboard(MIXED)
+    marked = page.locator(".map .cell.sure > title")
+    expect(marked).to_have_count(1)
+    expect(marked).to_have_text(re.compile(f"^{re.escape(TOWN.labels[20])} "))
+    expect(page.get_by_role("region", name="Home")).to_contain_text("With 95 % confidence, the cell with a border is above 0:")
+    given.clear()
+    page.get_by_label("Confidence").select_option("0.99")
+    expect(marked).to_have_count(0)
+    expect(page.get_by_role("region", name="Home")).to_contain_text(
+        f"With 99 % confidence for all {TOWN.k} cells at once, none can be said to be above 0 yet."
+    )
 
 
 def test_without_https_the_page_says_so(browser: Browser, collector: Running) -> None:
@@ -1032,4 +1259,5 @@ def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_the_pages_are_small() -> None:
     assert sum((FOLDER / name).stat().st_size for name in ("survey.js", "survey-chunk.js")) < 60_000
     assert (FOLDER / "survey-more.js").stat().st_size < 30_000
+    assert (FOLDER / "survey-place.js").stat().st_size < 8_000
     assert (FOLDER / "dashboard.js").stat().st_size < 350_000

@@ -230,7 +230,7 @@ export function means(
   return figure(drawing, title, said, "");
 }
 
-type Kind = "reports" | "rounds";
+export type Kind = "reports" | "rounds";
 
 /** Where a step is drawn: reports by their logarithm, so that halving an interval takes as far everywhere. */
 const placed =

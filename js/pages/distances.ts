@@ -23,8 +23,17 @@ export function unitName(plan: Plan, name: string): string {
   return domain?.kind === "range" ? `per ${count(domain.step / 10 ** domain.digits)} in` : "per kilometer in";
 }
 
-/** A sentence on answers that are near, on some that are farther away, and on the worst case; null without distances. */
-export function byDistance(plan: Plan, name: string): string | null {
+/** What a report tells of answers that are near, of some that are farther away, and in the worst case. */
+export interface ByDistance {
+  readonly name: string;
+  readonly near: string;
+  readonly worst: string;
+  /** The loss in the worst case, in billionths. */
+  readonly loss: number;
+}
+
+/** In sentences; null without distances. */
+export function byDistance(plan: Plan, name: string): ByDistance | null {
   const found = perUnit(plan, name);
   if (!found) return null;
   const j = plan.attributes.findIndex((one) => one.name === name);
@@ -46,9 +55,15 @@ export function byDistance(plan: Plan, name: string): string | null {
   const [first, ...more] = apart as [Apart, ...Apart[]];
   const others = more.map(({ words, loss }) => `; from someone ${words}, at most ${likelier(loss)}`).join("");
   const [n, d] = plan.share.ratios[j] as readonly [bigint, bigint];
-  const worst = atMost(Math.ceil(Math.log(Number(n) / Number(d)) * 1e9) + 1);
+  const loss = Math.ceil(Math.log(Number(n) / Number(d)) * 1e9) + 1;
   const whom = domain?.kind === "grid" ? "someone elsewhere in the box" : "someone with any other answer";
-  return `your report is at most ${likelier(first.loss)} likelier from you than from someone ${first.words}${others}. In the worst case, from ${whom}, it is ${worst} likelier`;
+  const told = loss > FAR * 1e9 ? "Answers far from yours can be told from it: in" : "In";
+  return {
+    name,
+    near: `${first.loss <= CLOSE * 1e9 ? "answers near yours can hardly be told from it: " : ""}your report is at most ${likelier(first.loss)} likelier from you than from someone ${first.words}${others}.`,
+    worst: `${told} the worst case, your report is ${atMost(loss)} likelier from you than from ${whom}.`,
+    loss,
+  };
 }
 
 /** The largest of 1, 2, 5, 10, 20, 50 and so on that is not above this, fractions of them too. */

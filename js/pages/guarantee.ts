@@ -3,7 +3,9 @@
 import type { Plan } from "../src/index.js";
 import { byDistance, unitName } from "./distances.js";
 import { type Child, h, quoted, svg } from "./dom.js";
-import { allRounds, atMost, loss, sentence } from "./phrases.js";
+import { allRounds, atMost, loss, sentence, several } from "./phrases.js";
+
+const MOST_SHOWN = 3; // attributes with distances, of which all is said at once
 
 /** Which of the answers leave the device, where not all of them do; for people to read before they answer. */
 export function sharing(plan: Plan, kind: string): string | null {
@@ -20,15 +22,20 @@ export function sharing(plan: Plan, kind: string): string | null {
     : `Your device draws ${drawn} of these ${asked} questions. Only those answers, randomized, leave it; the rest is not sent at all.${same}`;
 }
 
-/** The promise as a whole: one sentence, what of the answers leaves, then question by question, then the exact numbers. */
+/**
+ * The promise as a whole: what is guessed most often, what can be told by distances, what of the answers leaves; then question
+ * by question, then the exact numbers. Whatever is folded away is not worse than what is not.
+ */
 export function promise(plan: Plan, drawing: string | null): HTMLElement {
   const guesses = plan.attributes.map(({ name, domain: { kind } }) => ({ name, kind, ...plan.bestGuess(name) }));
+  const easiest = largest(guesses);
   const answers = guesses.filter(({ kind }) => kind !== "number"); // of a number only its half is guessed
-  const easiest = (answers.length ? answers : guesses).reduce((most, one) => (one.oneReport > most.oneReport ? one : most));
-  const distant = byDistance(plan, easiest.name);
+  const answer = easiest.kind === "number" && answers.length > 0 ? largest(answers) : null;
   const alone = guesses.length === 1;
   const [once, ...rest] = easiest.sentence.split("; ");
   const blind = rest.pop(); // between them: what all rounds together tell
+  const distant = guesses.flatMap(({ name }) => byDistance(plan, name) ?? []).sort((one, other) => other.loss - one.loss);
+  const folded = distant.slice(MOST_SHOWN);
   return h(
     "section",
     { class: "promise", "aria-labelledby": "promise-title" },
@@ -37,8 +44,14 @@ export function promise(plan: Plan, drawing: string | null): HTMLElement {
     rest.map((again) =>
       h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of ${allRounds(plan.rounds)}`))),
     ),
-    distant !== null && h("p", { class: "again" }, sentence(distant)),
-    !alone && h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, the answer that is easiest to guess."),
+    !alone && h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, which is the easiest to guess."),
+    answer && h("p", { class: "again" }, "Of whole answers, “", quoted(answer.name), `” is the easiest: ${answer.sentence}.`),
+    distant
+      .slice(0, MOST_SHOWN)
+      .map((one) =>
+        h("p", { class: "again distant" }, !alone && ["“", quoted(one.name), "”: "], sentence(one.near), " ", strongly(one.worst)),
+      ),
+    folded.length > 0 && h("p", { class: "again" }, `The same holds, less strongly, for ${several(folded.length, "more question")} below.`),
     drawing !== null && h("p", { class: "drawing" }, drawing),
     !alone &&
       h(
@@ -55,17 +68,21 @@ export function promise(plan: Plan, drawing: string | null): HTMLElement {
               h("strong", {}, quoted(one.name)),
               bars(one.oneReport, one.blind),
               h("p", {}, sentence(one.sentence)),
-              h(
-                "p",
-                {},
-                [byDistance(plan, one.name)].map((text) => text !== null && sentence(text)),
-              ),
+              folded
+                .filter(({ name }) => name === one.name)
+                .map(({ near, worst }) => h("p", {}, sentence(near), " ", sentence(worst))),
             ),
           ),
         ),
       ),
     exact(plan),
   );
+}
+
+const strongly = (text: string): HTMLElement => h("strong", {}, text);
+
+function largest<One extends { readonly oneReport: number }>(guesses: readonly One[]): One {
+  return guesses.reduce((most, one) => (one.oneReport > most.oneReport ? one : most));
 }
 
 function exact(plan: Plan): HTMLElement {
@@ -100,7 +117,7 @@ function exact(plan: Plan): HTMLElement {
         { class: "soft" },
         "Answers that are several steps or kilometers apart lose so many times that; places count as the middle of their cell. Your limit counts the worst case.",
       ),
-    h("p", { class: "soft" }, "Plan ", h("code", {}, plan.id.slice(0, 16), "…")),
+    h("p", { class: "soft" }, "Plan ", h("code", { title: plan.id }, plan.id.slice(0, 12), "…")),
   );
 }
 

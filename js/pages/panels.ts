@@ -1,7 +1,7 @@
 /** The parts of the dashboard, each drawn anew only when what it shows has changed. */
 
 import type { Grid } from "../src/index.js";
-import { around, figured, MOST_ROWS, mean, means, percent, profile, type Step, shares, steps, within } from "./charts.js";
+import { around, figured, type Kind, MOST_ROWS, mean, means, percent, profile, type Step, shares, steps, within } from "./charts.js";
 import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
 import { map } from "./map.js";
@@ -36,7 +36,7 @@ export function heading({ plan, plans, summary }: View): Child {
     h(
       "p",
       { class: "soft links" },
-      h("span", {}, "Plan ", h("code", {}, plan.id.slice(0, 12))),
+      h("span", {}, "Plan ", h("code", { title: plan.id }, `${plan.id.slice(0, 12)}…`)),
       h("a", { href: `plans/${plan.id}`, target: "_blank", rel: "noopener", "data-name": "plan" }, "Read the plan"),
       h("a", { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" }, "Open the survey"),
     ),
@@ -90,8 +90,6 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
   const briefly = (row: Row, code: number): Row =>
     domain?.kind === "grid" && code < domain.k ? { ...row, value: middleOf(domain, code) } : row;
-  const history: Step[] = view.history.map((one) => ({ at: one.n, rows: of(one).map(briefly) }));
-  const series: Step[] = view.series.map((one) => ({ at: one.round ?? 1, rows: of(one).map(briefly) }));
   const long = domain?.kind === "range" && now.length > MOST_ROWS;
   const meanOf = (found: Estimates | null): Mean | undefined => found?.means.find((one) => one.attribute === name);
   const center = meanOf(view.estimates);
@@ -99,74 +97,50 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? width - left - 40 : width;
   const tables = mode === "tables";
-  const bothAlong = view.series.length > 1 && view.history.length > 1; // then one of them has a row of its own
   const reported = view.estimates?.rows.find((row) => row.attribute === name)?.n;
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
-    return domain?.kind === "grid" ? map(name, now, domain, left) : (long ? profile : shares)(name, now, left);
+    if (domain?.kind === "grid") return map(name, now, domain, left, view.estimates?.level ?? 0);
+    return (long ? profile : shares)(name, now, left);
   };
-  const title = h(
-    "h2",
-    {},
-    quoted(name),
-    " ",
-    reported !== undefined && h("span", { class: "reported" }, several(reported, "report")),
-  );
+  const tabled = (): Child => {
+    if (domain?.kind !== "number" || !center) return sharesTable(name, now);
+    const figures = [center.mean, center.low, center.high].map((number) => figured(number, center));
+    return table(`Estimates of ${name}`, ["What", "Estimate", "From", "To"], [["Mean", ...figures]]);
+  };
   const grouped = view.estimates?.groups.some((one) => one.attribute === name);
-  const heading = center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center)));
-  if (center) {
-    const along = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
-      from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
-    const [byRound, byReports] = [along(view.series, (one) => one.round ?? 1), along(view.history, (one) => one.n)];
-    const aside = (what: string, steps: readonly (Mean & { at: number })[], kind: "rounds" | "reports"): Child =>
-      steps.length > 1 && [
-        h("h3", {}, `The mean ${what}`),
-        tables
-          ? meansTable(name, kind === "rounds" ? "Round" : "Reports", steps)
-          : means(`The mean of ${name} ${what}`, steps, right, kind),
-      ];
-    return [
-      title,
-      heading,
-      h(
-        "div",
-        { class: "sides" },
-        h(
-          "div",
-          {},
-          tables ? now.length > 0 && sharesTable(name, now) : drawing(),
-          grouped && h("p", { class: "soft" }, GROUPED),
-        ),
-        h(
-          "div",
-          { class: "aside" },
-          aside("from round to round", byRound, "rounds"),
-          aside("as reports arrived", byReports, "reports"),
-        ),
-      ),
-    ];
-  }
-  const arrived = (room: number): Child =>
-    history.length > 1 && [
-      h("h3", {}, "As reports arrived"),
-      tables ? stepsTable(name, "Reports", history) : steps(`${name}, as reports arrived`, history, room, "reports"),
-    ];
+  const meansOf = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
+    from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
+  // of what has a mean, the mean is what is followed: it is known far better than single shares
+  const along = (kind: Kind, room: number): Child => {
+    const [what, head] = kind === "rounds" ? ["from round to round", "Round"] : ["as reports arrived", "Reports"];
+    const from = kind === "rounds" ? view.series : view.history;
+    if (from.length < 2) return null;
+    const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
+    if (!center) {
+      const found = from.map((one): Step => ({ at: at(one), rows: of(one).map(briefly) }));
+      const made = tables ? stepsTable(name, head, found) : steps(`${name}, ${what}`, found, room, kind);
+      return [h("h3", {}, sentence(what).slice(0, -1)), made];
+    }
+    const found = meansOf(from, at);
+    const made = tables ? meansTable(name, head, found) : means(`The mean of ${name} ${what}`, found, room, kind);
+    return found.length > 1 && [h("h3", {}, `The mean ${what}`), made];
+  };
+  const bothAlong = view.series.length > 1 && view.history.length > 1; // then one of them has a row of its own
   return [
-    title,
+    h("h2", {}, quoted(name), " ", reported !== undefined && h("span", { class: "reported" }, several(reported, "report"))),
     h(
       "div",
-      { class: "sides" },
-      h("div", {}, tables ? sharesTable(name, now) : drawing(), grouped && h("p", { class: "soft" }, GROUPED)),
+      { class: `sides ${tables && !center ? "stacked" : wide ? "wide" : ""}` }, // a table of shares by steps takes all the room
       h(
         "div",
-        { class: "aside" },
-        series.length > 1 && [
-          h("h3", {}, "From round to round"),
-          tables ? stepsTable(name, "Round", series) : steps(`${name}, from round to round`, series, right, "rounds"),
-        ],
-        !bothAlong && arrived(right),
+        {},
+        center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center))),
+        tables ? tabled() : drawing(),
+        grouped && h("p", { class: "soft" }, GROUPED),
       ),
-      bothAlong && h("div", { class: "aside whole" }, arrived(width)),
+      h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
+      bothAlong && h("div", { class: "aside whole" }, along("reports", width)),
     ),
   ];
 }

@@ -45,5 +45,5 @@ export function moment(text: string): string {
 }
 
 export function titleOf(title: string, id: string): string {
-  return title || `Study ${id.slice(0, 8)}`;
+  return title || `Study ${id.slice(0, 8)}…`;
 }

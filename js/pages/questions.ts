@@ -4,6 +4,9 @@ import { type Attribute, type Domain, type Grid, InvalidValue, type Plan, type R
 import { h, quoted } from "./dom.js";
 import { sentence } from "./phrases.js";
 
+/** What only plans that ask for places need; it is loaded for them. */
+export type Places = typeof import("./place.js");
+
 const MOST_BUTTONS = 7;
 const NOTHING = "No answer";
 
@@ -15,19 +18,21 @@ export interface Given {
 }
 
 /** One question: its fields, what they say now, and where to complain. */
-interface Question {
+export interface Question {
   readonly element: HTMLElement;
   /** The answer; null for none; undefined where nothing was chosen. */
   read(): string | null | undefined;
+  /** What may be wrong with an answer that is not taken; empty where nobody knows. */
+  suspect?(answer: string): string;
   readonly complaint: HTMLElement;
   readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
 }
 
 /** The form of a plan. `done` gets the answers once all of them can be taken. */
-export function questions(plan: Plan, done: (given: readonly Given[]) => Promise<void>): HTMLFormElement {
+export function questions(plan: Plan, places: Places | null, done: (given: readonly Given[]) => Promise<void>): HTMLFormElement {
   const optional = plan.missing !== "refuse";
   const nothing = plan.missing === "random" ? `${NOTHING}: a random one is taken in its place` : NOTHING;
-  const asked = plan.attributes.map((attribute, j) => question(attribute, j, optional));
+  const asked = plan.attributes.map((attribute, j) => question(attribute, j, optional, places));
   const button = h("button", { type: "submit", class: "main" }, "Make my report");
   return h(
     "form",
@@ -62,7 +67,7 @@ export function questions(plan: Plan, done: (given: readonly Given[]) => Promise
   }
 }
 
-function answered(attribute: Attribute, { read, complaint, fields }: Question, nothing: string): Given | null {
+function answered(attribute: Attribute, { read, complaint, fields, suspect }: Question, nothing: string): Given | null {
   const answer = read();
   let problem = answer === undefined ? "Please choose an answer" : "";
   let shown = nothing;
@@ -72,6 +77,7 @@ function answered(attribute: Attribute, { read, complaint, fields }: Question, n
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
       problem = attribute.domain.kind === "categories" ? error.message : `Please enter ${allowed(attribute.domain)}`;
+      if (suspect?.(answer)) problem = `${suspect(answer)} ${problem}`;
     }
   }
   complaint.textContent = problem && sentence(problem);
@@ -86,10 +92,10 @@ function kept(answer: string, { domain, name }: Attribute): string {
   return domain.kind === "number" ? answer : `${answer} (${domain.kind === "grid" ? "the cell " : ""}${domain.label(code)})`;
 }
 
-function question(attribute: Attribute, j: number, optional: boolean): Question {
+function question(attribute: Attribute, j: number, optional: boolean, places: Places | null): Question {
   const { name, domain } = attribute;
   const complaint = h("p", { class: "complaint", id: `complaint-${j}`, role: "alert" });
-  if (domain.kind === "grid") return place(name, domain, j, optional, complaint);
+  if (domain.kind === "grid") return place(name, domain, j, optional, complaint, places as Places);
   if (domain.kind !== "categories") return number(name, domain, j, optional, complaint);
   const { labels } = domain;
   return labels.length > MOST_BUTTONS
@@ -162,44 +168,28 @@ function number(name: string, domain: Domain, j: number, optional: boolean, comp
   };
 }
 
-/** Latitude and longitude; both may be pasted into either field. */
-function place(name: string, domain: Grid, j: number, optional: boolean, complaint: HTMLElement): Question {
-  const field = (what: string): HTMLInputElement =>
-    h("input", {
-      type: "text",
-      id: `q${j}-${what}`,
-      inputmode: "text", // a phone's keys for decimals may have no minus
-      autocomplete: "off",
-      "aria-describedby": `hint-${j} ${complaint.id}`,
-      input: (event) => spread(event.target as HTMLInputElement),
-    });
-  const [latitude, longitude] = [field("latitude"), field("longitude")];
-  const spread = ({ value }: HTMLInputElement): void => {
-    const [, first, second] = value.match(/^\s*\(?([+-]?\d+(?:\.\d+)?)°?\s*[,;\s]\s*([+-]?\d+(?:\.\d+)?)°?\)?\s*$/) ?? [];
-    if (first !== undefined && second !== undefined) [latitude.value, longitude.value] = [first, second];
-  };
-  const none = h("input", {
-    type: "checkbox",
-    change: () => void (latitude.disabled = longitude.disabled = none.checked),
-  });
-  const labelled = (what: string, input: HTMLInputElement): HTMLElement =>
-    h("div", {}, h("label", { for: input.id }, what), input);
+function place(
+  name: string,
+  domain: Grid,
+  j: number,
+  optional: boolean,
+  complaint: HTMLElement,
+  { place: fieldsFor, exampleOf }: Places,
+): Question {
+  const none = optional ? h("input", { type: "checkbox" }) : null;
+  const { element, ...asked } = fieldsFor(domain, j, none, complaint);
+  const example = ` You can paste both at once: ${exampleOf(domain)}`;
   return {
+    ...asked,
     element: h(
       "fieldset",
       { class: "question" },
       h("legend", {}, quoted(name)),
-      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain)), " You can paste both at once: 47.64, 6.86"),
-      h("div", { class: "place" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
-      optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING)),
-      complaint,
+      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain)), example),
+      element,
+      none && h("label", { class: "choice none" }, none, h("span", {}, NOTHING)),
     ),
     complaint,
-    fields: [latitude, longitude],
-    read: () => {
-      const [north, east] = [latitude, longitude].map(({ value }) => value.trim().replace(",", ".").replace("\u2212", "-"));
-      return none.checked ? null : north || east ? `${north}, ${east}` : undefined;
-    },
   };
 }
 

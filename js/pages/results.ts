@@ -15,6 +15,8 @@ export interface Row {
   /** Reports that tell of this attribute. */
   readonly n: number;
   readonly projected?: number;
+  /** Of a place: the low end, if the intervals of all places are to hold at once. */
+  readonly low_together?: number;
 }
 
 /** Of a number, or of a range whose values have distances. */
@@ -28,6 +30,7 @@ export interface Mean {
 export interface Estimates {
   readonly round: number | null;
   readonly n: number;
+  readonly level: number;
   /** The values' shares; the mean of a number has a row without one. */
   readonly rows: readonly (Row | (Omit<Row, "frequency"> & { readonly frequency: null }))[];
   readonly means: readonly Mean[];

@@ -23,7 +23,7 @@ import { isReceived, markReceived, received, showDevice } from "./device.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
 import { check, promise, sharing } from "./guarantee.js";
 import { loss, moment, sentence, several, titleOf } from "./phrases.js";
-import { type Given, questions } from "./questions.js";
+import { type Given, type Places, questions } from "./questions.js";
 
 const ATTEMPTS = 6;
 const INSECURE =
@@ -65,7 +65,8 @@ async function start(): Promise<void> {
     if (!summary) throw new Refused("plan", "This collector has no such study. Is the link whole?");
     const [plan, kind] = await verified(summary.id);
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
-    if (mine === turn) offer(plan, kind, summary, rounds, plans.length > 1);
+    const places = plan.attributes.some(({ domain }) => domain.kind === "grid") ? await import("./place.js") : null;
+    if (mine === turn) offer(plan, kind, summary, rounds, plans.length > 1, places);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
   }
@@ -110,7 +111,14 @@ function pick(plan: Plan, rounds: readonly Round[]): number | null {
   return open.find((number) => !isDone(number)) ?? open[0] ?? null;
 }
 
-function offer(plan: Plan, kind: string, summary: Summary, rounds: readonly Round[], others: boolean): void {
+function offer(
+  plan: Plan,
+  kind: string,
+  summary: Summary,
+  rounds: readonly Round[],
+  others: boolean,
+  places: Places | null,
+): void {
   const title = titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
   const round = pick(plan, rounds);
@@ -137,7 +145,7 @@ function offer(plan: Plan, kind: string, summary: Summary, rounds: readonly Roun
       head,
       promise(plan, sharing(plan, kind)),
       ...(summary.invited && invitation === null ? [asking(isDamaged).element] : []),
-      questions(plan, (given) => make(head, one, client, given)),
+      questions(plan, places, (given) => make(head, one, client, given)),
     );
   } catch (problem) {
     if (!(problem instanceof AboveCap)) throw problem;
@@ -307,7 +315,7 @@ function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLE
       { class: "soft" },
       plan.rounds === null ? "" : `Round ${round} · `,
       "report ",
-      h("code", {}, `${report.id.slice(0, 12)}…`),
+      h("code", { title: report.id }, `${report.id.slice(0, 12)}…`),
     ),
   );
 }

@@ -109,24 +109,25 @@ export class Client {
     const [address, body] = [`${url.replace(/\/+$/, "")}/reports`, report.bytes];
     let [problem, status, said] = ["it was not tried", 0, {} as Fields];
     for (let attempt = 0; attempt < attempts; attempt++) {
-      let pause = Math.min(PATIENCE, 100 * 2 ** attempt);
+      let pause = 100 * 2 ** attempt;
       [status, said] = [0, {}];
       try {
         const limit = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
         const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
         const text = await answer.text();
         said = Object(parsed(text)) as Fields;
-        const { outcome } = said;
+        const { outcome, detail } = said;
         if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt)) return outcome as Receipt;
-        problem = `${answer.status} ${text.slice(0, 1000)}`;
+        problem = `${detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
         if (!answer.ok) status = answer.status; // else not the collector's: so answers a network that wants a password
-        pause = pauseAsked(answer.headers.get("retry-after"), pause);
+        pause = Math.max(pause, 1000 * Number(answer.headers.get("retry-after")) || 0); // NaN for a date: not waited for
       } catch (failure) {
         signal?.throwIfAborted();
         problem = (failure as Error).message;
       }
       if (status && !RETRIED.includes(status)) throw new NotSent(`the collector refused the report: ${problem}`, status, said);
-      const wait = pause * (1 + below(system(1), 0, 1000) / 1000); // so that devices do not come back all at once
+      // with chance, so that devices do not come back all at once
+      const wait = Math.min(PATIENCE, pause) * (1 + below(system(1), 0, 1000) / 1000);
       if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
       signal?.throwIfAborted();
     }
@@ -144,9 +145,4 @@ export async function drawn(plan: Plan, answers: Answers, round: number, row: Ro
       codes[j] = below(await row.from(plan.share.words + j).recall(1), 0, Math.min(attribute.domain.k, 2 ** 32));
   }
   return new Report(plan, round, id, await plan.share.encode(codes, row));
-}
-
-/** The seconds that the collector asks for, within reason. */
-function pauseAsked(wished: string | null, usual: number): number {
-  return wished && /^\d+$/.test(wished) ? Math.min(PATIENCE, Math.max(usual, 1000 * Number(wished))) : usual;
 }

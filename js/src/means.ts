@@ -15,6 +15,8 @@ interface Mean {
   readonly words: number;
   readonly outputs: number;
   readonly ratio: Ratio;
+  /** How often the best guess of the half is right, numbers being spread evenly; less than 2^-40 off, and rounded up. */
+  readonly half: Ratio;
   send(place: number, words: Halves): number;
   /** The place that a report stands for. */
   stands(part: number): number;
@@ -29,6 +31,7 @@ const duchi = (data: unknown): Mean => {
     words: 1,
     outputs: 2,
     ratio: [keep, FULL - keep],
+    half: [keep + HALF, 2n * FULL], // as for the number in the middle of the half
     send: (place, words) => {
       const moved = (BigInt(Math.abs(place - PLACES / 2)) * (keep - HALF)) >> 31n;
       return Number(wordOf(words, 0) < (place < PLACES / 2 ? HALF - moved : HALF + moved));
@@ -54,6 +57,7 @@ const piecewise = (data: unknown): Mean => {
     words: 3,
     outputs,
     ratio,
+    half: halfOf(k, window, keep),
     send: (place, words) => {
       const fine = place * (k - 1); // of 2^32 parts of a bin
       const bin = Math.floor(fine / PLACES) + Number((words[5] as number) < fine % PLACES);
@@ -65,20 +69,44 @@ const piecewise = (data: unknown): Mean => {
   };
 };
 
+/** The guess by a piecewise report: of each, the half that it is likelier from. */
+const halfOf = (k: number, window: number, keep: bigint): Ratio => {
+  const outside = (FULL - keep) * cell(k - 1)[1];
+  const extra = keep * cell(window)[1] - outside;
+  // how much of the lower half a bin stands for, in eighths: half a bin at the end, and what is left of it in the middle
+  const lower = Array.from({ length: k }, (_, bin) => {
+    const left = Math.min(2, Math.max(-2, k - 1 - 2 * bin)); // from it to the middle, in halves of a bin
+    return ([0, 1, 4, 7, 8][left + 2] as number) - (bin ? 0 : 4);
+  });
+  const all = BigInt(4 * (k - 1));
+  let [low, high, sum] = [0, 0, 0n];
+  for (let report = 0; report < k + window - 1; report++) {
+    low += (lower[report] ?? 0) - (lower[report - window] ?? 0);
+    high += (lower[k - 1 - report] ?? 0) - (lower[k - 1 - report + window] ?? 0);
+    sum += all * outside + BigInt(Math.max(low, high)) * extra;
+  }
+  return [sum, 2n * all * FULL * FULL];
+};
+
 /** Piecewise with a probability of share / 2^64, else one bit; the report shows which. */
 const hybrid = (data: unknown): Mean => {
   const fields = fieldsOf(data, "hybrid", "duchi", "piecewise", "share");
   const [fine, coarse] = [piecewise(fields.piecewise), duchi(fields.duchi)];
-  const share = checkedThreshold(threshold(fields.share));
+  const mostly = threshold(fields.share);
+  const share = checkedThreshold(mostly);
   return {
     words: 5,
     outputs: fine.outputs + 2,
     ratio: largest([fine.ratio, coarse.ratio]),
+    half: mixed(mostly, fine.half, coarse.half),
     send: (place, words) =>
       chance(words, 0, share) ? fine.send(place, words.subarray(2)) : fine.outputs + coarse.send(place, words.subarray(8)),
     stands: (part) => (part < fine.outputs ? fine.stands(part) : coarse.stands(part - fine.outputs)),
   };
 };
+
+/** The first with a probability of share / 2^64, else the second. */
+const mixed = (share: bigint, [a, b]: Ratio, [c, d]: Ratio): Ratio => [share * a * d + (FULL - share) * c * b, FULL * b * d];
 
 const fieldsOf = (data: unknown, kind: string, ...names: string[]): Readonly<Record<string, unknown>> => {
   checkedKind(data, "a mechanism", [kind]);
@@ -89,14 +117,14 @@ const fieldsOf = (data: unknown, kind: string, ...names: string[]): Readonly<Rec
 const averaged =
   (make: (data: unknown) => Mean) =>
   (data: unknown): Encoder<number> => {
-    const { words, outputs, ratio, send, stands } = make(data);
+    const { words, outputs, ratio, half, send, stands } = make(data);
     must(outputs <= MOST, () => `a number has at most ${MOST} different reports, got ${outputs}`);
     return {
       k: PLACES + 1,
       words,
       ratio,
       codec: integer(outputs),
-      guess: { chance: [ratio[0], ratio[0] + ratio[1]], among: 2, what: " in which half of the range your number is" },
+      guess: { chance: half, among: 2, what: " in which half of the range your number is" },
       encode: (value: number, { fresh }: Row) => send(value, fresh),
       stands,
     };

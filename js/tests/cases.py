@@ -12,7 +12,7 @@ import sys
 
 import deniable as dn
 from deniable.metric import averaged
-from deniable.metric.numbers import MEANS
+from deniable.metric.numbers import MEANS, Averaged
 from deniable.plan import Plan
 from deniable.units import metric_mechanism
 from deniable.wire import Report, Wire
@@ -163,7 +163,7 @@ def case(dice: random.Random) -> dict[str, object]:
     reports = plan.privatize_codes(plan.encode([answers]), Device(secret, [plan.id], dn.fixed(words)))
     wire = Wire(plan)
     report = Report(wire.prefix, number, name, wire.bodies(reports)[0])
-    loss = plan.stated
+    loss, parts = plan.stated, made.parts if hasattr(made, "parts") else (made,)
     return {
         "name": type(made).__name__,
         "plan": plan.to_json(),
@@ -176,6 +176,7 @@ def case(dice: random.Random) -> dict[str, object]:
         "json": wire.to_json(report).decode(),
         "losses": [loss.record, loss.attribute, *(loss.repeated or ())],
         "metric": None if loss.metric is None else [loss.metric.rest, *(one.loss for one in loss.metric.units)],
+        "halves": {one: part.success() for one, part in zip(names, parts, strict=True) if isinstance(part, Averaged)},
         "labels": [[*labels[:2], *labels[-2:]] for labels in plan.labels.values()],
     }
 

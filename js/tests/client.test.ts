@@ -319,7 +319,13 @@ describe("sending", () => {
       status: 409,
       reason: "closed",
       detail: "This round is not open.",
+      message: "the collector refused the report: This round is not open",
     });
+    const busy = '{"reason":"busy","detail":"There is more to do than can be done now; send it again in a moment."}';
+    answering(new Response(busy, { status: 503 }));
+    await expect(client.send("http://localhost", made, { attempts: 1 })).rejects.toThrow(
+      "the report did not arrive (There is more to do than can be done now; send it again in a moment); send it again later",
+    );
     answering(new Response('{"outcome":"counted"}', { status: 201 }));
     expect(await client.send("http://localhost", await client.report({ color: "red" }))).toBe("counted");
     answering(new Response("null", { status: 400 }));

@@ -159,10 +159,41 @@ describe("a plan with distances", () => {
     expect(age.oneReport).toBeCloseTo((2 * tails[0] + 6 * (tails[0] - tails[1])) / 2 ** 64 / 8, 8);
     expect(age.blind).toBe(1 / 8);
     const income = (await Plan.fromJson(named("duchi").plan)).bestGuess("income");
-    expect(income.oneReport).toBeCloseTo(Math.E / (Math.E + 1), 8);
+    expect(income.oneReport).toBeCloseTo(1 / 4 + Math.E / (Math.E + 1) / 2, 8); // as for the middle of a half
     expect(income.sentence).toMatch(
-      /right in which half of the range your number is at most 74 times in 100; blind guessing: 1 in 2$/,
+      /right in which half of the range your number is at most 62 times in 100; blind guessing: 1 in 2$/,
     );
+  });
+
+  it.each(["piecewise", "hybrid"])("says of %s what the best guess by each report gives", async (name) => {
+    const plan = await Plan.fromJson(named(name).plan);
+    const { share } = JSON.parse(named(name).plan);
+    const of = name === "hybrid" ? share.parts[0].piecewise : share.parts[0];
+    const { k, window, keep } = of;
+    const inside = Number(keep) / 2 ** 64;
+    const many = 20_000; // numbers, in the middles of as many parts of the range
+    const chances = [0, 1].map(() => new Float64Array(k + window - 1));
+    for (let i = 0; i < many; i++) {
+      const fine = ((i + 0.5) / many) * (k - 1);
+      const bin = Math.floor(fine);
+      for (const [at, part] of [
+        [bin, 1 - (fine - bin)],
+        [bin + 1, fine - bin],
+      ] as const) {
+        for (let report = 0; report < k + window - 1; report++) {
+          const chance = report >= at && report < at + window ? inside / window : (1 - inside) / (k - 1);
+          const half = chances[Number(i >= many / 2)] as Float64Array;
+          half[report] = (half[report] as number) + (part * chance) / (many / 2);
+        }
+      }
+    }
+    const [low, high] = chances as [Float64Array, Float64Array];
+    let right = low.reduce((sum, one, report) => sum + Math.max(one, high[report] as number), 0) / 2;
+    if (name === "hybrid") {
+      const mostly = Number(share.parts[0].share) / 2 ** 64;
+      right = mostly * right + (1 - mostly) * (1 / 4 + Number(share.parts[0].duchi.keep) / 2 ** 65);
+    }
+    expect(plan.bestGuess("income").oneReport).toBeCloseTo(right, 5);
   });
 
   it("says what a report stands for, right on average", async () => {

@@ -20,6 +20,8 @@ if (!found && process.env.CI === "true")
 interface PythonCase extends Case {
   readonly losses: readonly (number | null)[];
   readonly metric: readonly number[] | null;
+  /** How often the half of a number's range is guessed right, by its name. */
+  readonly halves: Readonly<Record<string, number>>;
   readonly labels: readonly (readonly string[])[];
 }
 
@@ -70,6 +72,20 @@ describe.skipIf(!found)("the Python library", () => {
         expect(stated === null ? truth === null : truth === stated || truth === stated - 1, `${one.name} ${i}`).toBe(true);
       }
     }
+  }, 600_000);
+
+  it("says as often as it is how often the half of a number's range is guessed right", async () => {
+    let compared = 0;
+    for (const one of cases) {
+      const plan = await Plan.fromJson(one.plan);
+      for (const [name, truth] of Object.entries(one.halves)) {
+        const { blind, oneReport } = plan.bestGuess(name);
+        expect(blind).toBe(1 / 2);
+        expect(Math.abs(oneReport - truth), `${one.name} ${name} ${oneReport} ${truth}`).toBeLessThan(2e-9);
+        compared++;
+      }
+    }
+    expect(compared).toBeGreaterThan(COUNT / 15);
   }, 600_000);
 
   it("has no loss that could be stated a billionth lower than it is", async () => {

@@ -43,6 +43,9 @@ SECURE: Headers = [
 ]
 """Sent with every answer: a page loads nothing from elsewhere, is framed by nobody and tells nobody where it was left."""
 
+_SURVEY: Headers = [(name, value.replace(b"geolocation=()", b"geolocation=(self)")) for name, value in SECURE]
+"""The survey may ask the browser where it is, for people who wish that; what it is told stays on the page."""
+
 _KIND = (b"content-type", b"application/json")
 _NO_PAGE: Headers = [(b"x-content-type-options", b"nosniff")]  # each header takes time, and a receipt is no page
 _RECEIPTS = {"counted": (201, b'{"outcome":"counted"}'), "counted before": (200, b'{"outcome":"counted before"}')}
@@ -170,7 +173,7 @@ class Collector:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message["headers"], *SECURE, *shared]
+                message["headers"] = [*message["headers"], *(_SURVEY if scope["path"] == "/" else SECURE), *shared]
             await send(message)
 
         scope["app"] = self  # the router then raises what it cannot find

@@ -132,6 +132,10 @@ class Row(Message, frozen=True, omit_defaults=True):
     n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
     projected: float | None = None
     mean: float | None = None
+    low_together: Annotated[
+        float | None,
+        msgspec.Meta(description="Of a place: the low end of its interval, if those of all places are to hold at once."),
+    ] = None
 
 
 class Mean(Message, frozen=True):

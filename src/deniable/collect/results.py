@@ -11,6 +11,7 @@ import numpy as np
 
 from deniable.collect.messages import Estimates, Mean, Refusal, Row
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.grid import Grid
 from deniable.plan import Plan, Result, Tallies
 from deniable.spreadsheet import csv_bytes
 from deniable.summaries import mean_of
@@ -32,13 +33,23 @@ def estimated(plan: Plan, tallies: Tallies, number: int | None, level: float, pr
     except InvalidParameter as problem:  # an attribute, or a value of it, that nobody has reported yet
         raise Refusal("few", f"There are {tallies.n:,} reports yet: {problem}") from None
     try:
-        rows = [Row(**row, n=result[row["attribute"]].n) for row in result.rows(level, project)]
+        rows = _rows(result, level, project)
         ordered = _ordered(plan, result)
         means = _means(result, ordered, level)
         groups = [row for name in ordered for row in _groups(result, name, level, project)]
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, means, groups)
+
+
+def _rows(result: Result, level: float, project: str | None) -> list[Row]:
+    """All shares; those of places, which are many, also with what is sure of all of them at once."""
+    places = [name for name, domain in result.domains.items() if isinstance(domain, Grid) and name in result.estimates]
+    sure = {name: iter(result[name].interval(level, simultaneous=True).low.tolist()) for name in places}
+    rows = result.rows(level, project)
+    return [
+        Row(**row, n=result[row["attribute"]].n, low_together=next(sure.get(row["attribute"], iter((None,))))) for row in rows
+    ]
 
 
 def _ordered(plan: Plan, result: Result) -> list[str]:

@@ -1,0 +1,177 @@
+/** A place that is asked for: written, pasted, taken from the device, or chosen on a picture of the box. */
+
+import type { Grid } from "../src/index.js";
+import { h, svg } from "./dom.js";
+import type { Question } from "./questions.js";
+
+const [WIDEST, TALLEST] = [340, 260]; // pixels of the picture
+const FINEST = 5; // and of a cell that is drawn
+const NUMBER = String.raw`([+-]?\d+(?:[.,]\d+)?)°?`;
+const PAIR = new RegExp(String.raw`^\(?${NUMBER}(?:\s*;\s*|,?\s+|,)${NUMBER}\)?$`);
+const SWAPPED = "Did you swap latitude and longitude?";
+const PRIVATE =
+  "Your position stays on this page, as all that you answer. To find it, your browser may ask a location service of its own, as it does for maps.";
+const UNKNOWN = "Your device cannot find out where it is now. Try again, or write the place.";
+const TROUBLE: Readonly<Record<number, string>> = {
+  1: "This page was not allowed to know where you are. You can allow it in your browser’s settings, or write the place.",
+  3: "Your device took too long to find out where it is. Try again, or write the place.",
+};
+
+/** Latitude and longitude of what was pasted or written into one field; null where it is one number, also with a comma. */
+function pairIn(text: string): [latitude: string, longitude: string] | null {
+  const given = text.trim().replaceAll("\u2212", "-");
+  const [, first, second] = (/^[+-]?\d+,\d+$/.test(given) ? null : given.match(PAIR)) ?? [];
+  return first && second ? [plain(first), plain(second)] : null;
+}
+
+const rounded = (degrees: number, digits: number): string => String(Number(degrees.toFixed(digits)));
+
+const plain = (number: string): string => number.trim().replace(",", ".").replaceAll("\u2212", "-");
+
+/** Whether a place that is not in the box would be with its two numbers exchanged. */
+function isSwapped(grid: Grid, answer: string): boolean {
+  return cellOf(grid, answer.split(",").reverse().join()) !== null;
+}
+
+function cellOf(grid: Grid, answer: string): number | null {
+  try {
+    return grid.code(answer, "");
+  } catch {
+    return null;
+  }
+}
+
+/** The question. Both fields are filled at once when two numbers are pasted into one, or are found in it on leaving. */
+export function place(
+  grid: Grid,
+  j: number,
+  optional: HTMLInputElement | null,
+  complaint: HTMLElement,
+): Pick<Question, "fields" | "read" | "suspect"> & { readonly element: HTMLElement } {
+  const field = (what: string): HTMLInputElement =>
+    h("input", {
+      type: "text",
+      id: `q${j}-${what}`,
+      inputmode: "text", // a phone's keys for decimals may have no minus
+      autocomplete: "off",
+      "aria-describedby": `hint-${j} ${complaint.id}`,
+      input: (event) => {
+        if ((event as InputEvent).inputType === "insertFromPaste") spread(event.target as HTMLInputElement);
+        mark();
+      },
+      change: (event) => {
+        spread(event.target as HTMLInputElement); // not while somebody is writing: the second number is not whole yet
+        mark();
+      },
+    });
+  const [latitude, longitude] = [field("latitude"), field("longitude")];
+  const spread = ({ value }: HTMLInputElement): void => {
+    const found = pairIn(value);
+    if (found) [latitude.value, longitude.value] = found;
+  };
+  const given = (): string => `${plain(latitude.value)}, ${plain(longitude.value)}`;
+  const set = (north: number, east: number, digits: number): void => {
+    for (const [one, degrees] of [[latitude, north], [longitude, east]] as const) one.value = rounded(degrees, digits);
+    complaint.textContent = note.textContent = "";
+    for (const one of [latitude, longitude]) one.setAttribute("aria-invalid", "false");
+    mark();
+  };
+  const note = h("p", { class: "soft found", role: "status" });
+  const { drawing, show } = picture(grid, (code) => optional?.checked || set(...grid.middle(code), digitsOf(grid)));
+  const mark = (): void => show(optional?.checked ? null : cellOf(grid, given()));
+  const here = h("button", { type: "button", class: "here", click: () => locate() }, "Use where I am now");
+  const locate = (): void => {
+    here.disabled = true;
+    note.textContent = "Finding where you are…";
+    const done = (text: string): void => {
+      here.disabled = optional?.checked ?? false;
+      note.textContent = text;
+    };
+    navigator.geolocation.getCurrentPosition(
+      ({ coords }) => {
+        if (optional?.checked) return done("");
+        set(coords.latitude, coords.longitude, 6);
+        done(found(grid, given(), coords.accuracy));
+      },
+      ({ code }) => done(TROUBLE[code] ?? UNKNOWN),
+      { timeout: 20_000, maximumAge: 60_000 },
+    );
+  };
+  optional?.addEventListener("change", () => {
+    latitude.disabled = longitude.disabled = here.disabled = optional.checked;
+    note.textContent = "";
+    mark();
+  });
+  const labelled = (what: string, input: HTMLInputElement): HTMLElement =>
+    h("div", {}, h("label", { for: input.id }, what), input);
+  return {
+    element: h(
+      "div",
+      {},
+      h("div", { class: "place" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
+      complaint,
+      "geolocation" in navigator && [h("div", { class: "row" }, here, h("p", { class: "soft" }, PRIVATE)), note],
+      drawing,
+    ),
+    fields: [latitude, longitude],
+    suspect: (answer) => (isSwapped(grid, answer) ? SWAPPED : ""),
+    read: () => {
+      for (const one of [latitude, longitude]) spread(one); // Enter sends what was not left
+      return optional?.checked ? null : latitude.value.trim() || longitude.value.trim() ? given() : undefined;
+    },
+  };
+}
+
+/** What is said of a place that the device has found. */
+function found(grid: Grid, answer: string, accuracy: number): string {
+  if (cellOf(grid, answer) === null) return "Where you are now is outside of the box that this study asks about.";
+  const about = accuracy < 1000 ? `${Math.ceil(accuracy)} m` : `${Math.ceil(accuracy / 1000)} km`;
+  return accuracy > Math.min(...grid.meters) ? `Your device knows this only to about ${about}, which is more than a cell.` : "";
+}
+
+/** As many digits as tell apart the tenths of a cell. */
+function digitsOf({ north, south, wide, rows, columns }: Grid): number {
+  return Math.max(0, 1 - Math.floor(Math.log10(Math.min((north - south) / rows, wide / columns))));
+}
+
+/** An example of a place in the box. */
+export function exampleOf(grid: Grid): string {
+  const middle = grid.middle(Math.floor(grid.rows / 2) * grid.columns + Math.floor(grid.columns / 2));
+  return middle.map((degrees) => rounded(degrees, digitsOf(grid))).join(", ");
+}
+
+/** The box with its cells, north at the top. Whoever does not see it, or has no pointer, needs it for nothing. */
+function picture(grid: Grid, choose: (code: number) => void): { drawing: HTMLElement; show: (code: number | null) => void } {
+  const { rows, columns } = grid;
+  const [high, wide] = grid.meters; // so that it has the shape that it has on the ground
+  const scale = Math.min(WIDEST / (columns * wide), TALLEST / (rows * high));
+  const [cell, tall] = [wide * scale, high * scale];
+  const [width, height] = [cell * columns, tall * rows].map((length) => Math.max(FINEST, length)) as [number, number];
+  const lines = (many: number, size: number, line: (at: number) => string): string =>
+    size < FINEST ? "" : Array.from({ length: many - 1 }, (_, i) => line((i + 1) * size)).join("");
+  const path = lines(columns, cell, (x) => `M${x} 0V${height}`) + lines(rows, tall, (y) => `M0 ${y}H${width}`);
+  const chosen = svg("rect", { class: "chosen", width: Math.max(FINEST, cell), height: Math.max(FINEST, tall) });
+  const drawing = svg(
+    "svg",
+    { class: "box", viewBox: `-1 -1 ${width + 2} ${height + 2}`, width: width + 2, height: height + 2, "aria-hidden": "true" },
+    svg("rect", { class: "ground", width, height }),
+    svg("path", { class: "lines", d: path }),
+    chosen,
+  );
+  drawing.addEventListener("click", (event) => {
+    const { left, top, width: across, height: down } = drawing.getBoundingClientRect();
+    const place = (part: number, many: number): number => Math.min(many - 1, Math.max(0, Math.floor(part * many)));
+    const row = rows - 1 - place((event.clientY - top) / down, rows);
+    choose(row * columns + place((event.clientX - left) / across, columns));
+  });
+  const where = h("p", { class: "soft", role: "status" });
+  const show = (code: number | null): void => {
+    chosen.toggleAttribute("hidden", code === null);
+    where.textContent = code === null ? "Or choose a cell here; north is at the top." : `In the cell ${grid.label(code)}`;
+    if (code === null) return;
+    chosen.setAttribute("x", String((code % columns) * cell));
+    chosen.setAttribute("y", String((rows - 1 - Math.floor(code / columns)) * tall));
+  };
+  show(null);
+  return { drawing: h("figure", {}, drawing, where), show };
+}
