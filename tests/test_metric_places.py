@@ -319,6 +319,19 @@ def test_mean_and_median_of_the_posterior() -> None:
         assert (weights @ apart >= best - 1e-9).all()
 
 
+def test_an_output_that_nobody_sends_gets_what_is_best_for_the_prior() -> None:
+    """The third output says nothing: not 0 / 0, and not the first value either."""
+    channel = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
+    prior, points = [1, 3], [0.0, 1.0]
+    assert optimal_remap(channel, prior).tolist() == [1, 1, 1]
+    assert optimal_remap(channel, prior, [[0, 1], [1, 0]]).tolist() == [1, 1, 1]
+    assert optimal_remap(channel, prior, "mean", points).tolist() == [[0.75], [0.75], [0.75]]
+    assert optimal_remap(channel, prior, "median", points).tolist() == [[1.0], [1.0], [1.0]]
+    assert optimal_remap(channel, [1, 1], "median", points).tolist() == [[0.0], [0.0], [0.0]]
+    unseen = optimal_remap(np.array([[1.0, 0.0], [0.0, 1.0]]), [1, 0], "median", points)  # only who is not there sends it
+    assert unseen.tolist() == [[0.0], [0.0]]
+
+
 def test_remaps_that_are_refused() -> None:
     channel = np.full((3, 3), 1 / 3)
     with pytest.raises(dn.InvalidParameter, match="points"):

@@ -30,7 +30,19 @@ from deniable.metrics import mean_squared_error
 from deniable.population import checked_people, numbers_from, uniform, zipf
 from deniable.studies.sweep import Progress, checked_methods
 
-__all__ = ["CHANNELS", "EPSILONS", "NS", "PEOPLE", "PRIORS", "QUICK_NS", "QUICK_RUNS", "RUNS", "UNDETERMINED", "Row", "reproduce"]
+__all__ = [
+    "CHANNELS",
+    "EPSILONS",
+    "NS",
+    "PEOPLE",
+    "PRIORS",
+    "QUICK_NS",
+    "QUICK_RUNS",
+    "RUNS",
+    "UNDETERMINED",
+    "Row",
+    "reproduce",
+]
 
 NS = (2, 4, 8, 20, 100)
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
