@@ -299,7 +299,9 @@ def test_what_is_expected_far_above_the_panel_is_a_triangle_at_its_edge() -> Non
     base = study.Row("geometric", "uniform", 2, 1.0, 10_000, 2, 1, l2=3.0, mse=1e-4, mse_stderr=1e-5)
     far = [replace(base, channel="blahut-arimoto", l2=3e12), replace(base, channel="blahut-arimoto", epsilon=0.5)]
     refused = replace(base, channel="grr", refused=study.UNDETERMINED, mse=None, l2=None)
-    axes = plot_geometric.geometric_plot([base, *far, refused]).axes[0]
+    figure = plot_geometric.geometric_plot([base, *far, refused])
+    figure.draw_without_rendering()  # lays it out, which warns where there is no room
+    axes = figure.axes[0]
     assert math.isclose(axes.get_ylim()[1], 4e-4)
     triangles = [line.get_xydata() for line in axes.get_lines() if line.get_marker() == "^"]
     assert [np.asarray(points).tolist() for points in triangles if np.size(points)] == [[[1.0, axes.get_ylim()[1]]]]

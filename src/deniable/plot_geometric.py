@@ -29,7 +29,7 @@ def geometric_plot(rows: Sequence[geometric.Row]) -> Figure:
 
     def draw(axes: Axes, members: Sequence[geometric.Row]) -> None:
         top = _ABOVE * max((row.mse for row in members if row.mse), default=1.0)
-        for channel, line in grouped(members, lambda row: row.channel).items():
+        for place, (channel, line) in enumerate(grouped(members, lambda row: row.channel).items()):
             drawn = sorted((row for row in line if row.refused is None), key=lambda row: row.epsilon)
             epsilons, look = [row.epsilon for row in drawn], look_of[channel]
             heights = [math.nan if row.mse is None else row.mse for row in drawn]
@@ -38,7 +38,9 @@ def geometric_plot(rows: Sequence[geometric.Row]) -> Figure:
             expected = [_per_share(row) for row in drawn]
             axes.plot(epsilons, expected, color=look["color"], linestyle=":", linewidth=0.9)
             beyond = [epsilon for epsilon, error in zip(epsilons, expected, strict=True) if error > top]
-            axes.plot(beyond, [top] * len(beyond), "^", color=look["color"], markersize=6, clip_on=False)
+            if beyond:  # hollow and of different sizes, so that several at one place are seen
+                edge = {"color": look["color"], "markerfacecolor": "none", "markersize": 5 + 2 * place}
+                axes.plot(beyond, [top] * len(beyond), "^", clip_on=False, in_layout=False, **edge)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_ylim(top=top)
