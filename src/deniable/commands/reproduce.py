@@ -194,7 +194,7 @@ def reproduce_geometric(
         named = dict.fromkeys(row.channel for row in rows if row.unspent == reason)
         click.echo(f"({number}) less than epsilon is spent ({', '.join(named)}): {reason}")
     if any(row.refused == geometric.UNDETERMINED for row in rows):
-        click.echo("infinite: the channel never sends some outputs, so that its reports do not determine the shares")
+        click.echo("infinite: the channel gives up some outputs, so that its reports do not determine the shares")
 
 
 def _spent(loss: float | None, epsilon: float, footnote: int | None) -> str:

@@ -49,8 +49,8 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0)
 PEOPLE = 10_000
 RUNS = 40
 QUICK_NS, QUICK_RUNS = (2, 4), 3
-UNDETERMINED = "infinite: it gives up outputs"
-"""Why a channel has no error to measure: its reports do not determine the shares."""
+UNDETERMINED = "infinite"
+"""The error of a channel that gives up outputs: its reports do not determine the shares."""
 _SAME = 1e-6  # what certified shares are told apart by
 
 
