@@ -319,6 +319,28 @@ def test_mean_and_median_of_the_posterior() -> None:
         assert (weights @ apart >= best - 1e-9).all()
 
 
+def test_a_loss_that_is_a_bound_is_shown_as_one() -> None:
+    """On 64 x 64 cells all pairs are compared, on 65 x 64 they are not; what is stated is never too small."""
+    exact, bounded = planar_geometric((64, 64), 40.0), planar_geometric((65, 64), 40.0)
+    assert exact.loss(distance=1) < 20.4
+    assert repr(exact).startswith("PlanarGeometric(64 x 64 cells: loses 20.2588 per")
+    assert repr(bounded).startswith("PlanarGeometric(65 x 64 cells: loses at most 40 per unit of distance, ")
+    assert exact.loss(distance=1) <= bounded.loss(distance=1) <= 40.0
+
+
+def test_an_output_that_nobody_sends_gets_what_is_best_for_the_prior() -> None:
+    """The third output says nothing: not 0 / 0, and not the first value either."""
+    channel = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
+    prior, points = [1, 3], [0.0, 1.0]
+    assert optimal_remap(channel, prior).tolist() == [1, 1, 1]
+    assert optimal_remap(channel, prior, [[0, 1], [1, 0]]).tolist() == [1, 1, 1]
+    assert optimal_remap(channel, prior, "mean", points).tolist() == [[0.75], [0.75], [0.75]]
+    assert optimal_remap(channel, prior, "median", points).tolist() == [[1.0], [1.0], [1.0]]
+    assert optimal_remap(channel, [1, 1], "median", points).tolist() == [[0.0], [0.0], [0.0]]
+    unseen = optimal_remap(np.array([[1.0, 0.0], [0.0, 1.0]]), [1, 0], "median", points)  # only who is not there sends it
+    assert unseen.tolist() == [[0.0], [0.0]]
+
+
 def test_remaps_that_are_refused() -> None:
     channel = np.full((3, 3), 1 / 3)
     with pytest.raises(dn.InvalidParameter, match="points"):

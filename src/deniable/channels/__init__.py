@@ -7,6 +7,7 @@ false for small epsilon: at n * epsilon below 2, randomized response already has
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field
 from typing import final
 
@@ -14,17 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.channels import candidates
-from deniable.channels.candidates import step_loss
+from deniable.channels.candidates import Candidate, Tabled, step_loss
 from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED, lower_bound, optimum
-from deniable.channels.risk import LOSSES, Loss, risk
-from deniable.errors import InvalidParameter
+from deniable.channels.risk import LOSSES, Loss, checked_loss, risk
+from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law import Floats, checked_prior
 
 __all__ = ["LOSSES", "BestChannel", "best_channel", "channel_risks", "lower_bound", "optimum", "risk", "step_loss"]
 
 MOST_VALUES = 2000
-_MOST_ARIMOTO = 60
 _TIGHT = 1e-6
 
 
@@ -40,6 +40,10 @@ class BestChannel:
     """n times the expected loss of the most likely shares from n reports, for large n."""
     risks: dict[str, float]
     """The same for every channel that was compared; infinite where the reports do not determine the shares."""
+    losses: dict[str, float]
+    """What neighbors lose at most in each of these channels: all of epsilon, or less."""
+    unspent: dict[str, str]
+    """For each channel that spends less than epsilon, why."""
     bound: float | None
     """No channel with the same promise has a smaller risk; None where that was not found out."""
     loss: str
@@ -52,7 +56,9 @@ class BestChannel:
 
     def __str__(self) -> str:
         lines = [f"{self.name}, {'the best there is' if self.certified else 'the best of these'} ({self.loss} risk times n)"]
-        lines += [f"{name:>24} {value:12.5g}" for name, value in sorted(self.risks.items(), key=lambda pair: pair[1])]
+        for name, value in sorted(self.risks.items(), key=lambda pair: pair[1]):
+            reason = f"  spends only {self.losses[name]:.3g}: {self.unspent[name]}" if name in self.unspent else ""
+            lines.append(f"{name:>24} {value:12.5g}{reason}")
         if self.bound is not None:
             lines.append(f"{'no channel is below':>24} {self.bound:12.5g}")
         return "\n".join([*lines, self.warning] if self.warning else lines)
@@ -64,37 +70,45 @@ def best_channel(n: int, epsilon: float, prior: npt.ArrayLike | None = None, los
     Compared are the geometric, randomized response, the exponential (as proven, and calibrated) and Blahut and Arimoto's,
     all by their exact risk for many reports: `l2` of the shares, `cdf` of the cumulative shares, or `kl`. Up to n = 8 the
     best of all channels is among them, with its certificate; up to n = 12 the geometric is tested against all others.
+    `losses` says what each channel spends, `unspent` why that is less than epsilon, where it is. Of channels within a part
+    in a million, the geometric is preferred.
 
-    >>> best = best_channel(n=2, epsilon=0.1)
+    >>> best = best_channel(n=4, epsilon=1.0)
     >>> best.name, best.certified
     ('optimum', True)
-    >>> {name: round(risk) for name, risk in best.risks.items() if name in ("geometric", "grr", "optimum")}
-    {'geometric': 3013, 'grr': 581, 'optimum': 373}
+    >>> {name: round(risk, 3) for name, risk in best.risks.items() if name in ("geometric", "grr", "optimum")}
+    {'geometric': 6.386, 'grr': 12.23, 'optimum': 6.128}
     >>> best_channel(n=8, epsilon=2.0).name
     'geometric'
 
+    Where n * epsilon is below 2 and randomized response reconstructs the histogram better than the geometric, this warns
+    (`DeniableWarning`), and `warning` says by how much.
+
     Reference: kacem2018.
     """
-    shares, epsilon = _checked(n, prior), positive_epsilon(epsilon)
-    made = _made(shares.size - 1, epsilon, shares)
-    risks = {name: risk(channel, shares, loss) for name, channel in made.items()}
+    shares, epsilon, loss_name = _checked(n, prior), positive_epsilon(epsilon), checked_loss(loss)
+    made = _made(n, epsilon, shares)
+    risks = {name: channel.risk(shares, loss_name) for name, channel in made.items()}
     bound = None
     if n <= MOST_TESTED:
-        bound = lower_bound(made["geometric"], epsilon, shares, loss)
+        bound = lower_bound(made["geometric"].matrix(), epsilon, shares, loss_name)
     if n <= MOST_SEARCHED and bound is not None and risks["geometric"] > bound * (1 + _TIGHT):
-        found = optimum(n, epsilon, shares, loss)
-        made["optimum"], risks["optimum"], bound = found.channel, found.risk, max(bound, found.bound)
-    name = min(risks, key=lambda name: risks[name])
-    if bound == 0.0:
-        bound = None
-    return BestChannel(name, made[name], risks[name], risks, bound, loss, _warning(n, epsilon, risks, loss))
+        found = optimum(n, epsilon, shares, loss_name)
+        made["optimum"], risks["optimum"], bound = Tabled(found.channel), found.risk, max(bound, found.bound)
+    name = _least(risks)
+    losses = {name: channel.loss for name, channel in made.items()}
+    unspent = {name: why for name, channel in made.items() if (why := channel.unspent(epsilon)) is not None}
+    warning = _warning(n, epsilon, {name: made[name].risk(shares, "l2") for name in ("geometric", "grr")})
+    if warning is not None:
+        warnings.warn(warning, DeniableWarning, stacklevel=2)
+    return BestChannel(name, made[name].matrix(), risks[name], risks, losses, unspent, bound or None, loss_name, warning)
 
 
 def channel_risks(n: int, epsilon: float, prior: npt.ArrayLike | None = None) -> dict[str, dict[str, float]]:
     """Every loss of every channel that has a formula."""
     shares = _checked(n, prior)
     made = _made(n, positive_epsilon(epsilon), shares)
-    return {name: {loss: risk(channel, shares, loss) for loss in LOSSES} for name, channel in made.items()}
+    return {name: {loss: channel.risk(shares, loss) for loss in LOSSES} for name, channel in made.items()}
 
 
 def _checked(n: int, prior: npt.ArrayLike | None) -> Floats:
@@ -105,23 +119,28 @@ def _checked(n: int, prior: npt.ArrayLike | None) -> Floats:
     return shares
 
 
-def _made(n: int, epsilon: float, prior: Floats) -> dict[str, Floats]:
-    channels = {
+def _made(n: int, epsilon: float, prior: Floats) -> dict[str, Candidate]:
+    return {
         "geometric": candidates.geometric(n, epsilon),
         "grr": candidates.direct(n, epsilon),
         "exponential": candidates.exponential(n, epsilon),
         "exponential calibrated": candidates.calibrated_exponential(n, epsilon),
+        "blahut-arimoto": candidates.blahut_arimoto(n, epsilon, prior),
     }
-    if n <= _MOST_ARIMOTO:
-        channels["blahut-arimoto"] = candidates.blahut_arimoto(n, epsilon, prior)
-    return channels
 
 
-def _warning(n: int, epsilon: float, risks: dict[str, float], loss: str) -> str | None:
-    if n * epsilon >= 2 or risks["grr"] >= risks["geometric"] or math.isinf(risks["geometric"]):
+def _least(risks: dict[str, float]) -> str:
+    """The smallest; of those that differ by less than a part in a million the first, which is the geometric."""
+    least = min(risks.values())
+    return next(name for name, risk in risks.items() if risk <= least * (1 + _TIGHT))
+
+
+def _warning(n: int, epsilon: float, l2: dict[str, float]) -> str | None:
+    if n * epsilon >= 2 or l2["grr"] >= l2["geometric"] or math.isinf(l2["geometric"]):
         return None
-    times = risks["geometric"] / risks["grr"]
+    times = l2["geometric"] / l2["grr"]
     return (
-        f"n * epsilon = {n * epsilon:.3g} is below 2: at the same promise to neighbors, randomized response reconstructs "
-        f"better than the geometric ({loss} risk {times:.3g} times smaller), and it keeps that promise for all pairs of values"
+        f"n * epsilon = {n * epsilon:.3g} is below 2: at the same promise to neighbors, randomized response reconstructs the "
+        f"histogram better than the geometric (l2 risk {times:.3g} times smaller), and it keeps that promise for all pairs of "
+        "values"
     )

@@ -16,11 +16,16 @@ LOSSES = ("l2", "cdf", "kl")
 _SINGULAR = 1e-14
 
 
-def weighing(loss: str, prior: Floats) -> Floats:
-    """The matrix L of a loss |L (estimate - truth)|^2."""
+def checked_loss(loss: str) -> str:
+    """One of the losses."""
     if loss not in LOSSES:
         raise InvalidParameter(not_among(loss, "a loss", LOSSES))
-    if loss == "cdf":
+    return loss
+
+
+def weighing(loss: str, prior: Floats) -> Floats:
+    """The matrix L of a loss |L (estimate - truth)|^2."""
+    if checked_loss(loss) == "cdf":
         return np.tril(np.ones((prior.size, prior.size)))
     if loss == "kl":
         if (prior <= 0).any():

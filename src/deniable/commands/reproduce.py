@@ -155,8 +155,9 @@ def reproduce_geometric(
 ) -> None:
     """The conjecture of the geometric paper: does the truncated geometric reconstruct best at equal privacy?
 
-    Every channel tells neighbors apart by just epsilon. Exact risks for many people stand beside the best there can be
-    (up to n = 8) and measured errors of the most likely shares. It is false for small epsilon, true from 1 to 3 on.
+    Every channel tells neighbors apart by at most epsilon, and the table says by how much where that is less. Exact risks
+    for many people stand beside the best there can be (up to n = 8) and measured errors of the most likely shares. It is
+    false for small epsilon, true from 1 to 3 on.
     """
     from deniable import plot_geometric
     from deniable.studies import geometric
@@ -168,13 +169,16 @@ def reproduce_geometric(
         rows = list(geometric.reproduce(runs=runs or usual, seed=seed, progress=show, **few))
     if writing.measured(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
         return
-    headers = ["prior", "n", "epsilon", "channel", "people x L2", "no channel below", "MSE", "W1", "KL"]
+    reasons = {reason: number for number, reason in enumerate(dict.fromkeys(row.unspent for row in rows if row.unspent), 1)}
+    headers = ["prior", "n", "epsilon", "channel", "spent", "people x L2", "no channel below", "MSE", "W1", "KL"]
     cells = [
         [
             *(row.prior, str(row.n), f"{row.epsilon:g}", row.channel),
-            *map(console.short, (row.l2, row.best_l2)),
+            _spent(row.step_loss, row.epsilon, None if row.unspent is None else reasons[row.unspent]),
+            console.short(row.l2) if row.refused is None else row.refused,
+            console.short(row.best_l2),
             *(
-                "" if mean is None else console.with_error(mean, stderr)
+                "-" if mean is None else console.with_error(mean, stderr)
                 for mean, stderr in (
                     (row.mse, row.mse_stderr),
                     (row.w1, row.w1_stderr),
@@ -186,4 +190,15 @@ def reproduce_geometric(
     ]
     title = f"{rows[0].people:,} people, {rows[0].runs:,} runs, seed {seed}; most likely shares, certified to 1e-9"
     console.print_table(title, headers, cells)
-    console.print_refusals((row.channel, row.refused) for row in rows)
+    for reason, number in reasons.items():
+        named = dict.fromkeys(row.channel for row in rows if row.unspent == reason)
+        click.echo(f"({number}) less than epsilon is spent ({', '.join(named)}): {reason}")
+    if any(row.refused == geometric.UNDETERMINED for row in rows):
+        click.echo("infinite: the channel gives up some outputs, so that its reports do not determine the shares")
+
+
+def _spent(loss: float | None, epsilon: float, footnote: int | None) -> str:
+    """What neighbors lose; which reason there is for its being less than epsilon."""
+    if loss is None:
+        return "-"
+    return f"{epsilon:g}" if footnote is None else f"{loss:.3g} ({footnote})"

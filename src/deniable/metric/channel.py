@@ -90,7 +90,11 @@ class Metric(Numbered):
         return Channel(self)
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc, override]
-        """The exact epsilon, rounded up, of any two values; with a distance, what two values this far apart lose at most."""
+        """The exact epsilon, rounded up, of any two values; with a distance, what two values this far apart lose at most.
+
+        By distance it is the smallest such number, but for planar noise on more than 4,096 cells: not all pairs are compared
+        there, and it is the bound that the table was made by, which shows as "at most".
+        """
         if distance is None:
             return log_up(self.ratio)
         if worst_case:
@@ -191,7 +195,11 @@ class Channel:
 
     def _check_size(self, most: int, how: str) -> None:
         if self.k * self.outputs > most:
-            raise InvalidParameter(f"a channel of {self.k:,} x {self.outputs:,} is too large to be written out {how}")
+            side = math.isqrt(most)
+            raise InvalidParameter(
+                f"a channel of {self.k:,} x {self.outputs:,} is too large to be written out {how}: at most {most:,} entries "
+                f"are ({side:,} x {side:,}); forward gives its products, and mle estimates, without it"
+            )
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
         """As the mechanism's."""
@@ -245,9 +253,10 @@ class Channel:
         return [(start, min(start + step, self.k)) for start in range(0, self.k, step)]
 
 
-def shown(m: Metric, what: str, unit: str) -> str:
-    """A mechanism in words, with both of its losses."""
-    return f"{type(m).__name__}({what}: loses {m.loss_per():.6g} per {unit}, {m.loss():.6g} in the worst case)"
+def shown(m: Metric, what: str, unit: str, bounded: bool = False) -> str:
+    """A mechanism in words, with both of its losses; the one by distance may be a bound only."""
+    by_distance = f"{'at most ' if bounded else ''}{m.loss_per():.6g} per {unit}"
+    return f"{type(m).__name__}({what}: loses {by_distance}, {m.loss():.6g} in the worst case)"
 
 
 def loss_by_units(m: Metric, distance: float) -> float:

@@ -17,7 +17,7 @@ from deniable.mechanism import Array
 from deniable.metric.certified import largest_ratio
 from deniable.metric.channel import Metric, loss_by_units, per_unit, shown
 from deniable.metric.ordered import Geometric, geometric, moved
-from deniable.metric.shells import planar_noise, shell_loss
+from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
 from deniable.words import FULL, Rows, WordArray
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class PlanarGeometric(Metric):
         loops.planar(values, rows.address(), self.guide, self.rows, self.columns, reports)
 
     def __repr__(self) -> str:
-        return shown(self, f"{self.rows} x {self.columns} cells", "unit of distance")
+        return shown(self, f"{self.rows} x {self.columns} cells", "unit of distance", bounded=self.k > ALL_PAIRS)
 
     def __eq__(self, other: object) -> bool:
         same = isinstance(other, PlanarGeometric) and np.array_equal(self.noise, other.noise)
@@ -250,6 +250,10 @@ def planar_geometric(
     e^(-epsilon |z|), and one word finds it in one table. By the `manhattan` distance, the sum of both, rows and columns move
     independently, a word each; for the same protection by the Euclidean distance epsilon / sqrt(2) is needed, and the noise
     is about a sixth larger, but the estimate takes no longer than the counting.
+
+    On up to 4,096 cells, the euclidean loss by distance is the smallest that holds for all pairs of cells. On more it is the
+    bound that the table was made by. These are next to equal unless epsilon is so large that far cells have all but no
+    words: at 40 per unit, 64 x 64 cells lose 20.3, and 65 x 64 state 40.
 
     >>> m = planar_geometric((20, 30), epsilon=0.5)
     >>> m

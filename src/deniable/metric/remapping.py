@@ -49,6 +49,7 @@ def optimal_remap(
     `loss` is a table of loss[x, y], the harm of y where x is true: the answer is then the y of least expected harm for each
     output. "mode" is that for right or wrong. With `points`, coordinates of the values, "mean" gives the posterior mean
     (least squared distance) and "median" the geometric median (least distance) of each output.
+    An output that nobody of this prior can send gets what is best for the prior alone.
     The prior must not come from the person's own secret.
 
     >>> channel = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
@@ -58,7 +59,9 @@ def optimal_remap(
     [[0.5], [1.0], [1.5]]
     """
     chances = _chances(channel)
-    joint = checked_prior(prior, len(chances))[:, None] * chances
+    shares = checked_prior(prior, len(chances))
+    joint = shares[:, None] * chances
+    joint[:, joint.sum(axis=0) <= 0] = shares[:, None]  # what nobody of this prior sends says nothing: the prior stands
     if not isinstance(loss, str):
         harm = np.asarray(loss, dtype=np.float64)
         if harm.ndim != 2 or len(harm) != len(chances) or not np.isfinite(harm).all():
@@ -71,9 +74,8 @@ def optimal_remap(
     if points is None:
         raise InvalidParameter(f"the {loss} needs points, the coordinates of the values")
     where = np.asarray(points, dtype=np.float64).reshape(len(chances), -1)
-    total = joint.sum(axis=0)
-    posterior = joint / np.where(total > 0, total, 1.0)
-    means = posterior.T @ where
+    posterior = joint / joint.sum(axis=0)
+    means: Floats = posterior.T @ where
     if loss == "mean":
         return means
     apart = np.sqrt(((where[:, None] - where) ** 2).sum(axis=2))

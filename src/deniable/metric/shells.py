@@ -20,7 +20,7 @@ _BEYOND = 56.0  # all noise beyond e^-56 together is less than 2^-33 of the leas
 _NODES = 16
 _ONE_BY_ONE = 32  # displacements that are not summed in blocks
 _NEAR = 8  # on large grids, displacements of up to so many cells are compared one by one
-_ALL_PAIRS = 1 << 12  # cells of a grid on which all are
+ALL_PAIRS = 1 << 12  # cells of a grid on which all are
 _ERROR = 2.0**-44  # more than a difference of two logarithms of words is off by
 _CANDIDATES = 4096
 
@@ -131,7 +131,7 @@ def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, floa
     the others the bound stands that the table was made by, if it is the table that is made for epsilon.
     """
     rows, columns = noise.shape
-    all_pairs = rows * columns <= _ALL_PAIRS or math.isinf(epsilon) or not _as_made(noise, steps, epsilon)
+    all_pairs = rows * columns <= ALL_PAIRS or math.isinf(epsilon) or not _as_made(noise, steps, epsilon)
     reach = (rows - 1, columns - 1) if all_pairs else (min(_NEAR, rows - 1), min(_NEAR, columns - 1))
     inside, top, side, corner = sums
     arrays = [_signed(inside, True, True), _signed(top, False, True), _signed(side, True, False), corner]

@@ -1,9 +1,11 @@
 """The conjecture that the truncated geometric reconstructs best among all channels with the same promise to neighbors.
 
-Kacem and Palamidessi (2018) saw it win in simulations. Every channel here is scaled until neighbors are told apart by just
-epsilon. Its risk for many reports is exact, by Fisher information, beside the best there can be (for up to 8 steps); the
-error of a number of people is measured, with the most likely shares up to their certificate. The conjecture is false for
-small epsilon, and true from an epsilon of 1 to 3 on, which depends on the prior.
+Kacem and Palamidessi (2018) saw it win in simulations. Every channel here tells neighbors apart by at most epsilon, and
+each row says by how much: all of epsilon for the geometric, randomized response, the calibrated exponential and the
+optimum; less for the exponential as it is proven, and for Blahut and Arimoto's where no rate spends all of it. The risk for
+many reports is exact, beside the best there can be (for up to 8 steps); the error of a number of people is measured, with
+the most likely shares up to their certificate. The conjecture is false for small epsilon, and true from an epsilon of 1 to
+3 on, which depends on the prior.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import final
 
 import numpy as np
 
-from deniable.channels import candidates, lower_bound, optimum, risk
+from deniable.channels import candidates, lower_bound, optimum
+from deniable.channels.candidates import Candidate, Tabled
 from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED
 from deniable.distances import line_wasserstein, smoothed_kl
 from deniable.errors import InvalidParameter
@@ -27,13 +30,28 @@ from deniable.metrics import mean_squared_error
 from deniable.population import checked_people, numbers_from, uniform, zipf
 from deniable.studies.sweep import Progress, checked_methods
 
-__all__ = ["CHANNELS", "EPSILONS", "NS", "PEOPLE", "PRIORS", "QUICK_NS", "QUICK_RUNS", "RUNS", "Row", "reproduce"]
+__all__ = [
+    "CHANNELS",
+    "EPSILONS",
+    "NS",
+    "PEOPLE",
+    "PRIORS",
+    "QUICK_NS",
+    "QUICK_RUNS",
+    "RUNS",
+    "UNDETERMINED",
+    "Row",
+    "reproduce",
+]
 
 NS = (2, 4, 8, 20, 100)
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 PEOPLE = 10_000
 RUNS = 40
 QUICK_NS, QUICK_RUNS = (2, 4), 3
+UNDETERMINED = "infinite"
+"""The error of a channel that gives up outputs: its reports do not determine the shares."""
+_SAME = 1e-6  # what certified shares are told apart by
 
 
 def _bimodal(k: int) -> Floats:
@@ -49,13 +67,13 @@ PRIORS: dict[str, Callable[[int], Floats]] = {
 }
 """Who is asked: the true shares of k values."""
 
-CHANNELS: dict[str, Callable[[int, float, Floats], Floats]] = {
+CHANNELS: dict[str, Callable[[int, float, Floats], Candidate]] = {
     "geometric": lambda n, epsilon, _: candidates.geometric(n, epsilon),
     "grr": lambda n, epsilon, _: candidates.direct(n, epsilon),
     "exponential": lambda n, epsilon, _: candidates.exponential(n, epsilon),
     "exponential calibrated": lambda n, epsilon, _: candidates.calibrated_exponential(n, epsilon),
-    "blahut-arimoto": lambda n, epsilon, prior: candidates.blahut_arimoto(_up_to(20, n), epsilon, prior),
-    "optimum": lambda n, epsilon, prior: optimum(n, epsilon, prior, "l2").channel,
+    "blahut-arimoto": candidates.blahut_arimoto,
+    "optimum": lambda n, epsilon, prior: Tabled(optimum(_searched(n), epsilon, prior, "l2").channel),
 }
 """The channels that are compared; the last is the best of all for the squared error."""
 
@@ -73,6 +91,10 @@ class Row:
     runs: int
     seed: int
     refused: str | None = None
+    step_loss: float | None = None
+    """What neighbors lose at most in this channel: epsilon, or less."""
+    unspent: str | None = None
+    """Why that is less than epsilon, where it is."""
     l2: float | None = None
     """People times the squared error of all shares together, for many people."""
     cdf: float | None = None
@@ -132,10 +154,12 @@ def _measured(cells: list[Row], progress: Progress | None) -> Iterator[Row]:
 
 def _row(asked: Row, best: float | None) -> Row:
     prior = PRIORS[asked.prior](asked.n + 1)
-    channel = CHANNELS[asked.channel](asked.n, asked.epsilon, prior)
-    l2, cdf, kl = (risk(channel, prior, loss) for loss in ("l2", "cdf", "kl"))
+    made = CHANNELS[asked.channel](asked.n, asked.epsilon, prior)
+    asked = replace(asked, step_loss=made.loss, unspent=made.unspent(asked.epsilon), best_l2=best)
+    l2, cdf, kl = (made.risk(prior, loss) for loss in ("l2", "cdf", "kl"))
     if not np.isfinite(l2):
-        return replace(asked, best_l2=best, refused="its reports do not determine the shares")
+        return replace(asked, refused=UNDETERMINED)
+    channel = made.matrix()
     draws = numbers_from(asked.seed, "geometric", asked.channel, asked.prior, asked.n, asked.epsilon)
     chances = prior @ channel
     source = GeometricChannel(asked.n, asked.epsilon) if asked.channel == "geometric" else channel
@@ -156,13 +180,12 @@ def _row(asked: Row, best: float | None) -> Row:
         l2=l2,
         cdf=cdf,
         kl=kl,
-        best_l2=best,
         mse=float(means[0]),
-        mse_stderr=_float(errors[0]),
+        mse_stderr=_scatter(errors[0], means[0]),
         w1=float(means[1]),
-        w1_stderr=_float(errors[1]),
+        w1_stderr=_scatter(errors[1], means[1]),
         kl_one_more=float(means[2]),
-        kl_one_more_stderr=_float(errors[2]),
+        kl_one_more_stderr=_scatter(errors[2], means[2]),
         worst_gap=float(found[:, 3].max()),
     )
 
@@ -175,15 +198,18 @@ def _least(n: int, epsilon: float, prior: str) -> float | None:
     if n > MOST_TESTED:
         return None
     made = candidates.geometric(n, epsilon)
-    bound = lower_bound(made, epsilon, shares, "l2")
-    return bound if risk(made, shares, "l2") <= bound * (1 + 1e-6) else None
+    bound = lower_bound(made.matrix(), epsilon, shares, "l2")
+    return bound if made.risk(shares, "l2") <= bound * (1 + 1e-6) else None
 
 
-def _up_to(most: int, n: int) -> int:
-    if n > most:
-        raise InvalidParameter(f"this channel is found for up to n = {most}, got {n}")
+def _searched(n: int) -> int:
+    if n > MOST_SEARCHED:
+        raise InvalidParameter(f"known up to n = {MOST_SEARCHED}")
     return n
 
 
-def _float(number: float | None) -> float | None:
-    return None if number is None else float(number)
+def _scatter(stderr: float | None, mean: float) -> float | None:
+    """A standard error; none at all where all runs gave the same, as nearly as they are certified."""
+    if stderr is None:
+        return None
+    return float(stderr) if stderr > _SAME * abs(mean) else 0.0
