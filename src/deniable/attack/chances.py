@@ -149,7 +149,8 @@ def _with_errors(
     values = {name: figure.value for name, figure in found.items()}
     return ProfileSuccess(
         *(len(chances[0]) - 1, drawn, memoized),
-        *(values["all_reported"], values["whole_record"], values["right"], values.get("published")),
+        *(values["all_reported"], values["whole_record"], values["right"]),
+        published=values.get("published"),
         bound=bound or any(chance.bound for one in chances for chance in one),
         stderr={name: math.sqrt(square) for name, square in squares.items()},
     )

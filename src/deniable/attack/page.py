@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
 from typing import final
 
 from deniable.attack.evidence import Chance
+from deniable.attack.mixed import MOST_COLLECTIONS
 from deniable.attack.told import AttributeSuccess, ProfileSuccess, Success
-from deniable.attack.wording import WIDTH, legend, marked, percent, points, table, times_as_often
+from deniable.attack.wording import among_best, filled, legend, marked, percent, points, table, times_as_often
 from deniable.errors import counted
 
 
@@ -73,9 +73,7 @@ class Examined:
             "The attacker knows the plan, sees reports of a person, and guesses as well as anyone can. "
             "Blind is how often a guess is right without any report: only what is above it was learned from reports."
         )
-        return "\n".join(
-            [f"What an attacker learns from plan {self.plan[:12]}{title}", fill(about, WIDTH), fill(self._asked(), WIDTH)]
-        )
+        return "\n".join([f"What an attacker learns from plan {self.plan[:12]}{title}", filled(about), filled(self._asked())])
 
     def _asked(self) -> str:
         """How often the plan asks, and what then several collections are."""
@@ -86,15 +84,15 @@ class Examined:
                 f"This plan asks each person once. What {self.collections} collections tell is what {self.collections} plans "
                 "like it would, one after the other: clients answer another plan with fresh noise, which averages away."
             )
-        more = f" That is more than the plan's {self.rounds}." if self.collections > self.rounds else ""
+        more = f", although clients answer no more than {self.rounds}" if self.collections > self.rounds else ""
         return (
             f"This plan asks {counted(self.rounds, 'time')}. Its clients make a first answer, keep it, and send it with fresh "
-            f"noise in each collection; {self.collections} are looked at.{more}"
+            f"noise in each collection; {self.collections} are looked at{more}."
         )
 
     def _headers(self) -> list[str]:
-        anew = "all drawn anew" if self.noise_kept else "fresh noise"
-        return ["blind", "one report", "known to hold it", _KEPT.format(self.collections), anew]
+        kept, anew = ("{} collections", "all drawn anew") if self.noise_kept else ("{} x same noise", "{} x fresh noise")
+        return ["blind", "one report", "known to hold it", kept.format(self.collections), anew.format(self.collections)]
 
     def _figures(self, one: AttributeSuccess) -> list[str]:
         """Blind, and by what is seen, each marked by how it is known; of one collection there is nothing to put together."""
@@ -110,6 +108,10 @@ class Examined:
         """Whether a report need not hold an answer."""
         return any(abs(one.report - one.reported) > 1e-12 for one in self.ignorant.attributes)
 
+    @property
+    def _fresh_known(self) -> bool:
+        return any(one.averaged is not None for one in self.ignorant.attributes)
+
     def _answers(self) -> str:
         rows = [
             [one.name, "halves" if one.name in self.numbers else f"{one.k:,}", *self._figures(one)]
@@ -122,16 +124,16 @@ class Examined:
             meant.append("known to hold it: if the attacker knows that it is")
         if self.collections > 1:
             whose = ", by who is told which attribute of each is real" if fakes else ""
-            kept, anew = _KEPT.format(self.collections), self._headers()[-1]
+            *_, kept, anew = self._headers()
             if self.noise_kept:
                 meant.append(f"{kept}: from all of them{whose}, as clients of this plan answer")
                 meant.append(f"{anew}: if clients forgot their first answers, which then average away")
             else:
-                meant.append(f"{kept}: from all of them{whose}, if an answer that is asked again were sent with the same noise")
-                meant.append(f"{anew}: as clients answer, with new noise each time")
+                meant.append(f"{kept}: from {self.collections} collections{whose}, if what is asked again were sent as before")
+                meant.append(f"{anew}: from as many, as clients do answer" if self._fresh_known else _UNKNOWN)
         if self.numbers:
             meant.append("halves: in which half of its range a number is")
-        lines = [fill(" · ".join(meant), WIDTH)] if meant else []
+        lines = [filled(" · ".join(meant))] if meant else []
         known = _how_known(self.ignorant.attributes, self.seed)
         heading = "Guess one answer, knowing nothing else: how often it is right"
         return "\n".join([heading, *table(["answer", "values", *self._headers()], rows), *lines, known])
@@ -149,7 +151,7 @@ class Examined:
         if self.real_attribute is None:
             return []
         real, blind = self.real_attribute, 1 / len(self.ignorant.attributes)
-        error = "" if real.exact else f" (standard error {100 * real.stderr:.2g} points, seed {self.seed})"
+        error = "" if real.exact else f" (standard error {points(real.stderr, 2)}, seed {self.seed})"
         return [f"Which attribute of a report is real is found for {percent(real.value)}{error}, blindly for {percent(blind)}."]
 
     def _records(self) -> str:
@@ -167,7 +169,7 @@ class Examined:
             ]
             for who, found in attackers.items()
             for one in found.profiles
-            if one.memoized or self.collections > 1
+            if self.collections > 1 or (one.memoized and one.drawn != "new")
         ]
         heading = f"Guess all answers of a person after {counted(self.collections, 'collection')}"
         meant = (
@@ -177,7 +179,7 @@ class Examined:
         blind = " · ".join(f"{percent(found.blind_record)} by who {who}" for who, found in attackers.items())
         known = _how_known([one for found in attackers.values() for one in found.profiles], self.seed)
         shown = table(headers, rows)
-        return "\n".join([heading, *shown, f"blind: the whole record {blind}", fill(meant, WIDTH), known])
+        return "\n".join([heading, *shown, f"blind: the whole record {blind}", filled(meant), known])
 
     def _client(self, one: ProfileSuccess) -> str:
         if self.collections == 1:
@@ -190,7 +192,7 @@ class Examined:
         if not self.found:
             return ""
         tops = _tops(self.found)
-        names = ["best match" if top == 1 else f"among best {top}" for top in tops]
+        names = [among_best(top) for top in tops]
         headers = ["background has", "collections", *(cell for name in names for cell in (name, "blind"))]
         rows = []
         for background in dict.fromkeys(one.background for one in self.found):
@@ -202,12 +204,12 @@ class Examined:
         noise = (
             "their clients keep first answers, as the plan says" if self.noise_kept else "their noise is drawn anew each time"
         )
-        error = 100 * max(one.stderr for one in self.found)
+        error = points(max(one.stderr for one in self.found), 2)
         about = (
             f"{' · '.join(names)}: how often the person's own record is there, ties being drawn · one simulated run, seed "
-            f"{self.seed}, standard error at most {error:.2g} points · {noise}"
+            f"{self.seed}, standard error at most {error} · {noise}"
         )
-        return "\n".join([heading, *table(headers, rows), fill(about, WIDTH), *self._left_out()])
+        return "\n".join([heading, *table(headers, rows), filled(about), *self._left_out()])
 
     def _left_out(self) -> list[str]:
         lines = []
@@ -219,7 +221,7 @@ class Examined:
 
     def _verdict(self) -> str:
         lines = [*self._most_exposed(), *self._most_found()]
-        return fill("In short: " + " ".join(lines), WIDTH)
+        return filled("In short: " + " ".join(lines))
 
     def _most_exposed(self) -> list[str]:
         """By what one report adds to what is known: for who knows the frequencies, where they are, and who does not."""
@@ -234,43 +236,46 @@ class Examined:
         else:
             told = max(self.informed.attributes, key=lambda one: one.report - one.blind)
             learned = (
-                f"one report makes who knows the frequencies right for {percent(told.report)} instead of "
-                f"{percent(told.blind)}, {points(told.report - told.blind)} more."
+                f"with one report an attacker who knows how frequent the answers are is right for {percent(told.report)} of "
+                f"people instead of {percent(told.blind)}, {points(told.report - told.blind)} more."
             )
             if points(told.report - told.blind) == points(0.0):
                 told = worst
                 lines = [
-                    f"The most exposed answer is {worst.name!r}: {alone} Who knows how frequent the answers are learns nothing "
-                    "from one report: no report makes another guess better."
+                    f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the answers are "
+                    "one report tells nothing of use: the most frequent answer remains the best guess."
                 ]
             elif told.name == worst.name:
-                lines = [f"The most exposed answer is {worst.name!r}: {alone} Beside the data, {learned}"]
+                lines = [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
             else:
-                lines = [f"The most exposed answer is {told.name!r}: {learned} Without the data it is {worst.name!r}: {alone}"]
-        if told.averaged is not None and self.collections > 1 and told.averaged > told.memoized + 0.01:
-            after = f"After {self.collections} collections {told.name!r} is guessed for"
-            if self.noise_kept:
-                lines.append(f"{after} {percent(told.memoized)}, and for {percent(told.averaged)} if clients forget.")
-            else:
-                lines.append(f"{after} {percent(told.averaged)}.")
-        return lines
+                lines = [f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"]
+        return [*lines, *self._after_all(told)]
+
+    def _after_all(self, told: AttributeSuccess) -> list[str]:
+        """What several collections add, as clients answer them."""
+        often = told.memoized if self.noise_kept else told.averaged
+        if self.collections == 1 or often is None or often < told.report + 0.01:
+            return []
+        answer = f"From {self.collections} collections {told.name!r} is guessed for {percent(often)}"
+        if self._may_lack:
+            answer += f", from one, in which it may not be, for {percent(told.report)}"
+        return [f"{answer}."]
 
     def _most_found(self) -> list[str]:
         if not self.found:
             return []
         most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
-        whose = (
-            "the record that matches best is the right person's"
-            if most.top == 1
-            else (f"the right person is among the {most.top} that match best")
-        )
+        if most.top == 1:
+            whose = "the record that matches best is the right person's"
+        else:
+            whose = f"the right person is among the {most.top} that match best"
         return [
             f"With a background of {most.background} and {counted(most.collections, 'collection')} {whose} for "
             f"{percent(most.success)} of people, {times_as_often(most.success, most.blind)}."
         ]
 
 
-_KEPT = "{} collections"
+_UNKNOWN = f"what clients tell with fresh noise is known for up to {MOST_COLLECTIONS} collections among fakes"
 _WHOLE = ("all_reported", "whole_record")
 _FIGURES = ("report", "reported", "memoized", "averaged")
 _DRAWN = {

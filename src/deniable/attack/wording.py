@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 
-WIDTH = 110
+_WIDTH = 110
 _NOTHING = 1e-9
+
+
+def filled(text: str) -> str:
+    """A paragraph; no line begins with the sign of a percentage."""
+    return fill(text.replace(" %", "\N{NO-BREAK SPACE}%"), _WIDTH).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def percent(share: float | None) -> str:
@@ -23,13 +29,18 @@ def percent(share: float | None) -> str:
     return f"1 in {_rounded(1 / share, 3):,.0f}" if share < 1e-5 else f"{100 * share:.3g} %" if share < 0.9995 else "100 %"
 
 
-def points(gain: float) -> str:
+def points(gain: float, digits: int = 3) -> str:
     """A difference of two shares; what only the rounding of floats makes is none.
 
     >>> points(0.1221), points(1.11e-16), points(0.000002)
     ('12.2 points', '0 points', 'below 0.001 points')
     """
-    return "0 points" if gain < _NOTHING else "below 0.001 points" if gain < 1e-5 else f"{100 * gain:.3g} points"
+    if gain < _NOTHING:
+        return "0 points"
+    if gain < 1e-5:
+        return "below 0.001 points"
+    shown = f"{100 * gain:.{digits}g}"
+    return f"{shown} point{'' if shown == '1' else 's'}"
 
 
 def times_as_often(success: float, blind: float) -> str:
@@ -40,6 +51,15 @@ def times_as_often(success: float, blind: float) -> str:
     """
     times = _rounded(success / blind, 2)
     return f"{times:,.0f} times as often as blindly" if times >= 10 else f"{times:g} times as often as blindly"
+
+
+def among_best(top: int) -> str:
+    """Where a person's own record is looked for.
+
+    >>> among_best(1), among_best(10)
+    ('best match', 'among best 10')
+    """
+    return "best match" if top == 1 else f"among best {top}"
 
 
 def _rounded(number: float, digits: int) -> float:
@@ -53,7 +73,7 @@ def marked(cell: str, simulated: bool, bound: bool) -> str:
 
 def legend(errors: Sequence[float], bound: bool, seed: int) -> str:
     """What the marks of a table say."""
-    told = [f"~ is simulated from seed {seed}, standard error at most {100 * max(errors):.2g} points"] if errors else []
+    told = [f"~ is simulated from seed {seed}, standard error at most {points(max(errors), 2)}"] if errors else []
     told += ["<= is at most"] if bound else []
     return " · ".join([*told, "the rest is exact"]) if told else "exact"
 
