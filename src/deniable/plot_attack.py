@@ -51,6 +51,8 @@ def examined_plot(examined: Examined) -> Figure:
         how = f"{counted(examined.collections, 'collection')}, one run, seed {examined.seed}"
         if examined.people is not None:
             how = f"{examined.people:,} people, {examined.users:,} looked for, {how}"
+        else:
+            how = f"by the plan alone, {how}"
         figure.suptitle(f"{title}: what an attacker learns\n{how}", x=0.01, ha="left", fontsize=10)
     return figure
 
@@ -103,7 +105,7 @@ def _people(axes: Axes, examined: Examined) -> None:
         blind = next(one.blind for one in examined.found if one.top == top)
         axes.axhline(blind, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate(
-            f"blind, {among_best(top)}", (0.99, blind), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7
+            f"blind, {among_best(top)}", (0.5, blind), xycoords=("axes fraction", "data"), ha="center", va="bottom", fontsize=7
         )
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(percent)
