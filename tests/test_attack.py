@@ -714,7 +714,7 @@ def test_no_guess_above_a_fifth(tmp_path: Path) -> None:
     loose = dn.Study({name: list("abcdefghijkl") for name in ("town", "job")}, epsilon_first=1.0, epsilon_forever=2.0)
     assert max(attack.success_after(part, 100) for part in loose.plan(10_000).content.parts) > 0.2
     with pytest.raises(dn.InvalidParameter, match=r"right with probability 0\.73.* or more, the cap is 0\.6"):
-        dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, objective=dn.Objective(success_cap=0.6)).plan(1000)
+        dn.Study({"smokes": ["yes", "no"]}, 1.0, protocol="grr", objective=dn.Objective(success_cap=0.6)).plan(1000)
 
 
 def test_no_cap_is_below_a_blind_guess() -> None:

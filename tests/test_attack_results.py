@@ -127,18 +127,18 @@ def test_frames_of_success() -> None:
 
 
 def test_intervals_of_simulated_figures_hold_as_often_as_they_say() -> None:
-    """Of 400 seeds, the 90 % interval holds the success as often as that; by enumeration it is known exactly."""
+    """Of 200 seeds, the 90 % interval holds the success as often as that; by enumeration it is known exactly."""
     m, prior = dn.grr(3, 1.0), [0.5, 0.3, 0.2]
     law = [[math.e if v == y else 1.0 for v in range(3)] for y in range(3)]
     truth = sum(max(f * law[a][v] * law[b][v] for v, f in enumerate(prior)) for a in range(3) for b in range(3))
     truth /= (math.e + 2) ** 2
-    runs = [attack.success(m, prior, 2, seed=seed).attributes[0].rows(level=0.9) for seed in range(400)]
+    runs = [attack.success(m, prior, 2, seed=seed).attributes[0].rows(level=0.9) for seed in range(200)]
     rows = [row for run in runs for row in run if row["figure"] == "averaged"]
-    inside = sum(row["low"] <= truth <= row["high"] for row in rows) / 400
-    statistics.deviation(inside, 0.9, error_of(0.9, 400), "simulated intervals")
-    narrow = sum(abs(row["success"] - truth) <= 0.6 * (row["high"] - row["success"]) for row in rows) / 400
+    inside = sum(row["low"] <= truth <= row["high"] for row in rows) / 200
+    statistics.deviation(inside, 0.9, error_of(0.9, 200), "simulated intervals")
+    narrow = sum(abs(row["success"] - truth) <= 0.6 * (row["high"] - row["success"]) for row in rows) / 200
     with pytest.raises(AssertionError, match="standard errors off"):
-        statistics.deviation(narrow, 0.9, error_of(0.9, 400), "intervals that are too narrow")
+        statistics.deviation(narrow, 0.9, error_of(0.9, 200), "intervals that are too narrow")
 
 
 def test_counted_shares_have_exact_intervals() -> None:
