@@ -366,7 +366,9 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
 
     plan = dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0).plan(300)
     found = (
-        attack.examine(plan, collections=2, seed=9) if kind == "alone" else examined(dn.Study({"a": list("xyz")}, epsilon=1.0))
+        attack.examine(plan, collections=2, seed=9)
+        if kind == "alone"
+        else examined(dn.Study({"a": list("xyz")}, epsilon=1.0), top=2)
     )
     figure = plot_attack.examined_plot(found)
     title = figure.get_suptitle()
@@ -382,5 +384,7 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
         box = half.legends[0].get_window_extent(renderer)
         assert box.y0 >= 0
         assert box.x1 <= figure.bbox.x1
+    written = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels(which="both")]
+    assert not any("10^" in label for label in written)  # no exponents on the axes
     labels = [text.get_text() for text in figure.subfigs[0].legends[0].get_texts()]
     assert ("one report, knows frequencies" in labels) == (kind == "with people")

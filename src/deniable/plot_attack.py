@@ -20,13 +20,13 @@ _AGAIN = {
     "knows the frequencies": "one report, knows frequencies",
     "all collections": "{times} collections{at_most}",
     "noise drawn anew": "{times} collections, all drawn anew",
-    "both": "{times}, all drawn anew, knows frequencies",
+    "both": "{times} collections, knows frequencies{at_most}",
 }
 """What is drawn, of plans that ask again."""
 _ONCE = _AGAIN | {
     "all collections": "{times} collections, same noise{at_most}",
     "noise drawn anew": "{times} collections, fresh noise",
-    "both": "{times}, fresh noise, knows frequencies",
+    "both": "{times}, fresh noise, knows frequencies",  # as clients answer
 }
 """Of plans that ask once: the collections are those of other plans like it."""
 _KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew", "both")
@@ -71,7 +71,7 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
         heights |= {
             "all collections": [one.memoized for one in attributes],
             "noise drawn anew": [one.averaged for one in attributes],
-            "both": [one.averaged for one in informed],
+            "both": [one.memoized if examined.noise_kept else one.averaged for one in informed],
         }
     drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
     thick, times = 0.8 / len(drawn), examined.collections
@@ -94,6 +94,8 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
 
 
 def _people(axes: Axes, examined: Examined) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     kinds = [f"{one.background}, {among_best(one.top)}" for one in examined.found]
     look_of = looks(kinds)
     for kind in dict.fromkeys(kinds):
@@ -108,7 +110,11 @@ def _people(axes: Axes, examined: Examined) -> None:
             f"blind, {among_best(top)}", (0.5, blind), xycoords=("axes fraction", "data"), ha="center", va="bottom", fontsize=7
         )
     axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < 100 * low:  # so few decades that their ends alone would not say enough
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(percent)
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(list(dict.fromkeys(one.collections for one in examined.found)))
     axes.set_xlabel("collections")
     axes.set_ylabel("people found")
