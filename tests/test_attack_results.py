@@ -237,6 +237,25 @@ def test_truths_of_another_size_are_refused() -> None:
         found.right(3)
 
 
+def test_what_is_not_what_is_asked_for_is_refused() -> None:
+    guesses = attack.guess(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))
+    for truth, told in (
+        ([[0]], r"got int64 of shape \(1, 1\)"),
+        ([[0, 1], [0]], "rows of different lengths"),
+        ([["a", "b"]], "got"),
+    ):
+        with pytest.raises(dn.InvalidParameter, match=f"the truth has a row of numbers per attribute, 1 rows of 2.*{told}"):
+            guesses.right(truth)
+    with pytest.raises(dn.InvalidParameter, match="seed must be an integer of at least 0, got -1"):
+        attack.success(dn.grr(3, 1.0), seed=-1)
+    with pytest.raises(dn.InvalidParameter, match="seed must be an integer of at least 0, got 'a'"):
+        attack.chance_after(dn.grr(3, 1.0), 2, seed="a")  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="tops are how many of the best matches count"):
+        attack.Reidentified(np.array([0]), np.array([2]), 9, 1).frame(tops=[])
+    with pytest.raises(dn.InvalidParameter, match=r"None.* is not what a published attacker knows"):
+        parsed_knowledge(None)  # type: ignore[arg-type]
+
+
 def test_rows_that_are_not_there_are_refused() -> None:
     plan = dn.Plan.of({"a": ["0", "1", "2"], "b": ["0", "1"]}, dn.smp((3, 2), 1.0, "grr"), 1000)
     reports = plan.privatize({"a": ["0", "1"], "b": ["1", "1"]}, dn.seeded(1))

@@ -38,6 +38,7 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     [0.0167]
     """
     whole_number("collections", collections, 1, MOST_REPORTS)
+    whole_number("seed", seed, 0)
     believed, parts = checked_priors(plan, prior), parts_of(plan)
     blind = [float(shares.max()) for shares in believed]
     kept, fresh = (

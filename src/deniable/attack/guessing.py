@@ -64,9 +64,13 @@ class Guesses:
 
     def right(self, truth: npt.ArrayLike) -> dict[str, float]:
         """How often the guesses are right, by attribute, where the true values are known: a row of numbers per attribute."""
-        true = np.asarray(truth)
-        if true.shape != self.values.shape:
-            raise InvalidParameter(f"the truth has a row per attribute, {self.values.shape} numbers, got {true.shape}")
+        what = f"the truth has a row of numbers per attribute, {len(self.names)} rows of {self.n}"
+        try:
+            true = np.asarray(truth)
+        except ValueError:
+            raise InvalidParameter(f"{what}, got rows of different lengths") from None
+        if true.shape != self.values.shape or true.dtype.kind not in "iub":
+            raise InvalidParameter(f"{what}, got {true.dtype} of shape {true.shape}")
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
 
     def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:

@@ -56,6 +56,7 @@ def chance_after(part: Part, reports: int, memoized: bool = True, prior: npt.Arr
     (True, False)
     """
     whole_number("reports", reports, 0, MOST_REPORTS)
+    whole_number("seed", seed, 0)
     return chances_after(part, reports, memoized, prior, seed)[reports]
 
 

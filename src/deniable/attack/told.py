@@ -13,6 +13,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from deniable.attack.tables import LEVEL, Row, counted_share, frame_of, simulated
+from deniable.errors import InvalidParameter
 from deniable.estimate import Backend
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
@@ -177,6 +178,8 @@ class Reidentified:
 
         `low` and `high` are the ends of the interval of a count at `level`, as if ties had been drawn, which widens it.
         """
+        if tops is not None and not len(tops):
+            raise InvalidParameter("tops are how many of the best matches count, such as [1, 10], got none")
         rows = []
         for top in dict.fromkeys((1, self.top)) if tops is None else tops:
             share = self.success(top)

@@ -169,7 +169,7 @@ def parsed_knowledge(name: str) -> tuple[float, float]:
     ((3.0, 0.3), (0.0, 0.5))
     """
     number = r"(\d+(?:\.\d+)?)n"
-    found = re.fullmatch(f"NK-{number}|PK-{number}|HM-{number}-{number}", name)
+    found = re.fullmatch(f"NK-{number}|PK-{number}|HM-{number}-{number}", str(name))
     if found is None:
         raise InvalidParameter(f"{name!r} is not what a published attacker knows ({', '.join(KNOWLEDGE)})")
     invented, compromised = float(found[1] or found[3] or 0), float(found[2] or found[4] or 0)
