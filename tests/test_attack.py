@@ -60,16 +60,14 @@ def people_of(marginals: Sequence[Sequence[float]], n: int, seed: int) -> np.nda
 
 # One attribute.
 
-PROTOCOLS = [name for name, row in dn.PROTOCOLS.items() if row.exact]
-
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0])
 @pytest.mark.parametrize("k", [2, 5, 60])
 def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, epsilon: float) -> None:
     most = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
-    for name in PROTOCOLS:
-        made = dn.PROTOCOLS[name].make(k, epsilon)
-        assert isinstance(made, Encoder)
+    for name, protocol in dn.PROTOCOLS.items():
+        made = protocol.make(k, epsilon)
+        assert isinstance(made, Encoder | dn.Summed)
         found = attack.success(made, collections=1).attributes[0]
         assert 1 / k - 1e-12 <= found.reported <= most + 1e-9, name
     assert attack.success(dn.grr(k, epsilon), collections=1).attributes[0].reported == pytest.approx(most, abs=1e-9)
@@ -715,5 +713,12 @@ def test_no_guess_above_a_fifth(tmp_path: Path) -> None:
     assert all(attack.success_after(part, 100) <= 0.2 for part in plan.content.parts)
     loose = dn.Study({name: list("abcdefghijkl") for name in ("town", "job")}, epsilon_first=1.0, epsilon_forever=2.0)
     assert max(attack.success_after(part, 100) for part in loose.plan(10_000).content.parts) > 0.2
-    with pytest.raises(dn.InvalidParameter, match=r"right with probability 0\..* or more, the cap is 0\.2"):
-        dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, objective=dn.Objective(success_cap=0.2)).plan(1000)
+    with pytest.raises(dn.InvalidParameter, match=r"right with probability 0\.73.* or more, the cap is 0\.6"):
+        dn.Study({"smokes": ["yes", "no"]}, 1.0, protocol="grr", objective=dn.Objective(success_cap=0.6)).plan(1000)
+
+
+def test_no_cap_is_below_a_blind_guess() -> None:
+    wanted = r"a blind guess of 'smokes' is already right for 50 % of people, without any report, and the cap is 20 %"
+    for attributes in ({"smokes": ["yes", "no"]}, {"smokes": ["yes", "no"], "town": list("abcdefghijklmnopqrst")}):
+        with pytest.raises(dn.InvalidParameter, match=wanted):
+            dn.Study(attributes, epsilon=1.0, objective=dn.Objective(success_cap=0.2)).plan(1000)

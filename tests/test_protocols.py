@@ -409,8 +409,10 @@ def test_caps_hold_for_the_hash_family_that_is_used(k: int) -> None:
 @pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
 def test_impossible_caps_are_refused(make: Any) -> None:
     """No report makes a guess harder than a blind one, 1 / k."""
-    with pytest.raises(dn.InvalidParameter, match=r"no choice keeps a guess at or below 0.009; the lowest is"):
+    with pytest.raises(dn.InvalidParameter, match=r"a blind guess is already right for 1 %; the cap is 0\.9 %"):
         make(100, 4.0, cap=0.009)
+    with pytest.raises(dn.InvalidParameter, match=r"no choice keeps a guess at or below 0\.01; the lowest is"):
+        make(100, 4.0, cap=0.01)
 
 
 @pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])

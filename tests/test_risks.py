@@ -322,7 +322,7 @@ def test_the_page_has_several_collections_with_background() -> None:
     assert one.averaged > one.memoized > one.report > one.blind > 0.5
     assert one.reported > one.report
     section = found.text().split("2. The same")[1].split("3. Guess")[0]
-    assert "5 collections" in section
+    assert "5 x fresh noise" in section
     assert f"~{100 * one.averaged:.3g} %" in section
     assert "knows frequencies" in found.text()
     assert "their noise is drawn anew each time" in found.text()

@@ -99,7 +99,7 @@ class Estimate:
             reach = -float(ndtri(tail)) * self.stderr
             return Interval(self.frequencies - reach, self.frequencies + reach)
         counts = self.support_counts.astype(np.float64)
-        low, high = (_clopper_pearson if method == "exact" else _wilson)(counts, self._about, tail)
+        low, high = (clopper_pearson if method == "exact" else _wilson)(counts, self._about, tail)
         return Interval(self._shares(low), self._shares(high))
 
     def project(self, method: str) -> Floats:
@@ -192,7 +192,7 @@ class MeanEstimate:
         return MeanEstimate(self.n, low + (self.mean + 1) * half, self.stderr * half)
 
 
-def _clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tuple[Floats, Floats]:
+def clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tuple[Floats, Floats]:
     """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ by nothing."""
     from scipy.special import betainccinv, betaincinv
 

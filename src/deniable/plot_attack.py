@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable.attack.page import Examined
+from deniable.attack.wording import among_best
+from deniable.errors import counted
 from deniable.figure import INK, looks, percent, style
 
 if TYPE_CHECKING:
@@ -14,6 +16,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_ANSWERS = 24
+_AGAIN = {
+    "knows the frequencies": "one report, knows frequencies",
+    "all collections": "{times} collections{at_most}",
+    "noise drawn anew": "{times} collections, all drawn anew",
+    "both": "{times} collections, knows frequencies{at_most}",
+}
+"""What is drawn, of plans that ask again."""
+_ONCE = _AGAIN | {
+    "all collections": "{times} collections, same noise{at_most}",
+    "noise drawn anew": "{times} collections, fresh noise",
+    "both": "{times}, fresh noise, knows frequencies",  # as clients answer
+}
+"""Of plans that ask once: the collections are those of other plans like it."""
 _KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew", "both")
 
 
@@ -22,17 +37,22 @@ def examined_plot(examined: Examined) -> Figure:
     from matplotlib.figure import Figure
 
     shown = min(len(examined.ignorant.attributes), _MOST_ANSWERS)
-    height = max(3.2, 1.5 + 0.62 * shown)
+    height = max(3.6, 2.2 + 0.62 * shown)
     with style():
-        figure = Figure(figsize=(10.4 if examined.found else 6.2, height), layout="constrained")
-        grid = figure.subplots(1, 2 if examined.found else 1, squeeze=False, width_ratios=[3, 2] if examined.found else [1])[0]
-        _answers(grid[0], examined, shown)
+        figure = Figure(figsize=(10.4 if examined.found else 6.4, height), layout="constrained")
+        widths = [3, 2] if examined.found else [1]
+        halves = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
+        _answers(halves[0].subplots(), examined, shown)
         if examined.found:
-            _people(grid[1], examined, shown)
+            _people(halves[1].subplots(), examined)
+        for half in halves:
+            half.legend(loc="outside lower center", ncols=2 if half is halves[0] else 1)
         title = examined.title or f"Plan {examined.plan[:12]}"
-        how = f"{examined.collections} collections, seed {examined.seed}"
+        how = f"{counted(examined.collections, 'collection')}, one run, seed {examined.seed}"
         if examined.people is not None:
             how = f"{examined.people:,} people, {examined.users:,} looked for, {how}"
+        else:
+            how = f"by the plan alone, {how}"
         figure.suptitle(f"{title}: what an attacker learns\n{how}", x=0.01, ha="left", fontsize=10)
     return figure
 
@@ -46,20 +66,19 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
         "blind": [one.blind for one in attributes],
         "one report": [one.report for one in attributes],
         "knows the frequencies": [one.report for one in informed],
-        "all collections": [one.memoized for one in attributes],
-        "noise drawn anew": [one.averaged for one in attributes],
-        "both": [one.averaged for one in informed],
     }
+    if examined.collections > 1:
+        heights |= {
+            "all collections": [one.memoized for one in attributes],
+            "noise drawn anew": [one.averaged for one in attributes],
+            "both": [one.memoized if examined.noise_kept else one.averaged for one in informed],
+        }
     drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
-    thick, times = 0.8 / len(drawn), f"{examined.collections} collections"
+    thick, times = 0.8 / len(drawn), examined.collections
     at_most = " (at most)" if any("memoized" in one.bounds for one in attributes) else ""
     for i, (kind, line) in enumerate(drawn.items()):
         color = "#c8ccd0" if kind == "blind" else look_of[kind]["color"]
-        label = {
-            "all collections": f"{times}, noise kept{at_most}",
-            "noise drawn anew": f"{times}, noise drawn anew",
-            "both": f"{times}, anew, knows frequencies",
-        }.get(kind, kind)
+        label = (_AGAIN if examined.noise_kept else _ONCE).get(kind, kind).format(times=times, at_most=at_most)
         middle = places + (i - (len(drawn) - 1) / 2) * thick
         axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
         if kind == "knows the frequencies":
@@ -72,11 +91,12 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("best guess of the answer is right")
     axes.set_title("answers", loc="left")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16 - 0.2 / shown), ncols=2)
 
 
-def _people(axes: Axes, examined: Examined, shown: int) -> None:
-    kinds = [f"{one.background}, top {one.top}" for one in examined.found]
+def _people(axes: Axes, examined: Examined) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    kinds = [f"{one.background}, {among_best(one.top)}" for one in examined.found]
     look_of = looks(kinds)
     for kind in dict.fromkeys(kinds):
         line = [one for one, name in zip(examined.found, kinds, strict=True) if name == kind]
@@ -87,12 +107,15 @@ def _people(axes: Axes, examined: Examined, shown: int) -> None:
         blind = next(one.blind for one in examined.found if one.top == top)
         axes.axhline(blind, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate(
-            f"blind, top {top}", (0.99, blind), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7
+            f"blind, {among_best(top)}", (0.5, blind), xycoords=("axes fraction", "data"), ha="center", va="bottom", fontsize=7
         )
     axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < 100 * low:  # so few decades that their ends alone would not say enough
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(percent)
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(list(dict.fromkeys(one.collections for one in examined.found)))
     axes.set_xlabel("collections")
     axes.set_ylabel("people found")
     axes.set_title("people, by a background that has", loc="left")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16 - 0.2 / shown), ncols=1)

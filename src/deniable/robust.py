@@ -115,6 +115,10 @@ def _balanced(choose: Callable[[Score], S], n: int, weight: float, cap: float | 
         found = choose(partial(_capped, target, n, f))
         guess = _guess(found)
         if guess > target:
+            if most < found.blind:
+                raise InvalidParameter(
+                    f"a blind guess is already right for {100 * found.blind:.4g} %; the cap is {100 * most:.4g} %"
+                )
             raise InvalidParameter(f"no choice keeps a guess at or below {most:g}; the lowest is {found.success():.4g}")
         if found.success() <= most:
             return found

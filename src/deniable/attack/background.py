@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +13,52 @@ from deniable.attack.evidence import cells_of
 from deniable.domain import NO_ANSWER
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue
 from deniable.law import Integers
-from deniable.mechanism import Array, checked_values
+from deniable.mechanism import Array, integers
 from deniable.plan import Plan
 from deniable.table import column_names, columns_of
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Background:
+    """A table of people that reports are matched with, by number."""
+
+    names: Sequence[str]
+    """The attributes that it has."""
+    columns: Array
+    """Their values, a row per attribute, a column per record."""
+    own: Integers
+    """Which record is whose: one for each person who reported."""
+
+    @property
+    def records(self) -> int:
+        """How many people are in it."""
+        return int(self.columns.shape[1])
+
+    def column(self, name: str) -> int:
+        """Where an attribute is; -1 where it is not."""
+        return self.names.index(name) if name in self.names else -1
 
 
 def checked_numbers(what: str, given: npt.ArrayLike, size: int) -> Integers:
     """Integers from 0 to size - 1."""
     try:
-        return checked_values(given, size)
+        numbers = integers(given, size)
     except DeniableError as problem:
         raise InvalidParameter(f"{what}: {str(problem).split(';')[0]}") from None
+    wrong = numbers[(numbers < 0) | (numbers >= size)]
+    if wrong.size:
+        raise InvalidParameter(f"{what}, each from 0 to {size - 1}, got {wrong[0]}")
+    return numbers.astype(np.int64)
+
+
+def checked_truth(truth: npt.ArrayLike, n: int, d: int) -> Integers:
+    """The attribute of each of n reports."""
+    what = f"truth is the attribute of each of {n} reports"
+    true = checked_numbers(what, truth, d)
+    if true.size != n:
+        raise InvalidParameter(f"{what}, got {true.size} numbers")
+    return true
 
 
 def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[str], Array]:
@@ -43,6 +80,8 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
                 raise InvalidValue(f"the background has no {name!r} in some rows; fill them in, or leave the column out")
             codes = np.where(codes == NO_ANSWER, domain.k, codes)
         coded.append(cells_of(part, codes))
+    if not coded[0].size:
+        raise InvalidParameter("the background has no rows; give a table with a record per row")
     return names, compact(np.stack(coded))
 
 

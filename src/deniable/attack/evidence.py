@@ -27,13 +27,17 @@ from deniable.reports import records_of
 from deniable.shape import BLOCK, Encoder
 from deniable.shapes import Direct, Unary
 from deniable.share import Faked, Records, Share
+from deniable.summed import Summed
 
-Source = Plan | Share | Encoder
+Part = Encoder | Summed
+"""What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""
+Source = Plan | Share | Part
 """What reports come from: a plan, or the share or the mechanism itself."""
 Priors = Sequence[Floats]
 CELLS = 256
 """Equal parts of a number's range, by which its reports are told apart."""
 HALVES = ("lower half", "upper half")
+_FARTHEST = -700.0  # nats, within what floats hold
 _LEAST = 2.0**-70  # no report is rarer than 2^-64 for any value, but for the rounding of floats
 
 
@@ -56,7 +60,7 @@ class Clue:
     """Reports of one attribute: whose they are, in ascending order, and the mechanism that made them."""
 
     attribute: int
-    part: Encoder
+    part: Part
     who: Integers
     reports: Array
 
@@ -68,16 +72,16 @@ class Clue:
             yield self.who[some], likelihoods(self.part, self.reports[some])
 
 
-def share_of(source: Source) -> Share | Encoder:
+def share_of(source: Source) -> Share | Part:
     """How a record becomes a report."""
     if isinstance(source, Plan):
         return source.share
-    if not isinstance(source, Share | Encoder):
-        raise InvalidParameter(f"attack a plan, a share or a mechanism that sends sets of values, got {type(source).__name__}")
+    if not isinstance(source, Share | Part):
+        raise InvalidParameter(f"attack a plan, a share or a mechanism, got {type(source).__name__}")
     return source
 
 
-def parts_of(source: Source) -> tuple[Encoder, ...]:
+def parts_of(source: Source) -> tuple[Part, ...]:
     """One mechanism per attribute."""
     share = share_of(source)
     return share.parts if isinstance(share, Share) else (share,)
@@ -92,7 +96,7 @@ def records_from(source: Source, reports: object) -> Records:
     """The reports of one collection, whatever they are kept in."""
     if isinstance(source, Plan):
         return _joined(list(records_of(reports, source.id)))  # type: ignore[arg-type]
-    if isinstance(source, Encoder):
+    if isinstance(source, Part):
         array = np.asarray(reports)
         source.tally(array)  # refuses what cannot have been sent
         return Records(len(array), (array,))
@@ -146,11 +150,11 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     return [_uniform(part) if one is None else _checked_shares(part, name, one) for part, name, one in rows]
 
 
-def _uniform(part: Encoder) -> Floats:
+def _uniform(part: Part) -> Floats:
     return np.full(values_of(part), 1 / values_of(part))
 
 
-def _checked_shares(part: Encoder, name: str, prior: object) -> Floats:
+def _checked_shares(part: Part, name: str, prior: object) -> Floats:
     try:
         return checked_prior(prior, values_of(part))  # type: ignore[arg-type]
     except (InvalidParameter, TypeError, ValueError):
@@ -161,27 +165,27 @@ def _checked_shares(part: Encoder, name: str, prior: object) -> Floats:
         ) from None
 
 
-def values_of(part: Encoder) -> int:
+def values_of(part: Part) -> int:
     """How many values there are to guess: all of them, or the two halves of a number's range."""
     return len(HALVES) if isinstance(part, Averaged) else part.k
 
 
-def width(part: Encoder) -> int:
+def width(part: Part) -> int:
     """How many values a report is compared with: all of them, or the cells of a number's range."""
     return CELLS if isinstance(part, Averaged) else part.k
 
 
-def by_cell(part: Encoder, shares: Floats) -> Floats:
+def by_cell(part: Part, shares: Floats) -> Floats:
     """Shares of what is guessed as those of what is compared."""
     return np.repeat(shares * (2 / CELLS), CELLS // 2) if isinstance(part, Averaged) else shares
 
 
-def by_value(part: Encoder, table: Floats) -> Floats:
+def by_value(part: Part, table: Floats) -> Floats:
     """Rows of what is compared as those of what is guessed."""
     return table.reshape(len(table), len(HALVES), -1).sum(axis=2) if isinstance(part, Averaged) else table
 
 
-def cells_of(part: Encoder, codes: Integers) -> Integers:
+def cells_of(part: Part, codes: Integers) -> Integers:
     """What a report is compared with, of values."""
     return np.minimum(codes * CELLS // (part.k - 1), CELLS - 1) if isinstance(part, Averaged) else codes
 
@@ -193,8 +197,11 @@ def _columns(part: Metric | Averaged) -> Floats:
     return np.ascontiguousarray(np.maximum(table, _LEAST).T)
 
 
-def likelihoods(part: Encoder, reports: Array) -> Floats:
+def likelihoods(part: Part, reports: Array) -> Floats:
     """How likely each report is for each value, up to a factor of its own; for a block."""
+    if isinstance(part, Summed):  # (|y| - |y - 1|) epsilon / 2 in the exponent: beyond 0 and 1 a cell tells no more
+        told = part.epsilon * np.clip(np.asarray(reports, dtype=np.float64), 0.0, 1.0)
+        return np.asarray(np.exp(np.maximum(told - told.max(axis=1, keepdims=True, initial=-np.inf), _FARTHEST)))
     if isinstance(part, Metric | Averaged):
         return _columns(part)[np.asarray(reports, dtype=np.int64)]
     if isinstance(part, BitFlip):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.attack.background import compact
+from deniable.attack.background import Background, compact
 from deniable.attack.chances import COLLECTIONS, success
 from deniable.attack.evidence import cells_of
 from deniable.attack.matching import Progress, match_surveys
@@ -19,6 +19,7 @@ from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.share import Faked
 from deniable.simulated import remembering, seeded
+from deniable.words import Words
 
 USERS = 2000
 """How many people are looked for in the background, drawn at random."""
@@ -39,10 +40,10 @@ def examine(
     `codes` are the answers of people as `plan.encode` makes them. They are asked so many times in a simulation from the seed,
     and `users` of them are looked for among all of them.
     """
-    known = success(plan, None, collections)
+    known = success(plan, None, collections, seed)
     numbers = tuple(name for name, part in zip(plan.names, plan.content.parts, strict=True) if isinstance(part, Averaged))
     if codes is None:
-        return Examined(plan.id, plan.content.title, collections, seed, known, numbers=numbers)
+        return Examined(*(plan.id, plan.content.title, collections, seed, plan.content.rounds, known), numbers=numbers)
     filled = _filled(plan, codes, numbers_from(seed, "missing")) if plan.content.missing == "random" else codes
     people = filled[:, (filled >= 0).all(axis=0)]
     n = people.shape[1]
@@ -52,15 +53,14 @@ def examine(
         None if isinstance(part, Averaged) else np.bincount(row, minlength=part.k) / n
         for row, part in zip(people, plan.content.parts, strict=True)
     ]
-    real = sampled_success(plan, shares).value if isinstance(plan.share, Faked) else None
+    real = sampled_success(plan, shares, seed=seed) if isinstance(plan.share, Faked) else None
     whom = np.sort(numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False))
     found = _looked_for(plan, people, whom, collections, top, seed, progress)
     return Examined(
-        *(plan.id, plan.content.title, collections, seed, known, n, whom.size),
-        informed=success(plan, shares, collections),
+        *(plan.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
+        informed=success(plan, shares, collections, seed),
         real_attribute=real,
         found=tuple(found),
-        noise_kept=plan.content.rounds is not None,
         dropped=codes.shape[1] - n,
         filled=int((filled != codes).sum()),
         numbers=numbers,
@@ -83,7 +83,7 @@ def _looked_for(
     d, n = people.shape
     again = plan.content.rounds is not None
     surveys = [
-        plan.privatize_codes(people, remembering(seed, round=t + 1) if again else seeded(seed * 1000 + t)).records
+        plan.privatize_codes(people, remembering(seed, round=t + 1) if again else _words(seed, t)).records
         for t in range(collections)
     ]
     half = np.sort(numbers_from(seed, "half").choice(d, max(1, round(d / 2)), replace=False))
@@ -91,15 +91,20 @@ def _looked_for(
     if d > 1:
         backgrounds[f"{half.size} of {d} attributes"] = half
     cells = [(name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))]
-    found = []
+    found = list[Found]()
     for done, (name, kept, times) in enumerate(cells, 1):
         names = [plan.names[j] for j in kept]
         columns = compact(np.stack([cells_of(plan.content.parts[j], people[j]) for j in kept]))
-        one = match_surveys([plan] * times, surveys[:times], names, columns, np.arange(n), whom, top)
-        for most in dict.fromkeys((1, top)):
-            chances = one.chance(most)
-            error = float(chances.std(ddof=1) / np.sqrt(chances.size)) if chances.size > 1 else 0.0
-            found.append(Found(name, tuple(names), times, most, one.success(most), error, one.blind(most)))
+        one = match_surveys([plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top)
+        found += [
+            Found(name, tuple(names), times, most, one.success(most), one.stderr(most), one.blind(most))
+            for most in dict.fromkeys((1, top))
+        ]
         if progress is not None:
             progress(done, len(cells))
     return found
+
+
+def _words(seed: int, collection: int) -> Words:
+    """Those of one collection, which has nothing to do with the others."""
+    return seeded(int(numbers_from(seed, "collection", collection).integers(1 << 62)))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from deniable.attack.evidence import (
     HALVES,
+    Part,
     Source,
     by_cell,
     by_value,
@@ -27,6 +28,7 @@ from deniable.attack.evidence import (
 )
 from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
+from deniable.attack.tables import LEVEL, counted_share, frame_of
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Backend, checked_backend
 from deniable.law import Floats, Integers
@@ -34,7 +36,7 @@ from deniable.mechanism import Array
 from deniable.metric import Averaged
 from deniable.plan import Plan
 from deniable.population import numbers_from
-from deniable.shape import BLOCK, Encoder
+from deniable.shape import BLOCK
 from deniable.share import Faked
 
 
@@ -62,10 +64,24 @@ class Guesses:
 
     def right(self, truth: npt.ArrayLike) -> dict[str, float]:
         """How often the guesses are right, by attribute, where the true values are known: a row of numbers per attribute."""
-        true = np.asarray(truth)
-        if true.shape != self.values.shape:
-            raise InvalidParameter(f"the truth has a row per attribute, {self.values.shape} numbers, got {true.shape}")
+        what = f"the truth has a row of numbers per attribute, {len(self.names)} rows of {self.n}"
+        try:
+            true = np.asarray(truth)
+        except ValueError:
+            raise InvalidParameter(f"{what}, got rows of different lengths") from None
+        if true.shape != self.values.shape or true.dtype.kind not in "iub":
+            raise InvalidParameter(f"{what}, got {true.dtype} of shape {true.shape}")
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
+
+    def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""
+        expected = self.expected
+        rows = [
+            {"attribute": name, "n": self.n, "right": right, **counted_share(right * self.n, self.n, level)}
+            | {"expected": expected[name]}
+            for name, right in self.right(truth).items()
+        ]
+        return frame_of(rows, backend)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row per person and attribute, as a dataframe of the library you already have."""
@@ -178,7 +194,7 @@ def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
     return tuple(HALVES if isinstance(part, Averaged) else labels for part, labels in rows)
 
 
-def guessed_values(part: Encoder, reports: Array, draws: np.random.Generator) -> Integers:
+def guessed_values(part: Part, reports: Array, draws: np.random.Generator) -> Integers:
     """One guess per report with nothing known beforehand, as the published attacks make them."""
     found = np.empty(len(reports), dtype=np.int64)
     step = max(1, BLOCK // width(part))

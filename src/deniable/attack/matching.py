@@ -17,13 +17,14 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.attack.background import checked_numbers, coded_background
+from deniable.attack.background import Background, checked_numbers, coded_background
 from deniable.attack.evidence import Clue, Source, clues, faked, likelihoods, realness, records_from, width
 from deniable.attack.guessing import guessed_values
 from deniable.attack.sampled import estimated, sampled_attribute
+from deniable.attack.told import Reidentified
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.law import Floats, Integers
+from deniable.law import Integers
 from deniable.mechanism import Array
 from deniable.plan import Plan
 from deniable.population import numbers_from
@@ -34,42 +35,6 @@ Progress = Callable[[int, int], None]
 
 _UNIT = 1 << 16  # scores are in parts of a nat: odds that differ by less than this count as equal
 _AT_ONCE = 1 << 20  # numbers in the tables of the targets that are worked on together
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Reidentified:
-    """Where each target's own record stands among all records of the background."""
-
-    above: Integers
-    """How many records match better, for each target."""
-    tied: Integers
-    """How many match as well, the own one among them."""
-    records: int
-    """How many there are."""
-    top: int
-
-    @property
-    def n(self) -> int:
-        """The number of targets."""
-        return int(self.above.size)
-
-    def chance(self, top: int | None = None) -> Floats:
-        """How likely each target's own record is among the `top` best matches, ties being drawn."""
-        best = whole_number("top", self.top if top is None else top, 1)
-        return np.clip((best - self.above) / self.tied, 0.0, 1.0)
-
-    def success(self, top: int | None = None) -> float:
-        """The mean chance: how many of the targets are re-identified."""
-        return float(self.chance(top).mean())
-
-    def blind(self, top: int | None = None) -> float:
-        """The same for a list that is drawn blindly."""
-        return min(1.0, whole_number("top", self.top if top is None else top, 1) / self.records)
-
-    def __repr__(self) -> str:
-        found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
-        return f"<Reidentified {self.n:,} targets among {self.records:,} records: {found}>"
 
 
 def reidentify(
@@ -117,32 +82,32 @@ def reidentify(
     whom = np.unique(checked_numbers(what, np.arange(n) if targets is None else targets, n))
     if not whom.size:
         raise InvalidParameter(f"{what}, got none")
-    return match_surveys(plans, surveys, names, columns, own, whom, top, matching, progress, seed)
+    known = Background(names, columns, own)
+    return match_surveys(plans, surveys, known, whom, top=top, matching=matching, progress=progress, seed=seed)
 
 
 def match_surveys(
     plans: Sequence[Plan],
     surveys: Sequence[Records],
-    names: Sequence[str],
-    columns: Array,
-    own: Integers,
+    background: Background,
     whom: Integers,
+    *,
     top: int = 10,
     matching: Matching = "support",
     progress: Progress | None = None,
     seed: int = 1,
 ) -> Reidentified:
-    """The same for a background that is numbers already, a row for each of the attributes that are named."""
+    """The same for a background that is numbers already."""
     faked_plans = [isinstance(plan.share, Faked) for plan in plans]
     if any(faked_plans) and matching == "support":
         if not all(faked_plans):
             raise InvalidParameter("surveys with and without fakes are matched together on guesses only: matching='guess'")
-        return _match_faked(plans, surveys, names, columns, own, whom, top, progress)
+        return _match_faked(plans, surveys, background, whom, top, progress)
     held = []
     for survey, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
-        about = [names.index(name) if name in names else -1 for name in plan.names]
+        about = [background.column(name) for name in plan.names]
         held += evidence_of(plan, records, about, matching, numbers_from(seed, "reidentify", survey))
-    return match(held, columns, own, whom, top, progress)
+    return match(held, background.columns, background.own, whom, top, progress)
 
 
 @final
@@ -193,8 +158,10 @@ def match(
     from deniable.attack import loops
 
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
-    widest = max((width(one.clue.part) for one in held), default=1)
-    at_once = max(1, min(1024, _AT_ONCE // (max(1, len(held)) * widest)))
+    if not held:  # nobody reported what the background has: all records match as well
+        return _ranked(np.zeros_like(above), np.full_like(tied, columns.shape[1]), columns.shape[1], top)
+    widest = max(width(one.clue.part) for one in held)
+    at_once = max(1, min(1024, _AT_ONCE // (len(held) * widest)))
 
     def work(start: int) -> int:
         some = slice(start, start + at_once)
@@ -241,9 +208,7 @@ def _gathered(held: Sequence[Evidence], whom: Integers, widest: int) -> tuple[In
 def _match_faked(
     plans: Sequence[Plan],
     surveys: Sequence[Records],
-    names: Sequence[str],
-    columns: Array,
-    own: Integers,
+    background: Background,
     whom: Integers,
     top: int,
     progress: Progress | None,
@@ -258,10 +223,10 @@ def _match_faked(
         assert isinstance(plan.share, Faked)
         real = realness(plan.share, records, estimated(plan.share, records))
         for j, name in enumerate(plan.names):
-            about[s, j] = names.index(name) if name in names else -1
-            unknown[:, s] += real[j, whom] if name not in names else 0.0
+            about[s, j] = background.column(name)
+            unknown[:, s] += real[j, whom] if about[s, j] < 0 else 0.0
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
-    at_once = max(1, _AT_ONCE // (len(plans) * most * widest))
+    at_once, own = max(1, _AT_ONCE // (len(plans) * most * widest)), background.own[whom]
 
     def work(start: int) -> int:
         some = slice(start, start + at_once)
@@ -271,11 +236,11 @@ def _match_faked(
             for j, (fake, column) in enumerate(zip(plan.share.fakes, records.columns, strict=True)):
                 reports = column[whom[some]]
                 tables[:, s, j, : fake.part.k] = likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
-        loops.rank_products(columns, about, tables, unknown[some], own[whom[some]], above[some], tied[some])
+        loops.rank_products(background.columns, about, tables, unknown[some], own[some], above[some], tied[some])
         return len(whom[some])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
-    return _ranked(above, tied, columns.shape[1], top)
+    return _ranked(above, tied, background.records, top)
 
 
 def _in_blocks(work: Callable[[int], int], starts: range, total: int, progress: Progress | None) -> None:

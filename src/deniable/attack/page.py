@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
 from typing import final
 
-from deniable.attack.chances import AttributeSuccess, ProfileSuccess, Success
+from deniable.attack.evidence import Chance
+from deniable.attack.mixed import MOST_COLLECTIONS
+from deniable.attack.told import AttributeSuccess, ProfileSuccess, Success
+from deniable.attack.wording import among_best, filled, legend, marked, percent, points, table, times_as_often
 from deniable.errors import counted
-
-_WIDTH = 110
 
 
 @final
@@ -37,17 +37,18 @@ class Examined:
     title: str
     collections: int
     seed: int
+    """All that is simulated is drawn from it, in one run."""
+    rounds: int | None
+    """How often the plan asks, of plans that ask again; None for those that ask once."""
     ignorant: Success
     """Who thinks that all answers are equally likely."""
     people: int | None = None
     users: int | None = None
     informed: Success | None = None
     """Who knows how frequent the answers are."""
-    real_attribute: float | None = None
+    real_attribute: Chance | None = None
     """Among fakes: how often it is found which attribute is real, by who knows how frequent the answers are."""
     found: tuple[Found, ...] = ()
-    noise_kept: bool = False
-    """Whether who is looked for keeps noise from collection to collection, as plans that ask again say; else it is fresh."""
     dropped: int = 0
     """People who were left out, since an answer is missing."""
     filled: int = 0
@@ -55,10 +56,16 @@ class Examined:
     numbers: tuple[str, ...] = ()
     """Attributes that are numbers: it is guessed in which half of the range they are."""
 
+    @property
+    def noise_kept(self) -> bool:
+        """Whether clients keep a first answer from collection to collection, as those of plans that ask again do."""
+        return self.rounds is not None
+
     def text(self) -> str:
         """The page."""
-        parts = [self._opening(), self._answers(), self._informed(), self._fakes(), self._records(), self._people()]
-        return "\n\n".join(part for part in (*parts, self._verdict()) if part)
+        sections = [self._answers(), self._informed(), self._records(), self._people()]
+        numbered = [f"{number}. {section}" for number, section in enumerate(filter(None, sections), 1)]
+        return "\n\n".join([self._opening(), *numbered, self._verdict()])
 
     def _opening(self) -> str:
         title = f" · {self.title}" if self.title else ""
@@ -66,87 +73,143 @@ class Examined:
             "The attacker knows the plan, sees reports of a person, and guesses as well as anyone can. "
             "Blind is how often a guess is right without any report: only what is above it was learned from reports."
         )
-        return f"What an attacker learns from plan {self.plan[:12]}{title}\n{fill(about, _WIDTH)}"
+        return "\n".join([f"What an attacker learns from plan {self.plan[:12]}{title}", filled(about), filled(self._asked())])
+
+    def _asked(self) -> str:
+        """How often the plan asks, and what then several collections are."""
+        if self.collections == 1:
+            return "One collection is looked at: each person answers once."
+        if self.rounds is None:
+            return (
+                f"This plan asks each person once. What {self.collections} collections tell is what {self.collections} plans "
+                "like it would, one after the other: clients answer another plan with fresh noise, which averages away."
+            )
+        more = f", although clients answer no more than {self.rounds}" if self.collections > self.rounds else ""
+        return (
+            f"This plan asks {counted(self.rounds, 'time')}. Its clients make a first answer, keep it, and send it with fresh "
+            f"noise in each collection; {self.collections} are looked at{more}."
+        )
+
+    def _headers(self) -> list[str]:
+        kept, anew = ("{} collections", "all drawn anew") if self.noise_kept else ("{} x same noise", "{} x fresh noise")
+        return ["blind", "one report", "known to hold it", kept.format(self.collections), anew.format(self.collections)]
+
+    def _figures(self, one: AttributeSuccess) -> list[str]:
+        """Blind, and by what is seen, each marked by how it is known; of one collection there is nothing to put together."""
+        cells = [marked(percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in _FIGURES]
+        if self.collections == 1:
+            cells[2:] = ["", ""]
+        if not self._may_lack:
+            cells[1] = ""
+        return [percent(one.blind), *cells]
+
+    @property
+    def _may_lack(self) -> bool:
+        """Whether a report need not hold an answer."""
+        return any(abs(one.report - one.reported) > 1e-12 for one in self.ignorant.attributes)
+
+    @property
+    def _fresh_known(self) -> bool:
+        return any(one.averaged is not None for one in self.ignorant.attributes)
 
     def _answers(self) -> str:
-        times = f"{self.collections} collections"
-        fakes = any("memoized" in one.bounds for one in self.ignorant.attributes)
-        headers = ["answer", "values", "blind", "one report", "known to hold it", times, "noise drawn anew"]
         rows = [
-            [one.name, "halves" if one.name in self.numbers else f"{one.k:,}", *_figures(one)]
+            [one.name, "halves" if one.name in self.numbers else f"{one.k:,}", *self._figures(one)]
             for one in self.ignorant.attributes
         ]
-        about = (
-            "one report: from a whole report, in which the answer may not be · known to hold it: if the attacker knows that it "
-            f"is · {times}: from all of them, if the client keeps its noise"
-            + (", by who is told which attribute of each is real" if fakes else "")
-            + " · noise drawn anew: if it averages away"
-            + (" · halves: in which half of its range a number is" if self.numbers else "")
-        )
-        heading = "1. Guess one answer, knowing nothing else: how often it is right"
-        known = _how_known(self.ignorant.attributes)
-        return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH), known])
+        fakes = any("memoized" in one.bounds for one in self.ignorant.attributes)
+        meant = []
+        if self._may_lack:
+            meant.append("one report: from a whole report, in which the answer may not be")
+            meant.append("known to hold it: if the attacker knows that it is")
+        if self.collections > 1:
+            whose = ", by who is told which attribute of each is real" if fakes else ""
+            *_, kept, anew = self._headers()
+            if self.noise_kept:
+                meant.append(f"{kept}: from all of them{whose}, as clients of this plan answer")
+                meant.append(f"{anew}: if clients forgot their first answers, which then average away")
+            else:
+                meant.append(f"{kept}: from {self.collections} collections{whose}, if what is asked again were sent as before")
+                meant.append(f"{anew}: from as many, as clients do answer" if self._fresh_known else _UNKNOWN)
+        if self.numbers:
+            meant.append("halves: in which half of its range a number is")
+        lines = [filled(" · ".join(meant))] if meant else []
+        known = _how_known(self.ignorant.attributes, self.seed)
+        heading = "Guess one answer, knowing nothing else: how often it is right"
+        return "\n".join([heading, *table(["answer", "values", *self._headers()], rows), *lines, known])
 
     def _informed(self) -> str:
         if self.informed is None:
             return ""
-        times = f"{self.collections} collections"
-        rows = [[one.name, *_figures(one), f"{100 * (one.report - one.blind):.3g} points"] for one in self.informed.attributes]
-        headers = ["answer", "blind", "one report", "known to hold it", times, "noise drawn anew", "learned from one"]
-        heading = "2. The same, knowing how frequent the answers are among these people"
-        apart = ["Numbers are guessed as before, without their frequencies."] if self.numbers else []
-        return "\n".join([heading, *_table(headers, rows), _how_known(self.informed.attributes), *apart])
+        rows = [[one.name, *self._figures(one), points(one.report - one.blind)] for one in self.informed.attributes]
+        heading = "The same, knowing how frequent the answers are among these people"
+        lines = ["Numbers are guessed as before, without their frequencies."] if self.numbers else []
+        shown = table(["answer", *self._headers(), "learned from one"], rows)
+        return "\n".join([heading, *shown, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()])
 
-    def _fakes(self) -> str:
+    def _fakes(self) -> list[str]:
         if self.real_attribute is None:
-            return ""
-        blind = 1 / len(self.ignorant.attributes)
-        return (
-            f"Which attribute of a report is real is found for {_percent(self.real_attribute)}, blindly for {_percent(blind)}."
-        )
+            return []
+        real, blind = self.real_attribute, 1 / len(self.ignorant.attributes)
+        error = "" if real.exact else f" (standard error {points(real.stderr, 2)}, seed {self.seed})"
+        return [f"Which attribute of a report is real is found for {percent(real.value)}{error}, blindly for {percent(blind)}."]
 
     def _records(self) -> str:
+        if len(self.ignorant.attributes) == 1:
+            return ""
         headers = ["collections ask for", "client", "attacker", "all reported", "whole record", "right on average"]
         attackers = {"knows nothing else": self.ignorant}
         if self.informed is not None:
             attackers["knows frequencies"] = self.informed
         rows = [
             [
-                *(_DRAWN[one.drawn], "keeps its noise" if one.memoized else "draws anew", who),
-                *(_marked(_percent(getattr(one, name)), name in one.stderr, one.bound) for name in _WHOLE),
-                _marked(f"{one.right:.2f}", "right" in one.stderr, one.bound),
+                *(_DRAWN[one.drawn], self._client(one), who),
+                *(marked(percent(getattr(one, name)), name in one.stderr, one.bound) for name in _WHOLE),
+                marked(f"{one.right:.2f}", "right" in one.stderr, one.bound),
             ]
             for who, found in attackers.items()
             for one in found.profiles
+            if self.collections > 1 or (one.memoized and one.drawn != "new")
         ]
-        heading = f"3. Guess all answers of a person after {counted(self.collections, 'collection')}"
-        blind = " · ".join(f"{_percent(found.blind_record)} by who {who}" for who, found in attackers.items())
-        known = _how_known([one for found in attackers.values() for one in found.profiles])
-        return "\n".join([heading, *_table(headers, rows), f"blind: the whole record {blind}", known])
+        heading = f"Guess all answers of a person after {counted(self.collections, 'collection')}"
+        meant = (
+            "all reported: all answers that were reported are guessed · whole record: all answers are, those that were not "
+            "reported blindly · right on average: how many of the answers that were reported are guessed"
+        )
+        blind = " · ".join(f"{percent(found.blind_record)} by who {who}" for who, found in attackers.items())
+        known = _how_known([one for found in attackers.values() for one in found.profiles], self.seed)
+        shown = table(headers, rows)
+        return "\n".join([heading, *shown, f"blind: the whole record {blind}", filled(meant), known])
+
+    def _client(self, one: ProfileSuccess) -> str:
+        if self.collections == 1:
+            return ""
+        if self.noise_kept:
+            return "keeps first answers" if one.memoized else "forgets them"
+        return "same noise again" if one.memoized else "fresh noise"
 
     def _people(self) -> str:
         if not self.found:
             return ""
-        headers = [
-            "background has",
-            "collections",
-            *(f"{kind}top {top}" for top in _tops(self.found) for kind in ("", "blind ")),
-        ]
+        tops = _tops(self.found)
+        names = [among_best(top) for top in tops]
+        headers = ["background has", "collections", *(cell for name in names for cell in (name, "blind"))]
         rows = []
         for background in dict.fromkeys(one.background for one in self.found):
             for times in dict.fromkeys(one.collections for one in self.found):
                 here = [one for one in self.found if (one.background, one.collections) == (background, times)]
-                cells = [cell for one in here for cell in (_percent(one.success), _percent(one.blind))]
+                cells = [cell for one in here for cell in (percent(one.success), percent(one.blind))]
                 rows.append([background, str(times), *cells])
-        heading = f"4. Find a person among {self.people:,} records, by all that the reports say ({self.users:,} looked for)"
-        most = _tops(self.found)[-1]
-        noise = "their clients keep their noise, as the plan says" if self.noise_kept else "their noise is drawn anew each time"
-        error = 100 * max(one.stderr for one in self.found)
-        about = (
-            f"top {most}: how often the person's own record is among the {most} that match best, ties being drawn · simulated "
-            f"people, standard error at most {error:.2g} points · {noise}"
+        heading = f"Find a person among {self.people:,} records, by all that the reports say ({self.users:,} looked for)"
+        noise = (
+            "their clients keep first answers, as the plan says" if self.noise_kept else "their noise is drawn anew each time"
         )
-        return "\n".join([heading, *_table(headers, rows), fill(about, _WIDTH), *self._left_out()])
+        error = points(max(one.stderr for one in self.found), 2)
+        about = (
+            f"{' · '.join(names)}: how often the person's own record is there, ties being drawn · one simulated run, seed "
+            f"{self.seed}, standard error at most {error} · {noise}"
+        )
+        return "\n".join([heading, *table(headers, rows), filled(about), *self._left_out()])
 
     def _left_out(self) -> list[str]:
         lines = []
@@ -157,26 +220,62 @@ class Examined:
         return lines
 
     def _verdict(self) -> str:
+        lines = [*self._most_exposed(), *self._most_found()]
+        return filled("In short: " + " ".join(lines))
+
+    def _most_exposed(self) -> list[str]:
+        """By what one report adds to what is known: for who knows the frequencies, where they are, and who does not."""
         worst = self.ignorant.worst
-        lines = [
-            f"The most exposed answer is {worst.name!r}: whoever sees a report that holds it is right for "
-            f"{_percent(worst.reported)} of people, blindly for {_percent(worst.blind)}."
+        alone = (
+            f"whoever sees a report that holds it{'' if self.informed is None else ' and knows nothing else'} is right for "
+            f"{percent(worst.reported)} of people, blindly for {percent(worst.blind)}."
+        )
+        told = worst
+        if self.informed is None:
+            lines = [f"The most exposed answer is {worst.name!r}: {alone}"]
+        else:
+            told = max(self.informed.attributes, key=lambda one: one.report - one.blind)
+            learned = (
+                f"with one report an attacker who knows how frequent the answers are is right for {percent(told.report)} of "
+                f"people instead of {percent(told.blind)}, {points(told.report - told.blind)} more."
+            )
+            if points(told.report - told.blind) == points(0.0):
+                told = worst
+                lines = [
+                    f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the answers are "
+                    "one report tells nothing of use: the most frequent answer remains the best guess."
+                ]
+            elif told.name == worst.name:
+                lines = [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
+            else:
+                lines = [f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"]
+        return [*lines, *self._after_all(told)]
+
+    def _after_all(self, told: AttributeSuccess) -> list[str]:
+        """What several collections add, as clients answer them."""
+        often = told.memoized if self.noise_kept else told.averaged
+        if self.collections == 1 or often is None or often < told.report + 0.01:
+            return []
+        answer = f"From {self.collections} collections {told.name!r} is guessed for {percent(often)}"
+        if self._may_lack:
+            answer += f", from one, in which it may not be, for {percent(told.report)}"
+        return [f"{answer}."]
+
+    def _most_found(self) -> list[str]:
+        if not self.found:
+            return []
+        most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
+        if most.top == 1:
+            whose = "the record that matches best is the right person's"
+        else:
+            whose = f"the right person is among the {most.top} that match best"
+        return [
+            f"With a background of {most.background} and {counted(most.collections, 'collection')} {whose} for "
+            f"{percent(most.success)} of people, {times_as_often(most.success, most.blind)}."
         ]
-        if worst.averaged is not None and worst.averaged > worst.memoized + 0.01:
-            lines.append(
-                f"After {self.collections} collections it is {_percent(worst.memoized)} if clients keep their noise, and "
-                f"{_percent(worst.averaged)} if they do not."
-            )
-        if self.found:
-            most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
-            times = most.success / most.blind
-            lines.append(
-                f"With a background of {most.background}, {counted(most.collections, 'collection')} put the right person among "
-                f"{most.top} for {_percent(most.success)}: {times:.2g} times as often as blindly."
-            )
-        return fill("In short: " + " ".join(lines), _WIDTH)
 
 
+_UNKNOWN = f"what clients tell with fresh noise is known for up to {MOST_COLLECTIONS} collections among fakes"
 _WHOLE = ("all_reported", "whole_record")
 _FIGURES = ("report", "reported", "memoized", "averaged")
 _DRAWN = {
@@ -191,37 +290,7 @@ def _tops(found: Sequence[Found]) -> list[int]:
     return list(dict.fromkeys(one.top for one in found))
 
 
-def _figures(one: AttributeSuccess) -> list[str]:
-    """Blind, and by what is seen, each marked by how it is known."""
-    cells = [_marked(_percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in _FIGURES]
-    return [_percent(one.blind), *cells]
-
-
-def _marked(cell: str, simulated: bool, bound: bool) -> str:
-    return f"{'<= ' if bound else ''}{'~' if simulated else ''}{cell}" if cell else ""
-
-
-def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess]) -> str:
-    """What the marks of a table say."""
+def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed: int) -> str:
     errors = [error for one in rows for name, error in one.stderr.items() if name != "right"]
     bound = any(one.bounds if isinstance(one, AttributeSuccess) else one.bound for one in rows)
-    told = [f"~ is simulated, standard error at most {100 * max(errors):.2g} points"] if errors else []
-    told += ["<= is at most"] if bound else []
-    return " · ".join([*told, "the rest is exact"]) if told else "exact"
-
-
-def _percent(share: float | None) -> str:
-    """Three digits."""
-    return "" if share is None else "0 %" if share <= 0 else f"{100 * share:.3g} %" if share < 0.9995 else "100 %"
-
-
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns, the first one and other words to the left; those that are empty throughout are left out."""
-    shown = [j for j in range(len(headers)) if any(row[j] for row in rows)]
-    widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
-    left = {0, *(j for j, header in enumerate(headers) if header in ("client", "attacker"))}
-
-    def line(cells: Sequence[str]) -> str:
-        return "  " + "  ".join(cells[j].ljust(widths[j]) if j in left else cells[j].rjust(widths[j]) for j in shown).rstrip()
-
-    return [line(headers), *map(line, rows)]
+    return legend(errors, bound, seed)

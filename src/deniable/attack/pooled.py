@@ -6,13 +6,12 @@ from typing import final
 
 import numpy as np
 
-from deniable.attack.evidence import likelihoods, width
+from deniable.attack.evidence import Part, likelihoods, width
 from deniable.bitflip import BitFlip
 from deniable.hashing import hash_values
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.shape import Encoder
 from deniable.shapes import Unary
 
 
@@ -20,7 +19,7 @@ from deniable.shapes import Unary
 class Pooled:
     """How likely all reports of n people are for each value, whose noise is kept, where the mechanism keeps any, or is not."""
 
-    def __init__(self, part: Encoder, n: int, memoized: bool) -> None:
+    def __init__(self, part: Part, n: int, memoized: bool) -> None:
         self._part = part
         self._times: Integers = np.zeros(n, dtype=np.int64)
         self._kept = part if memoized and isinstance(part, Memoized | HashedMemoized) else None

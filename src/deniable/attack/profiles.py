@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from deniable.attack.evidence import CELLS, Chance, by_cell, by_value, values_of
+from deniable.attack.evidence import CELLS, Chance, Part, by_cell, by_value, values_of
 from deniable.attack.pooled import Pooled
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
@@ -24,9 +24,9 @@ from deniable.law import Floats, Integers, binomial, checked_prior
 from deniable.metric import Averaged
 from deniable.population import numbers_from
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.shape import Encoder
 from deniable.shapes import Direct, Hashed, Unary
 from deniable.simulated import remembering, seeded
+from deniable.summed import Summed
 
 MOST_REPORTS = 100
 _MOST_SUBSETS = 16
@@ -34,20 +34,21 @@ _SIMULATED, _FEWEST = 20_000, 1000
 _MOST_WORK = 1 << 27  # people times values times reports
 
 
-def success_after(part: Encoder, reports: int, memoized: bool = True) -> float:
+def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1) -> float:
     """How often the best guess from so many reports of one unchanged value is right, all values being equally likely.
 
     A client that memoizes sends its old report again, or, with a mechanism for repeated collections, fresh noise on an answer
-    that it keeps. With memoized=False all is drawn anew each time, and averages away. `chance_after` says how it is known.
+    that it keeps. With memoized=False all is drawn anew each time, and averages away. `chance_after` says how it is known; what
+    has to be simulated is drawn from the seed.
 
     >>> import deniable as dn
     >>> [round(success_after(dn.grr(4, 1.0), reports, memoized=False), 3) for reports in (0, 1, 5, 50)]
     [0.25, 0.475, 0.635, 0.992]
     """
-    return chance_after(part, reports, memoized).value
+    return chance_after(part, reports, memoized, None, seed).value
 
 
-def chance_after(part: Encoder, reports: int, memoized: bool = True, prior: npt.ArrayLike | None = None) -> Chance:
+def chance_after(part: Part, reports: int, memoized: bool = True, prior: npt.ArrayLike | None = None, seed: int = 1) -> Chance:
     """The same with a prior (uniform unless given), and with how it is known: exactly, simulated with an error, or as a bound.
 
     >>> import deniable as dn
@@ -55,53 +56,59 @@ def chance_after(part: Encoder, reports: int, memoized: bool = True, prior: npt.
     (True, False)
     """
     whole_number("reports", reports, 0, MOST_REPORTS)
-    return chances_after(part, reports, memoized, prior)[reports]
+    whole_number("seed", seed, 0)
+    return chances_after(part, reports, memoized, prior, seed)[reports]
 
 
-def chances_after(part: Encoder, reports: int, memoized: bool, prior: npt.ArrayLike | None = None) -> tuple[Chance, ...]:
+def chances_after(
+    part: Part, reports: int, memoized: bool, prior: npt.ArrayLike | None = None, seed: int = 1
+) -> tuple[Chance, ...]:
     """The same after 0, 1, ... up to so many reports."""
     shares = None
     if prior is not None:
         believed = checked_prior(prior, values_of(part))
         if float(np.ptp(believed)) > 1e-12:  # one that is uniform is as good as none
             shares = tuple(believed.tolist())
-    return _chances_after(part, reports, memoized, shares)
+    return _chances_after(part, reports, memoized, shares, seed)
+
+
+_Shares = tuple[float, ...]
 
 
 @lru_cache(maxsize=1 << 10)
-def _chances_after(part: Encoder, reports: int, memoized: bool, prior: tuple[float, ...] | None) -> tuple[Chance, ...]:
+def _chances_after(part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int) -> tuple[Chance, ...]:
     blind = 1 / values_of(part) if prior is None else max(prior)
     if reports == 0:
         return (Chance(blind),)
-    once = _once(part, prior, blind)
+    once = _once(part, prior, blind, seed)
     if reports == 1 or (memoized and not isinstance(part, Memoized | HashedMemoized)):
         return (Chance(blind), *[once] * reports)
     if prior is None and _summed(part, memoized):
         return (Chance(blind), once, *(Chance(_sum(part, m, memoized)) for m in range(2, reports + 1)))
-    return (Chance(blind), once, *_simulated(part, reports, memoized, prior)[1:])
+    return (Chance(blind), once, *_simulated(part, reports, memoized, prior, seed)[1:])
 
 
-def _once(part: Encoder, prior: tuple[float, ...] | None, blind: float) -> Chance:
-    """One report. A hash family is summed only where all values are equally likely, a few bits of all are not at all."""
-    if (prior is not None and isinstance(part, Hashed | HashedMemoized)) or _some_bits(part):
-        return _simulated(part, 1, True, prior)[0]
+def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
+    """One report. Hashes and noisy sums are summed only where all values are equally likely, a few bits of all not at all."""
+    if (prior is not None and isinstance(part, Hashed | HashedMemoized | Summed)) or _some_bits(part):
+        return _simulated(part, 1, True, prior, seed)[0]
     if prior is not None and isinstance(part, Averaged):
         return Chance(float((part.law.table(2) * np.array(prior)[:, None]).max(axis=0).sum()))
     return Chance(max(blind, part.success(prior)))
 
 
-def _some_bits(part: Encoder) -> bool:
+def _some_bits(part: Part) -> bool:
     return isinstance(part, BitFlip) and part.bits < part.k
 
 
-def _summed(part: Encoder, memoized: bool) -> bool:
+def _summed(part: Part, memoized: bool) -> bool:
     """Whether several reports have a sum, all values being equally likely."""
     shape = part.first if isinstance(part, Memoized) else part
     several = isinstance(shape, Direct | Unary | BitFlip) and not _some_bits(part)
     return several or (memoized and isinstance(part, HashedMemoized))
 
 
-def _sum(part: Encoder, reports: int, memoized: bool) -> float:
+def _sum(part: Part, reports: int, memoized: bool) -> float:
     if memoized and isinstance(part, Memoized | HashedMemoized):
         return _kept(part, reports)
     shape, law = part.first if isinstance(part, Memoized) else part, part.law
@@ -183,9 +190,9 @@ def _power(series: Floats, exponent: int) -> Floats:
     return result
 
 
-def _simulated(part: Encoder, reports: int, memoized: bool, prior: tuple[float, ...] | None) -> list[Chance]:
+def _simulated(part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int) -> list[Chance]:
     """After 1, 2, ... reports: the exact chance of a blind guess, and what the best one's posterior has more on average."""
-    draws = numbers_from(1, "reports of one value", repr(part), memoized, prior)
+    draws = numbers_from(seed, "reports of one value", repr(part), memoized, prior)
     shares = np.full(values_of(part), 1 / values_of(part)) if prior is None else np.array(prior)
     cells, blind = by_cell(part, shares), int(np.argmax(shares))
     people = min(_SIMULATED, max(_FEWEST, _MOST_WORK // (cells.size * reports)))
@@ -205,7 +212,7 @@ def _simulated(part: Encoder, reports: int, memoized: bool, prior: tuple[float, 
     return [Chance(float(shares[blind]) + gain, error, exact=False) for gain, error in pairs]
 
 
-def _values(part: Encoder, cells: Integers, draws: np.random.Generator) -> Integers:
+def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers:
     """Values in these cells."""
     if not isinstance(part, Averaged):
         return cells

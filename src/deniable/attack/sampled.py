@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.attack.background import checked_truth
 from deniable.attack.evidence import Chance, Source, checked_priors, expected, faked, names_of, realness, records_from, share_of
+from deniable.attack.guessing import Guesses
+from deniable.attack.tables import LEVEL
 from deniable.consistency import norm_mul
 from deniable.errors import InvalidParameter
+from deniable.estimate import Backend
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.law import Floats, Integers
@@ -29,6 +33,7 @@ from deniable.simulated import seeded
 Assumed = Literal["known", "uniform"]
 """What an attacker takes the fakes for: what the plan says, or always uniform, as the published attacks on RS+RFD do."""
 
+_REAL = "the real attribute"
 _LISTED = 12  # all 2^k reports of so many bits are listed
 _SIMULATED = 50_000
 
@@ -39,14 +44,23 @@ class Sampled:
     """The attribute of each report that is likeliest to be the real one, and how likely it is to be."""
 
     names: tuple[str, ...]
-    attributes: Integers
-    """By number; of several that are as likely, the first."""
-    posterior: Floats
+    guesses: Guesses
+    """Of one answer only: which attribute it is; of several that are as likely, the first."""
+
+    @property
+    def attributes(self) -> Integers:
+        """The attributes by number."""
+        return np.asarray(self.guesses.values[0])
+
+    @property
+    def posterior(self) -> Floats:
+        """How likely each of them is to be the real one."""
+        return np.asarray(self.guesses.posterior[0])
 
     @property
     def expected(self) -> float:
         """The mean posterior: how often the attacker expects to be right."""
-        return float(self.posterior.mean())
+        return self.guesses.expected[_REAL]
 
     @property
     def blind(self) -> float:
@@ -55,12 +69,21 @@ class Sampled:
 
     def right(self, truth: npt.ArrayLike) -> float:
         """How often it is right, where the attributes that were sampled are known."""
-        return float((self.attributes == np.asarray(truth)).mean())
+        return self.guesses.right(self._checked(truth))[_REAL]
+
+    def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """The same as a dataframe of one row, with the interval of the share that is right at `level`."""
+        return self.guesses.judged(self._checked(truth), level, backend)
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """A row per report, as a dataframe of the library you already have: which attribute is guessed, and its posterior."""
+        return self.guesses.frame(backend)
+
+    def _checked(self, truth: npt.ArrayLike) -> Integers:
+        return checked_truth(truth, self.guesses.n, len(self.names))[None]
 
     def __repr__(self) -> str:
-        return (
-            f"<Sampled of {len(self.attributes):,} reports: right {100 * self.expected:.1f} %, blind {100 * self.blind:.1f} %>"
-        )
+        return f"<Sampled of {self.guesses.n:,} reports: right {100 * self.expected:.1f} %, blind {100 * self.blind:.1f} %>"
 
 
 def sampled_attribute(plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known") -> Sampled:
@@ -80,7 +103,8 @@ def sampled_attribute(plan: Source, reports: object, marginals: object = None, f
     shares = estimated(share, records) if marginals is None else checked_priors(plan, marginals)
     ratios = realness(assumed_share(share, fakes), records, shares)
     best = np.argmax(ratios, axis=0)
-    return Sampled(names_of(plan), best, ratios[best, np.arange(records.n)] / ratios.sum(axis=0))
+    posterior = ratios[best, np.arange(records.n)] / ratios.sum(axis=0)
+    return Sampled(names_of(plan), Guesses((_REAL,), best[None], posterior[None], (names_of(plan),)))
 
 
 def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, seed: int = 1) -> Chance:

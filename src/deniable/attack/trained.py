@@ -16,10 +16,12 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.attack.background import checked_numbers
+from deniable.attack.background import checked_truth
 from deniable.attack.evidence import Priors, Source, records_from, share_of
 from deniable.attack.sampled import Assumed, assumed_share, estimated
+from deniable.attack.tables import LEVEL, counted_share, frame_of
 from deniable.errors import InvalidParameter
+from deniable.estimate import Backend
 from deniable.exact import whole_number
 from deniable.law import Integers
 from deniable.mechanism import Array
@@ -45,6 +47,21 @@ class Trained:
     whom: Integers
     attributes: Integers
     accuracy: float
+    classifier: Classifier = "xgboost"
+    blind: float = 0.0
+    """How often a blind guess is right."""
+    seed: int = 1
+
+    @property
+    def n(self) -> int:
+        """The number of people who were attacked."""
+        return int(self.whom.size)
+
+    def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """One row, as a dataframe of the library you already have: how often it was right, with its interval at `level`."""
+        who = {"attack": self.knowledge, "classifier": self.classifier, "n": self.n, "seed": self.seed}
+        counted = counted_share(self.accuracy * self.n, self.n, level)
+        return frame_of([{**who, "accuracy": self.accuracy, **counted, "blind": self.blind}], backend)
 
 
 def trained_attribute(
@@ -127,7 +144,7 @@ class School:
             [min(n - 1, max(1, round(compromised * n))) if compromised else 0],
         )
         whom = np.sort(whom)
-        inputs, labels = self._made(round(invented * n))
+        inputs, labels = self._made(max(1, round(invented * n)) if invented else 0)
         if known.size:
             inputs.append(self._real[known])
             labels.append(self._truth[known])
@@ -141,16 +158,8 @@ class School:
             with nullcontext() if self._classifier == "xgboost" else _cores(jobs):
                 model.fit(np.concatenate(inputs), numbered)
             found = seen[np.asarray(model.predict(self._real[whom]), dtype=np.int64)]
-        return Trained(knowledge, whom, found, float((found == self._truth[whom]).mean()))
-
-
-def checked_truth(truth: npt.ArrayLike, n: int, d: int) -> Integers:
-    """The attribute of each of n reports."""
-    what = f"truth is the attribute of each of {n} reports"
-    true = checked_numbers(what, truth, d)
-    if true.size != n:
-        raise InvalidParameter(f"{what}, got {true.size} numbers")
-    return true
+        accuracy = float((found == self._truth[whom]).mean())
+        return Trained(knowledge, whom, found, accuracy, self._classifier, 1 / self._share.d, self._seed)
 
 
 def parsed_knowledge(name: str) -> tuple[float, float]:
@@ -160,10 +169,12 @@ def parsed_knowledge(name: str) -> tuple[float, float]:
     ((3.0, 0.3), (0.0, 0.5))
     """
     number = r"(\d+(?:\.\d+)?)n"
-    found = re.fullmatch(f"NK-{number}|PK-{number}|HM-{number}-{number}", name)
+    found = re.fullmatch(f"NK-{number}|PK-{number}|HM-{number}-{number}", str(name))
     if found is None:
         raise InvalidParameter(f"{name!r} is not what a published attacker knows ({', '.join(KNOWLEDGE)})")
     invented, compromised = float(found[1] or found[3] or 0), float(found[2] or found[4] or 0)
+    if not all(float(given) for given in found.groups() if given is not None):
+        raise InvalidParameter(f"{name!r} learns from nobody: a number of people is above 0, such as 1n or 0.1n")
     if compromised >= 1:
         raise InvalidParameter(f"{name!r} leaves nobody to attack: the compromised are a part of n, such as 0.1n")
     return invented, compromised

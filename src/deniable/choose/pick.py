@@ -21,8 +21,7 @@ def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -
         fitting = [[option for option in some if option.success <= cap] for some in options]
         for j, some in enumerate(fitting):
             if not some:
-                lowest = min(option.success for option in options[j])
-                return least, f"a guess of {task.label(j)} is right with probability {lowest:.4g} or more, the cap is {cap:g}"
+                return least, _above_cap(task.label(j), options[j], cap)
     if most is None:
         return [min(some, key=lambda option: option.order) for some in fitting], None
     found = _within(fitting, most - index_bytes(drawn, task.d), drawn or task.d, task)
@@ -30,6 +29,18 @@ def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -
         smallest = report_size([min(option.size for option in some) for some in fitting], drawn).most
         return least, f"a report takes {smallest} bytes or more, the cap is {most}"
     return found, None
+
+
+def _above_cap(label: str, options: Sequence[Option], cap: float) -> str:
+    """Why no option keeps a cap on the guess: nothing can where it is below a blind guess, or this epsilon tells too much."""
+    blind = options[0].part.blind
+    if cap < blind:
+        return (
+            f"a blind guess of {label} is already right for {100 * blind:.4g} % of people, without any report, and the cap is "
+            f"{100 * cap:.4g} %; give one above {100 * blind:.4g} %"
+        )
+    lowest = min(option.success for option in options)
+    return f"a guess of {label} is right with probability {lowest:.4g} or more, the cap is {cap:g}"
 
 
 def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task: Task) -> list[Option] | None:

@@ -22,17 +22,13 @@ _some, _any = partial(whole, least=1, most=100), partial(whole, least=1)
 @click.option("--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]")
 @click.option(
     "--collections",
-    callback=one(partial(whole, least=1, most=100)),
+    callback=one(_some),
     default="5",
     show_default=True,
     help="How often they answer.",
 )
-@click.option(
-    "--top", callback=one(partial(whole, least=1)), default="10", show_default=True, help="How many candidates count."
-)
-@click.option(
-    "--users", callback=one(partial(whole, least=1)), default="2000", show_default=True, help="How many people are looked for."
-)
+@click.option("--top", callback=one(_any), default="10", show_default=True, help="How many candidates count.")
+@click.option("--users", callback=one(_any), default="2000", show_default=True, help="How many people are looked for.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The simulation is drawn from it.")
 @console.as_json
 @writing.plot("the page")

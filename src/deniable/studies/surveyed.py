@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from deniable.attack.background import compact
+from deniable.attack.background import Background, compact
 from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
 from deniable.attack.matching import Evidence, match, match_surveys
@@ -112,7 +112,7 @@ def _looked_for(
                 if plans and attack == "support":
                     kept = [j for j in range(people.d) if background == "FK" or j in known]
                     names = [people.attributes[j] for j in kept]
-                    result = match_surveys(plans[:surveys], records[:surveys], names, columns[kept], own, whom)
+                    result = match_surveys(plans[:surveys], records[:surveys], Background(names, columns[kept], own), whom)
                     found += [result.success(top) for top in TOPS]
                     continue
                 seen = [

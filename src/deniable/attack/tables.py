@@ -1,0 +1,42 @@
+"""Results as dataframes: every share with its standard error and its interval, exact ones with none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deniable.estimate import Backend, checked_backend, clopper_pearson
+from deniable.exact import number
+
+Row = dict[str, Any]
+LEVEL = 0.95
+
+
+def frame_of(rows: Sequence[Row], backend: Backend | None) -> Any:
+    """Rows with the same names as a dataframe of the library you already have."""
+    import narwhals as nw
+
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+
+
+def simulated(value: float, stderr: float | None, level: float, most: float = 1.0) -> Row:
+    """A mean, with a normal interval where it has an error; what is exact (None) is its own interval."""
+    from scipy.special import ndtri
+
+    reach = float(ndtri((1 + number("a confidence level", level, 0.0, 1.0)) / 2)) * (stderr or 0.0)
+    ends = {"low": max(0.0, value - reach), "high": min(most, value + reach)} if reach else {"low": value, "high": value}
+    return {"stderr": stderr or 0.0, **ends, "exact": stderr is None}
+
+
+def counted_share(right: float, n: int, level: float, stderr: float | None = None) -> Row:
+    """So many of n, with the interval of Clopper and Pearson; a part of one widens it at both ends."""
+    tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+    whole = np.array([math.floor(right + 1e-6), math.ceil(right - 1e-6)], dtype=np.float64)
+    low, high = clopper_pearson(whole, n, tail)
+    share = right / n
+    error = math.sqrt(share * (1 - share) / n) if stderr is None else stderr
+    return {"stderr": error, "low": float(low[0]), "high": float(high[1])}

@@ -1,0 +1,197 @@
+"""How often an attacker is right, as results: of each attribute, of whole profiles, of who a person is; and how it is known.
+
+Every figure of a plan is summed exactly, unless it is named in `stderr`, which has the error of its simulation, or in `bounds`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, final
+
+import numpy as np
+
+from deniable.attack.tables import LEVEL, Row, counted_share, frame_of, simulated
+from deniable.errors import InvalidParameter
+from deniable.estimate import Backend
+from deniable.exact import whole_number
+from deniable.law import Floats, Integers
+
+PROFILE = ("all_reported", "whole_record", "right")
+"""What is known of every profile."""
+
+Drawn = Literal["new", "any", "kept", "all"]
+"""Which attributes are asked for: always one that was not asked before; any at random; the first one again; all of them."""
+
+
+@final
+@dataclass(frozen=True)
+class AttributeSuccess:
+    """How often the best guess of one answer is right."""
+
+    name: str
+    k: int
+    blind: float
+    """Without any report."""
+    report: float
+    """From one whole report, in which the answer may not be."""
+    reported: float
+    """From one report that is known to hold the answer."""
+    memoized: float
+    """From all the collections, where an answer that is asked again is sent as before, or as the mechanism keeps it."""
+    averaged: float | None
+    """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not known (among fakes,
+    after more than 8 collections)."""
+    stderr: Mapping[str, float] = field(default_factory=dict)
+    """The standard errors of those of these figures that are simulated; the others are exact."""
+    bounds: tuple[str, ...] = ()
+    """Those of these figures that are upper bounds."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of it is."""
+        return bool(self.stderr)
+
+    def rows(self, level: float = LEVEL) -> list[Row]:
+        """A row per figure that is known, its interval at `level`."""
+        values = {name: getattr(self, name) for name in ("blind", "report", "reported", "memoized", "averaged")}
+        return [
+            {"attribute": self.name, "figure": name, "success": value}
+            | simulated(value, self.stderr.get(name), level)
+            | {"bound": name in self.bounds}
+            for name, value in values.items()
+            if value is not None
+        ]
+
+
+@final
+@dataclass(frozen=True)
+class ProfileSuccess:
+    """What several collections of one person tell together."""
+
+    collections: int
+    drawn: Drawn
+    memoized: bool
+    """Whether a repeated answer is sent as before; otherwise with fresh noise, which can be averaged away."""
+    all_reported: float
+    """How often all attributes that were reported are guessed."""
+    whole_record: float
+    """How often all attributes are, those that were not reported by blind guesses."""
+    right: float
+    """How many of the reported attributes are guessed, on average."""
+    published: float | None = None
+    """How often all collections ask for different attributes and all are guessed (the papers' figure)."""
+    bound: bool = False
+    """Whether this is an upper bound: among fakes, of who is told which attribute is real; or made of bounds."""
+    stderr: Mapping[str, float] = field(default_factory=dict)
+    """The standard errors of those of these figures that are simulated, or made of simulated ones; the others are exact."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of it is."""
+        return bool(self.stderr)
+
+    def rows(self, level: float = LEVEL) -> list[Row]:
+        """A row per figure that is known, its interval at `level`."""
+        told = {"collections": self.collections, "drawn": self.drawn, "memoized": self.memoized}
+        values = {name: getattr(self, name) for name in (*PROFILE, "published")}
+        return [
+            {**told, "figure": name, "value": value}
+            | simulated(value, self.stderr.get(name), level, math.inf if name == "right" else 1.0)
+            | {"bound": self.bound}
+            for name, value in values.items()
+            if value is not None
+        ]
+
+    def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """A row per figure, as a dataframe of the library you already have."""
+        return frame_of(self.rows(level), backend)
+
+
+@final
+@dataclass(frozen=True)
+class Success:
+    """How often an attacker who sees reports of one person is right."""
+
+    attributes: tuple[AttributeSuccess, ...]
+    profiles: tuple[ProfileSuccess, ...]
+    blind_record: float
+    """How often a whole record is guessed without any report."""
+    seed: int = 1
+    """What is simulated is drawn from it."""
+
+    def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """A row per attribute and figure, as a dataframe of the library you already have; `profile_frame` has the profiles.
+
+        `low` and `high` are the ends of the interval of what is simulated, at `level`; what is `exact` is its own interval.
+        Where `bound` is true, the figure is an upper bound.
+        """
+        return frame_of([row | {"seed": self.seed} for one in self.attributes for row in one.rows(level)], backend)
+
+    def profile_frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """The same of whole profiles: a row per way in which attributes are asked for, and figure."""
+        return frame_of([row | {"seed": self.seed} for one in self.profiles for row in one.rows(level)], backend)
+
+    @property
+    def worst(self) -> AttributeSuccess:
+        """The attribute whose best guess gains most over a blind one."""
+        return max(self.attributes, key=lambda one: (one.reported - one.blind) / (1 - one.blind) if one.blind < 1 else 0.0)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reidentified:
+    """Where each target's own record stands among all records of the background."""
+
+    above: Integers
+    """How many records match better, for each target."""
+    tied: Integers
+    """How many match as well, the own one among them."""
+    records: int
+    """How many there are."""
+    top: int
+
+    @property
+    def n(self) -> int:
+        """The number of targets."""
+        return int(self.above.size)
+
+    def chance(self, top: int | None = None) -> Floats:
+        """How likely each target's own record is among the `top` best matches, ties being drawn."""
+        best = whole_number("top", self.top if top is None else top, 1)
+        return np.clip((best - self.above) / self.tied, 0.0, 1.0)
+
+    def success(self, top: int | None = None) -> float:
+        """The mean chance: how many of the targets are re-identified."""
+        return float(self.chance(top).mean())
+
+    def stderr(self, top: int | None = None) -> float:
+        """The standard error of `success`, by how much the targets differ; of one target, that of a single yes or no."""
+        chances = self.chance(top)
+        if self.n == 1:
+            return math.sqrt(float(chances[0]) * (1 - float(chances[0])))
+        return float(chances.std(ddof=1) / math.sqrt(self.n))
+
+    def frame(self, tops: Sequence[int] | None = None, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """A row for each of `tops` (unless given 1 and `top`), as a dataframe of the library you already have.
+
+        `low` and `high` are the ends of the interval of a count at `level`, as if ties had been drawn, which widens it.
+        """
+        if tops is not None and not len(tops):
+            raise InvalidParameter("tops are how many of the best matches count, such as [1, 10], got none")
+        rows = []
+        for top in dict.fromkeys((1, self.top)) if tops is None else tops:
+            share = self.success(top)
+            ends = counted_share(share * self.n, self.n, level, self.stderr(top))
+            asked = {"top": top, "n": self.n, "records": self.records}
+            rows.append({**asked, "success": share, **ends, "blind": self.blind(top)})
+        return frame_of(rows, backend)
+
+    def blind(self, top: int | None = None) -> float:
+        """The same for a list that is drawn blindly."""
+        return min(1.0, whole_number("top", self.top if top is None else top, 1) / self.records)
+
+    def __repr__(self) -> str:
+        found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
+        return f"<Reidentified {self.n:,} targets among {self.records:,} records: {found}>"

@@ -1,0 +1,409 @@
+"""What attacks give back: frames with intervals, seeds that are followed, noisy sums, refusals in words, and the page.
+
+Simulations have the false-alarm rate of `statistics.ALPHA` for each comparison, with the people that each test states.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import deniable as dn
+from deniable import attack, plot_attack
+from deniable.attack.evidence import likelihoods
+from deniable.attack.page import Examined
+from deniable.attack.trained import parsed_knowledge
+from deniable.attack.wording import percent, points, times_as_often
+from deniable.cli import commands
+from tests import statistics
+
+PEOPLE = 20_000
+"""Simulated people: a success of one half is known to 0.0035."""
+KS = (3, 2, 4)
+SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
+
+
+def error_of(share: float, n: int = PEOPLE) -> float:
+    return math.sqrt(share * (1 - share) / n)
+
+
+# Noisy sums.
+
+
+def test_noisy_sums_have_the_likelihood_of_laplace_noise() -> None:
+    from scipy.stats import laplace
+
+    m = dn.she(5, 1.7)
+    reports = m.privatize(np.arange(5).repeat(20), dn.seeded(1))
+    exact = np.stack([laplace.logpdf(reports, np.arange(5) == v, m.scale).sum(axis=1) for v in range(5)], axis=1)
+    found = np.log(likelihoods(m, reports))
+    assert found - found[:, :1] == pytest.approx(exact - exact[:, :1], abs=1e-5)
+    assert np.isfinite(np.log(likelihoods(dn.she(5, 900.0), dn.she(5, 900.0).privatize(np.arange(5), dn.seeded(1))))).all()
+
+
+@pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.15, 0.1, 0.05]], ids=["uniform", "skewed"])
+def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -> None:
+    m, shares = dn.she(5, 2.0), [0.2] * 5 if prior is None else prior
+    told = attack.success(m, prior, collections=3).attributes[0]
+    assert (told.reported == m.success()) == (prior is None)
+    assert set(told.stderr) == ({"averaged"} if prior is None else {"report", "reported", "memoized", "averaged"})
+    values = np.random.default_rng(1).choice(5, PEOPLE, p=shares)
+    sent = [m.privatize(values, dn.seeded(t)) for t in range(3)]
+    for figure, found in (("reported", attack.guess(m, sent[0], prior)), ("averaged", attack.averaged(m, sent, prior))):
+        right, wanted = found.right(values[None])["attribute 0"], getattr(told, figure)
+        error = math.hypot(error_of(right), told.stderr.get(figure, 0.0))
+        statistics.deviation(right, wanted, error, f"{figure} of noisy sums")
+        statistics.deviation(found.expected["attribute 0"], right, error_of(right), f"posterior of {figure} of noisy sums")
+    wrong = attack.guess(dn.she(5, 3.0), sent[0], prior)  # who takes epsilon = 2 for 3 expects too much
+    right = wrong.right(values[None])["attribute 0"]
+    with pytest.raises(AssertionError, match="standard errors off"):
+        statistics.deviation(wrong.expected["attribute 0"], right, error_of(right), "a wrong law")
+
+
+# Seeds.
+
+
+SIMULATED: dict[str, tuple[dn.Share | dn.Mechanism, Any]] = {
+    "hashes": (dn.olh(10, 2.0), [v / 55 for v in range(10, 0, -1)]),
+    "fakes": (dn.rsfd(KS, 1.0, "grr", "published"), SKEWED),
+    "draws": (dn.smp(KS, 2.0, "grr", attributes=2), None),
+}
+
+
+@pytest.mark.parametrize("name", SIMULATED)
+def test_what_is_simulated_follows_the_seed(name: str) -> None:
+    source, prior = SIMULATED[name]
+    one, same, other = (attack.success(source, prior, 2, seed=seed) for seed in (1, 1, 2))  # type: ignore[arg-type]
+    assert one == same
+    assert (one.seed, other.seed) == (1, 2)
+    compared = 0
+    pairs: list[tuple[Any, Any]] = [*zip(one.attributes, other.attributes, strict=True)]
+    for a, b in [*pairs, *zip(one.profiles, other.profiles, strict=True)]:
+        assert set(a.stderr) == set(b.stderr)
+        for figure in a.stderr:
+            if a.stderr[figure] > 0:
+                compared += getattr(a, figure) != getattr(b, figure)
+                error = math.hypot(a.stderr[figure], b.stderr[figure])
+                statistics.deviation(getattr(a, figure), getattr(b, figure), error, f"{figure} from two seeds")
+    assert compared > 0
+    chances = [attack.chance_after(dn.ss(9, 1.0), 3, memoized=False, seed=seed).value for seed in (1, 2)]
+    assert chances[0] != chances[1]
+    assert attack.success_after(dn.ss(9, 1.0), 3, memoized=False, seed=2) == chances[1]
+
+
+# Frames.
+
+
+def test_frames_of_success() -> None:
+    found = attack.success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED, collections=2, seed=3)
+    frame = found.frame(backend="polars")
+    assert frame.columns == ["attribute", "figure", "success", "stderr", "low", "high", "exact", "bound", "seed"]
+    assert len(frame) == 3 * 5
+    assert set(frame["seed"]) == {3}
+    for row in frame.iter_rows(named=True):
+        one = found.attributes[int(row["attribute"][-1])]
+        assert row["success"] == getattr(one, row["figure"])
+        assert row["bound"] == (row["figure"] == "memoized")
+        assert row["exact"] == (row["figure"] not in one.stderr)
+        if row["exact"]:
+            assert row["low"] == row["success"] == row["high"]
+        else:
+            assert row["high"] - row["low"] == pytest.approx(2 * 1.959964 * one.stderr[row["figure"]], abs=1e-6)
+    profiles = found.profile_frame(level=0.5, backend="polars")
+    columns = ["collections", "drawn", "memoized", "figure", "value", "stderr", "low", "high", "exact", "bound", "seed"]
+    assert profiles.columns == columns
+    rows = [row for one in found.profiles for row in one.rows(0.5)]
+    assert profiles.drop("seed").rows() == [tuple(row.values()) for row in rows]
+    assert found.profiles[0].frame(backend="polars").columns == columns[:-1]
+    with pytest.raises(dn.InvalidParameter, match="a confidence level"):
+        found.frame(level=2.0)
+
+
+def test_intervals_of_simulated_figures_hold_as_often_as_they_say() -> None:
+    """Of 200 seeds, the 90 % interval holds the success as often as that; by enumeration it is known exactly."""
+    m, prior = dn.grr(3, 1.0), [0.5, 0.3, 0.2]
+    law = [[math.e if v == y else 1.0 for v in range(3)] for y in range(3)]
+    truth = sum(max(f * law[a][v] * law[b][v] for v, f in enumerate(prior)) for a in range(3) for b in range(3))
+    truth /= (math.e + 2) ** 2
+    runs = [attack.success(m, prior, 2, seed=seed).attributes[0].rows(level=0.9) for seed in range(200)]
+    rows = [row for run in runs for row in run if row["figure"] == "averaged"]
+    inside = sum(row["low"] <= truth <= row["high"] for row in rows) / 200
+    statistics.deviation(inside, 0.9, error_of(0.9, 200), "simulated intervals")
+    narrow = sum(abs(row["success"] - truth) <= 0.6 * (row["high"] - row["success"]) for row in rows) / 200
+    with pytest.raises(AssertionError, match="standard errors off"):
+        statistics.deviation(narrow, 0.9, error_of(0.9, 200), "intervals that are too narrow")
+
+
+def test_counted_shares_have_exact_intervals() -> None:
+    from scipy.stats import binomtest
+
+    share, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 500
+    table = np.column_stack([np.random.default_rng(4).choice(len(one), n, p=one) for one in SKEWED])
+    records, truth = share.privatize(table, dn.seeded(2)), attack.drawn_attributes(share, n, 2)
+    found = attack.sampled_attribute(share, records)
+    frame = found.frame("polars")
+    assert frame.columns == ["person", "attribute", "guess", "posterior"]
+    assert frame["guess"].to_list() == [found.names[t] for t in found.attributes]
+    judged = found.judged(truth, level=0.9, backend="polars").row(0, named=True)
+    exact = binomtest(int((found.attributes == truth).sum()), n).proportion_ci(0.9)
+    assert (judged["low"], judged["high"]) == pytest.approx((exact.low, exact.high))
+    assert judged["right"] == found.right(truth) == (found.attributes == truth).mean()
+    assert judged["expected"] == found.expected
+    guessed = attack.guess(share, records, SKEWED)
+    by_attribute = guessed.judged(table.T, backend="polars")
+    assert by_attribute.columns == ["attribute", "n", "right", "stderr", "low", "high", "expected"]
+    for row in by_attribute.iter_rows(named=True):
+        assert row["right"] == guessed.right(table.T)[row["attribute"]]
+        assert row["low"] < row["right"] < row["high"]
+
+
+def test_frame_of_a_trained_attack() -> None:
+    share, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 400
+    table = np.column_stack([np.random.default_rng(4).choice(len(one), n, p=one) for one in SKEWED])
+    records, truth = share.privatize(table, dn.seeded(2)), attack.drawn_attributes(share, n, 2)
+    found = attack.trained_attribute(share, records, truth, "PK-0.5n", "logistic", jobs=1, seed=4)
+    row = found.frame(backend="polars").row(0, named=True)
+    assert (row["attack"], row["classifier"], row["n"], row["seed"]) == ("PK-0.5n", "logistic", 200, 4)
+    assert row["blind"] == pytest.approx(1 / 3)
+    assert row["low"] < row["accuracy"] == found.accuracy < row["high"]
+
+
+def test_frame_of_who_was_found() -> None:
+    found = attack.Reidentified(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
+    frame = found.frame(backend="polars")
+    assert frame.columns == ["top", "n", "records", "success", "stderr", "low", "high", "blind"]
+    assert frame["top"].to_list() == [1, 10]
+    assert frame["success"].to_list() == [0.25, 0.4375]
+    assert frame["stderr"].to_list() == [found.stderr(1), found.stderr()]
+    assert found.stderr() == pytest.approx(np.std([1.0, 0.5, 0.25, 0.0], ddof=1) / 2)
+    assert (frame["low"] < frame["success"]).all()
+    assert (frame["success"] < frame["high"]).all()
+    assert found.frame(tops=[1, 5, 50], backend="polars")["top"].to_list() == [1, 5, 50]
+    assert attack.Reidentified(np.array([0]), np.array([2]), 9, 1).stderr() == 0.5
+    nobody = (
+        attack.Reidentified(np.full(50, 99), np.ones(50, dtype=np.int64), 100, 1).frame(backend="polars").row(0, named=True)
+    )
+    assert nobody["success"] == nobody["low"] == 0.0
+    assert nobody["high"] == pytest.approx(1 - 0.025 ** (1 / 50))
+
+
+# Refusals in words.
+
+
+def test_nobody_reported_what_the_background_has() -> None:
+    """One person of a plan that asks for one of two attributes: all records match as well."""
+    plan = dn.Plan.of({"s": ["x", "y"], "t": list("abc")}, dn.smp((2, 3), 1.0, "grr"), 1)
+    drawn = set()
+    for seed in range(8):
+        reports = plan.privatize({"s": ["y"], "t": ["a"]}, dn.seeded(seed))
+        assert reports.records.reporters is not None
+        told = bool(reports.records.reporters[0].size)
+        drawn.add(told)
+        found = attack.reidentify([plan], [reports], {"s": ["y"]})
+        assert (found.above.tolist(), found.tied.tolist(), found.success()) == ([0], [1], 1.0)
+        among = attack.reidentify([plan], [reports], {"s": ["x", "y", "x"]}, top=1, truth=[1])
+        assert among.tied.tolist() == [1 if told else 3]
+        assert told or among.success() == pytest.approx(1 / 3)
+    assert drawn == {True, False}
+
+
+def test_attackers_who_learn_from_nobody_are_refused() -> None:
+    share = dn.rsfd(KS, 2.0, "sue-z", "published")
+    records, truth = share.privatize([[0, 0, 0]] * 5, dn.seeded(1)), attack.drawn_attributes(share, 5, 1)
+    for knowledge in ("NK-0n", "NK-0.0n", "PK-0n", "HM-0n-0.1n", "HM-1n-0n"):
+        with pytest.raises(dn.InvalidParameter, match=f"'{knowledge}' learns from nobody"):
+            attack.trained_attribute(share, records, truth, knowledge, "logistic")
+    assert parsed_knowledge("NK-0.01n") == (0.01, 0.0)
+    one = attack.trained_attribute(share, records, truth, "NK-0.01n", "logistic")  # one invented person
+    assert len(set(one.attributes.tolist())) == 1
+
+
+def test_truths_of_another_size_are_refused() -> None:
+    share = dn.rsfd(KS, 2.0, "grr", "published")
+    records = share.privatize([[0, 0, 0]] * 5, dn.seeded(1))
+    found = attack.sampled_attribute(share, records)
+    with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports, got 2 numbers"):
+        found.right([0, 1])
+    with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports, each from 0 to 2, got 9"):
+        found.judged([0, 1, 2, 9, 0])
+    with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports: values must"):
+        found.right(3)
+
+
+def test_what_is_not_what_is_asked_for_is_refused() -> None:
+    guesses = attack.guess(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))
+    for truth, told in (
+        ([[0]], r"got int64 of shape \(1, 1\)"),
+        ([[0, 1], [0]], "rows of different lengths"),
+        ([["a", "b"]], "got"),
+    ):
+        with pytest.raises(dn.InvalidParameter, match=f"the truth has a row of numbers per attribute, 1 rows of 2.*{told}"):
+            guesses.right(truth)
+    with pytest.raises(dn.InvalidParameter, match="seed must be an integer of at least 0, got -1"):
+        attack.success(dn.grr(3, 1.0), seed=-1)
+    with pytest.raises(dn.InvalidParameter, match="seed must be an integer of at least 0, got 'a'"):
+        attack.chance_after(dn.grr(3, 1.0), 2, seed="a")  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="tops are how many of the best matches count"):
+        attack.Reidentified(np.array([0]), np.array([2]), 9, 1).frame(tops=[])
+    with pytest.raises(dn.InvalidParameter, match=r"None.* is not what a published attacker knows"):
+        parsed_knowledge(None)  # type: ignore[arg-type]
+
+
+def test_rows_that_are_not_there_are_refused() -> None:
+    plan = dn.Plan.of({"a": ["0", "1", "2"], "b": ["0", "1"]}, dn.smp((3, 2), 1.0, "grr"), 1000)
+    reports = plan.privatize({"a": ["0", "1"], "b": ["1", "1"]}, dn.seeded(1))
+    background = {"a": ["0", "1", "2"]}
+    with pytest.raises(
+        dn.InvalidParameter, match="row of each of 2 people among 3 records, each from 0 to 2, got 9"
+    ) as refused:
+        attack.reidentify([plan], [reports], background, truth=[0, 9])
+    assert "mechanism" not in str(refused.value)
+    with pytest.raises(dn.InvalidParameter, match="at least one, each from 0 to 1, got -1"):
+        attack.reidentify([plan], [reports], background, truth=[0, 1], targets=[-1])
+    with pytest.raises(dn.InvalidParameter, match="the background has no rows; give a table with a record per row"):
+        attack.reidentify([plan], [reports], {"a": []})
+
+
+# The page.
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(commands, arguments, catch_exceptions=False, standalone_mode=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A skewed answer, of which one report teaches nothing, beside distances, places and numbers."""
+    folder, n, draws = tmp_path_factory.mktemp("mixed"), 600, np.random.default_rng(5)
+    asked: Mapping[str, Any] = {
+        "transport": ["car", "bus", "bike", "walk"],
+        "age": dn.Range(18, 80, step=2, privacy="metric", epsilon=0.1),
+        "home": dn.Grid(47.6, 6.8, 47.7, 6.95, 3, 4, epsilon=0.0001),
+        "pay": dn.Number(0, 5000),
+    }
+    dn.Study(asked, epsilon=1.0).plan(n).write(folder / "plan.json")
+    rows = zip(
+        draws.choice(asked["transport"], n, p=[0.7, 0.1, 0.1, 0.1]),
+        draws.integers(18, 80, n),
+        draws.uniform(47.6, 47.7, n),
+        draws.uniform(6.8, 6.95, n),
+        draws.integers(0, 5000, n),
+        strict=True,
+    )
+    lines = [f'{how},{age},"{lat:.4f}, {lon:.4f}",{pay}' for how, age, lat, lon, pay in rows]
+    (folder / "people.csv").write_text("transport,age,home,pay\n" + "\n".join(lines), encoding="utf-8")
+    return folder / "plan.json", folder / "people.csv"
+
+
+def test_the_page_names_what_the_data_exposes(mixed: tuple[Path, Path]) -> None:
+    plan, people = mixed
+    asked = ("attack", str(plan), "--data", str(people), "--users", "100")
+    text, found = run(*asked), json.loads(run(*asked, "--json"))
+    learned = {one["name"]: one["report"] - one["blind"] for one in found["informed"]["attributes"]}
+    assert learned["transport"] < 1e-9 < learned["age"]
+    worst = max(learned, key=learned.__getitem__)
+    assert f"In short: The most exposed answer is {worst!r}" in text.replace("\n", " ")
+    table = text.split("2. The same")[1].split("3. Guess")[0]
+    assert next(line for line in table.splitlines() if "transport" in line).endswith(" 0 points")
+    assert f"{points(learned['age'])}" in table
+    assert "e-" not in text.replace("one-", "")
+    assert "e+" not in text
+    assert "This plan asks each person once." in text
+    assert "among 1 " not in text
+
+
+def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> None:
+    plan, people = mixed
+    asked = ("attack", str(plan), "--data", str(people), "--users", "100", "--collections", "2", "--seed")
+    first, second = run(*asked, "7"), run(*asked, "8")
+    assert "~ is simulated from seed 7, standard error at most" in first
+    assert "one simulated run, seed 7, standard error at most" in first.replace("\n", " ")
+    assert first.replace("seed 7", "seed 8") != second
+    cells = [[word for word in page.split() if word.startswith("~") and len(word) > 1] for page in (first, second)]
+    assert cells[0] != cells[1]
+    assert run(*asked, "7") == first
+    without = run("attack", str(plan), "--seed", "7")
+    assert "~ is simulated from seed 7" in without
+
+
+def examined(study: dn.Study, collections: int = 5, **how: Any) -> Examined:
+    plan = study.plan(300)
+    draws = np.random.default_rng(1)
+    codes = np.stack([draws.integers(0, one.domain.k, 300) for one in plan.content.attributes])
+    return attack.examine(plan, codes, collections, users=50, **how)
+
+
+def test_the_page_says_how_often_a_plan_asks() -> None:
+    attributes = {"a": list("xyz"), "b": list("uvw")}
+    once = examined(dn.Study(attributes, epsilon=2.0)).text()
+    assert "This plan asks each person once." in once
+    assert "5 x fresh noise" in once
+    again = dn.Study(attributes, epsilon_first=1.0, epsilon_forever=2.0, rounds=3)
+    text = examined(again, 3).text().replace("\n", " ")
+    assert "This plan asks 3 times. Its clients make a first answer, keep it" in text
+    assert "although" not in text
+    assert "x fresh noise" not in text
+    assert "5 are looked at, although clients answer no more than 3." in examined(again).text().replace("\n", " ")
+    single = examined(dn.Study({"a": list("xyz")}, epsilon=2.0), 1).text()
+    assert "each person answers once" in single
+    assert "noise" not in single.split("\n\n")[1]
+    assert "Guess all answers" not in single
+    many = examined(dn.Study(attributes, epsilon=2.0, share="faked"), 9).text()
+    assert "known for up to 8 collections among fakes" in many.replace("\n", " ")
+
+
+def test_real_attributes_have_an_error_where_they_are_simulated() -> None:
+    study = dn.Study({"a": [str(v) for v in range(14)], "b": list("uvw")}, epsilon=2.0, share="faked", protocol="sue-z")
+    found = examined(study, 2, seed=5)
+    assert found.real_attribute is not None
+    assert not found.real_attribute.exact
+    assert "(standard error" in found.text()
+    assert "seed 5)" in found.text()
+
+
+def test_figures_without_exponents() -> None:
+    assert percent(3.1e-8) == "1 in 32,300,000"
+    assert percent(1e-20) == "below 1 in 10^15"
+    assert [points(gain) for gain in (1.11e-16, -1e-17, 3e-6, 0.01, 0.1221)] == [
+        *("0 points", "0 points", "below 0.001 points", "1 point", "12.2 points")
+    ]
+    assert times_as_often(0.0175, 0.00005) == "350 times as often as blindly"
+
+
+@pytest.mark.parametrize("kind", ["alone", "with people"])
+def test_plots_state_what_they_are_of(kind: str) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    plan = dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0).plan(300)
+    found = (
+        attack.examine(plan, collections=2, seed=9)
+        if kind == "alone"
+        else examined(dn.Study({"a": list("xyz")}, epsilon=1.0), top=2)
+    )
+    figure = plot_attack.examined_plot(found)
+    title = figure.get_suptitle()
+    assert title.endswith(
+        "by the plan alone, 2 collections, one run, seed 9"
+        if kind == "alone"
+        else "300 people, 50 looked for, 5 collections, one run, seed 1"
+    )
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    for half in figure.subfigs:  # no legend is cut off
+        box = half.legends[0].get_window_extent(renderer)
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1
+    written = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels(which="both")]
+    assert not any("10^" in label for label in written)  # no exponents on the axes
+    labels = [text.get_text() for text in figure.subfigs[0].legends[0].get_texts()]
+    assert ("one report, knows frequencies" in labels) == (kind == "with people")
