@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
 from deniable.figure import INK, drawable, grouped, looks, panels, percent
-from deniable.studies import revisited, risks
+from deniable.studies import revisited
+from deniable.studies.points import Row, measured_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,21 +27,20 @@ _LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def risks_plot(rows: Sequence[risks.Row]) -> Figure:
+def risks_plot(rows: Sequence[Row]) -> Figure:
     """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line."""
     done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
-    groups = grouped(done, _panel)
+    groups = {f"{name}\n{measured_on(members)}": members for name, members in grouped(done, _panel).items()}
     if len(groups) > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset")
     look_of = looks(dict.fromkeys(_colored(row) for row in done))
 
-    def draw(axes: Axes, members: Sequence[risks.Row]) -> None:
+    def draw(axes: Axes, members: Sequence[Row]) -> None:
         for name, line in grouped(members, _line).items():
             line.sort(key=lambda row: row.epsilon)
             look: dict[str, Any] = look_of[_colored(line[0])] | _LOOKS.get(line[0].attack, {})
-            reach = [2 * (row.stderr or 0.0) for row in line]
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
-            axes.errorbar([row.epsilon for row in line], heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look)
+            axes.errorbar([row.epsilon for row in line], heights, _reach(line), label=name, capsize=1.5, elinewidth=0.8, **look)
         axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate("blind", (0.99, members[0].baseline), xycoords=("axes fraction", "data"), ha="right", va="bottom")
         if members[0].figure in ("value", "reidentify"):
@@ -49,22 +49,18 @@ def risks_plot(rows: Sequence[risks.Row]) -> Figure:
         axes.set_xlabel("epsilon")
         axes.set_ylabel("attack is right")
 
-    first = done[0]
-    users = f", {first.users:,} people attacked" if first.users else ""
-    title = (
-        f"Attacks as published, and the strongest (thick)\nn = {_sizes(done)}, {first.runs:,} runs, seed {first.seed}{users}"
-    )
+    title = "Attacks as published, and the strongest (thick); bars are 95 % intervals"
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
 
-def revisited_plot(rows: Sequence[revisited.Row]) -> Figure:
+def revisited_plot(rows: Sequence[Row]) -> Figure:
     """Error against success: exact (filled) and as published (hollow), a line per protocol over epsilon, and the front."""
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(revisited.METHODS)
     groups = grouped(done, lambda row: "robust protocols" if row.protocol.startswith("A") else "classical protocols")
     front = sorted((row.accuracy or 0.0, row.mse or 0.0) for row in done if row.pareto)
 
-    def draw(axes: Axes, members: Sequence[revisited.Row]) -> None:
+    def draw(axes: Axes, members: Sequence[Row]) -> None:
         axes.plot(*zip(*front, strict=True), color="#c8ccd0", linewidth=6, solid_capstyle="round", zorder=0, label="the front")
         for protocol, line in grouped(members, lambda row: row.protocol).items():
             look = look_of[protocol]
@@ -79,17 +75,16 @@ def revisited_plot(rows: Sequence[revisited.Row]) -> Figure:
         axes.set_xlabel("best guess is right")
         axes.set_ylabel("MSE of a share")
 
-    first = done[0]
-    how = f"{first.dataset}, k = {first.k}, n = {first.n:,}, {first.runs:,} runs, seed {first.seed}"
+    how = f"{done[0].dataset}, k = {done[0].k}, {measured_on(done)}"
     title = f"Error against attack, epsilon {_budgets(done)}\nfilled: exact; hollow: by the published formulas\n{how}"
     return panels(groups, draw, title, size=(5.4, 4.2), legend_columns=3)
 
 
-def _is_shown(row: risks.Row) -> bool:
+def _is_shown(row: Row) -> bool:
     return all(getattr(row, name) in (None, value) for name, value in _SHOWN.items()) or row.figure == "value"
 
 
-def _panel(row: risks.Row) -> str:
+def _panel(row: Row) -> str:
     if row.figure in ("value", "reidentify"):
         more = [row.background or "", f"{row.metric} metric"]
         more += [f"top {row.top}, {row.surveys} surveys"] if row.top else []
@@ -97,20 +92,25 @@ def _panel(row: risks.Row) -> str:
     return f"{row.dataset}: {row.protocol}" + (f", prior {row.prior}" if row.prior else "")
 
 
-def _line(row: risks.Row) -> str:
+def _line(row: Row) -> str:
     """What the legend calls a line: protocols where a panel has several of them."""
     return f"{row.protocol}, {row.attack}" if row.figure in ("value", "reidentify") else row.attack
 
 
-def _colored(row: risks.Row) -> str:
+def _colored(row: Row) -> str:
     """What has a color of its own: protocols where a panel has several, else attacks."""
     return row.protocol if row.figure in ("value", "reidentify") else row.attack
 
 
-def _sizes(rows: Sequence[risks.Row]) -> str:
-    return ", ".join(f"{n:,} ({name})" for name, n in {row.dataset: row.n for row in rows}.items())
+def _reach(line: Sequence[Row]) -> list[list[float]]:
+    """How far the intervals reach down and up; where a point is exact, not at all."""
+    ends = [(row.accuracy or 0.0, row.low, row.high) for row in line]
+    return [
+        [0.0 if low is None else mean - low for mean, low, _ in ends],
+        [0.0 if high is None else high - mean for mean, _, high in ends],
+    ]
 
 
-def _budgets(rows: Sequence[revisited.Row]) -> str:
+def _budgets(rows: Sequence[Row]) -> str:
     epsilons = sorted({row.epsilon for row in rows})
     return f"{epsilons[0]:g} to {epsilons[-1]:g}"
