@@ -244,7 +244,8 @@ def test_trained_attacks_do_not_beat_the_best(both: dict[str, tuple[np.ndarray, 
     assert set(both) == {f"RS+FD[{protocol}]" for protocol in attacked.RSFD}
     for protocol, (best, trained) in both.items():
         statistics.not_beaten(best, trained, f"Bayes against NK-1n on {protocol}")
-    statistics.not_beaten(*map(np.concatenate, zip(*both.values(), strict=True)), "Bayes against NK-1n")
+    best, trained = map(np.concatenate, zip(*both.values(), strict=True))
+    statistics.not_beaten(best, trained, "Bayes against NK-1n")
 
 
 def test_a_weaker_best_attack_is_seen_to_be_beaten(both: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
@@ -303,7 +304,7 @@ def test_surveys_draw_half_of_the_attributes_or_more() -> None:
 
 
 def test_among_fakes_the_published_attacker_is_trained() -> None:
-    """`guess` finds the real attribute by NK-1n, `guess-bayes` without training: nearly as often the same."""
+    """`guess` finds the real attribute by NK-1n, learned from all reports, and `guess-bayes` by another way."""
     people, asked = invented(600), points.Asked(1, None, ("guess", "guess-bayes"), 1, 600)
     draws = np.random.default_rng(3)
     survey = surveyed._Survey.of(people, 4.0, np.array([0, 1, 3]), draws)
@@ -312,7 +313,6 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
     alone = School(survey.share, survey.records, survey.truth, seed=survey.seed % (1 << 31)).attack("NK-1n")
     assert trained.tolist() == alone.attributes[whom].tolist()
     assert trained.tolist() != likeliest.tolist()
-    assert (trained == likeliest).mean() > 0.6
 
 
 def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,7 +386,7 @@ def test_rows_are_a_frame() -> None:
 
 def test_how_long_it_takes_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     now = iter([0.0, 5.0, 20.0, 40.0])
-    monkeypatch.setattr(studying.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("deniable.commands.studying.time.monotonic", lambda: next(now))
     shown = list[tuple[int, int]]()
     step = studying.estimating(lambda done, total: shown.append((done, total)))
     for done in (1, 10, 20):

@@ -13,7 +13,7 @@ from deniable.errors import InvalidParameter, counted, not_among
 
 if TYPE_CHECKING:
     from deniable.data import Dataset
-    from deniable.studies import allomfree, rsfd
+    from deniable.studies.sweep import Point
 
 _QUICK_RUNS = 5
 
@@ -122,7 +122,7 @@ def _loaded(asked: Sequence[str], usual: Sequence[str], quick: bool) -> list[Dat
     return [data.load(name) for name in names or (("synthetic-1", "synthetic-5") if quick else usual)]
 
 
-def _errors(row: rsfd.Row | allomfree.Row) -> list[str]:
+def _errors(row: Point) -> list[str]:
     if row.refused is not None:
         return ["refused", ""]
     pairs = (row.mse_avg, row.mse_avg_stderr), (row.mse_avg_raw, row.mse_avg_raw_stderr)
