@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
 from deniable.figure import INK, drawable, grouped, looks, panels, percent
 from deniable.studies import revisited
-from deniable.studies.points import Row, measured_on
+from deniable.studies.points import COMPUTED, Row, measured_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 
 _SIZE = (4.4, 3.4)
 _MOST_PANELS = 24
+_WIDE = 56  # letters above a panel
+_BELOW = 3.0  # how far below the lowest point, as a factor, bars are shown
 _SHOWN = {"surveys": 5, "top": 10}  # of re-identification; all rows are in the table
 _LOOKS: dict[str, dict[str, Any]] = {
     "bayes": {"linewidth": 2.2},
     "support": {"linewidth": 2.2},
     "exact": {"linewidth": 2.2},
     "guess": {"linestyle": "--", "markerfacecolor": "white"},
+    "guess-bayes": {"linestyle": "-.", "markerfacecolor": "white"},
     "published": {"linestyle": ":", "markerfacecolor": "white"},
 }
 
@@ -30,7 +34,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 def risks_plot(rows: Sequence[Row]) -> Figure:
     """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line."""
     done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
-    groups = {f"{name}\n{measured_on(members)}": members for name, members in grouped(done, _panel).items()}
+    groups = {f"{name}\n{fill(measured_on(members), _WIDE)}": members for name, members in grouped(done, _panel).items()}
     if len(groups) > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset")
     look_of = looks(dict.fromkeys(_colored(row) for row in done))
@@ -40,16 +44,18 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
             line.sort(key=lambda row: row.epsilon)
             look: dict[str, Any] = look_of[_colored(line[0])] | _LOOKS.get(line[0].attack, {})
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
-            axes.errorbar([row.epsilon for row in line], heights, _reach(line), label=name, capsize=1.5, elinewidth=0.8, **look)
+            reach = [2 * (row.stderr or 0.0) for row in line]
+            axes.errorbar([row.epsilon for row in line], heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look)
         axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate("blind", (0.99, members[0].baseline), xycoords=("axes fraction", "data"), ha="right", va="bottom")
         if members[0].figure in ("value", "reidentify"):
             axes.set_yscale("log")
+            axes.set_ylim(bottom=min(members[0].baseline, *(row.accuracy for row in members if row.accuracy)) / _BELOW)
         axes.yaxis.set_major_formatter(percent)
         axes.set_xlabel("epsilon")
         axes.set_ylabel("attack is right")
 
-    title = "Attacks as published, and the strongest (thick); bars are 95 % intervals"
+    title = "Attacks as published, and the strongest (thick); bars are two standard errors"
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
 
@@ -75,7 +81,7 @@ def revisited_plot(rows: Sequence[Row]) -> Figure:
         axes.set_xlabel("best guess is right")
         axes.set_ylabel("MSE of a share")
 
-    how = f"{done[0].dataset}, k = {done[0].k}, {measured_on(done)}"
+    how = f"{done[0].dataset}, k = {done[0].k}, {measured_on([row for row in done if row.attack in COMPUTED])}"
     title = f"Error against attack, epsilon {_budgets(done)}\nfilled: exact; hollow: by the published formulas\n{how}"
     return panels(groups, draw, title, size=(5.4, 4.2), legend_columns=3)
 
@@ -100,15 +106,6 @@ def _line(row: Row) -> str:
 def _colored(row: Row) -> str:
     """What has a color of its own: protocols where a panel has several, else attacks."""
     return row.protocol if row.figure in ("value", "reidentify") else row.attack
-
-
-def _reach(line: Sequence[Row]) -> list[list[float]]:
-    """How far the intervals reach down and up; where a point is exact, not at all."""
-    ends = [(row.accuracy or 0.0, row.low, row.high) for row in line]
-    return [
-        [0.0 if low is None else mean - low for mean, low, _ in ends],
-        [0.0 if high is None else high - mean for mean, _, high in ends],
-    ]
 
 
 def _budgets(rows: Sequence[Row]) -> str:
