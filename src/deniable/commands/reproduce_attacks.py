@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deniable.studies.points import Row
 
 _SHOWN = 400  # rows of a table; all of them are in --json and -o
+_NOBODY = 1e-7  # a share of this or less is shown as 0
 _QUICK = "Few epsilons, runs, people and attacks, to see that it works."
 
 _budgets = click.option("--epsilons", callback=several(positive), multiple=True, help="Budgets, such as 1,2,4.")
@@ -171,10 +172,10 @@ def _accuracy(row: Row) -> list[str]:
     """How often the attack is right, and the interval."""
     if row.accuracy is None:
         return ["refused", ""]
-    return [
-        console.percent(row.accuracy),
-        "" if row.low is None or row.high is None else f"{100 * row.low:.3g} to {100 * row.high:.3g} %",
-    ]
+    if row.low is None or row.high is None:
+        return [console.percent(row.accuracy), ""]
+    low, high = (0.0 if end < _NOBODY else 100 * end for end in (row.low, row.high))
+    return [console.percent(row.accuracy), f"{low:.3g} to {high:.3g} %"]
 
 
 def _print(rows: Sequence[Row], headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
