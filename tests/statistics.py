@@ -42,6 +42,9 @@ COVERAGE_REPEATS = 2000
 """Populations for the coverage of an interval: 95 % may then read as 92.5 %."""
 HASH_FUNCTIONS = 20_000
 """Functions drawn from the hash family to compare averages over it."""
+ATTACKED = 20_000
+"""People for two attacks on the same reports: a best one that finds WEAKER fewer of all is then seen to be beaten."""
+WEAKER = 0.03
 WORDS = 1 << 16
 """Words to compare a source with the uniform law."""
 
@@ -121,3 +124,15 @@ def at_least(successes: int, trials: int, chance: float, what: str, alpha: float
     """As many successes as a chance of at least this much would give."""
     seen = f"{what}: {successes} of {trials} where {chance:g} of them were promised"
     _judge(float(stats.binom.cdf(successes, trials, chance)), seen, alpha)
+
+
+def not_beaten(best: Array, other: Array, what: str, alpha: float = ALPHA) -> None:
+    """Two attacks on the same people: the other is right where the best is wrong no more often than the other way round.
+
+    Whom both find, or neither, says nothing; of the rest a fair coin would give the other at most half (McNemar's test).
+    """
+    found, instead = np.asarray(best, dtype=bool), np.asarray(other, dtype=bool)
+    assert found.shape == instead.shape
+    wins, losses = int((instead & ~found).sum()), int((found & ~instead).sum())
+    seen = f"{what}: beaten {wins} times of the {wins + losses} where they differ"
+    _judge(float(stats.binom.sf(wins - 1, wins + losses, 0.5)), seen, alpha)

@@ -15,9 +15,11 @@ from click.testing import CliRunner
 
 import deniable as dn
 from deniable import attack, data, plot, plot_attack, plot_risks
+from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
+from deniable.commands import studying
 from deniable.data import Dataset
-from deniable.studies import attacked, revisited, risks, surveyed
+from deniable.studies import attacked, points, revisited, risks, surveyed
 from tests import statistics
 from tests.test_attack import loaded
 
@@ -53,14 +55,20 @@ def test_every_figure_has_its_rows(small: Dataset) -> None:
     measured = [row for row in found if row["refused"] is None]
     assert all(row["accuracy"] is not None and 0 <= row["accuracy"] <= 1 and row["runs"] == 1 for row in measured)
     refused = {(row["figure"], row["protocol"], row["metric"]) for row in found if row["refused"] is not None}
-    assert refused == {("reidentify", surveyed.FAKED, "uniform")}
-    assert {row["attack"] for row in measured if row["protocol"] == surveyed.FAKED and row["surveys"]} == {"guess", "support"}
+    assert refused == {("reidentify", surveyed.AMONG_FAKES, "uniform")}
+    assert {row["attack"] for row in measured if row["protocol"] == surveyed.AMONG_FAKES and row["surveys"]} == {
+        *("guess", "guess-bayes", "support")
+    }
     assert all(row["n"] == small.n and row["seed"] == 1 for row in found)
     sampled = {row["attack"] for row in found if row["figure"] == "sampled-attribute"}
     assert sampled == {"NK-1n", "PK-0.1n", "HM-1n-0.1n", "bayes"}
-    assert {row["prior"] for row in found if row["figure"] == "rsrfd"} == set(risks.PRIORS)
+    assert {row["prior"] for row in found if row["figure"] == "rsrfd"} == set(attacked.PRIORS)
     people = [row for row in found if row["figure"] == "reidentify"]
-    assert {row["attack"] for row in people} == {"guess", "support"}
+    assert {row["attack"] for row in people} == {"guess", "guess-bayes", "support"}
+    assert {row["protocol"] for row in people if row["attack"] == "guess-bayes"} == {surveyed.AMONG_FAKES}
+    trained = [row for row in found if row["trained_on"] is not None]
+    assert {row["attack"] for row in trained} == {"NK-1n", "PK-0.1n", "HM-1n-0.1n", "guess"}
+    assert all(row["trained_on"] == small.n for row in trained)  # no more than there are
     assert {row["surveys"] for row in people} == {2, 3, 4, 5}
     assert {(row["background"], row["metric"], row["top"]) for row in people if row["protocol"] == "GRR"} == {
         (background, metric, top) for background in surveyed.BACKGROUNDS for metric in surveyed.METRICS for top in surveyed.TOPS
@@ -75,7 +83,7 @@ def test_runs_are_reproducible_and_choose_what_is_asked_for(small: Dataset) -> N
     assert {(row["attack"], row["epsilon"]) for row in rows} == {("bayes", 1.0), ("bayes", 5.0)}
     assert all(row["stderr"] is not None for row in rows)
     some = json.loads(run(*asked, "--runs", "1", "--users", "100"))
-    assert all(row["users"] == 100 and row["stderr"] is None for row in some)
+    assert all(row["users"] == 100 and row["stderr"] > 0 for row in some)
     assert all(math.isclose(100 * row["accuracy"], round(100 * row["accuracy"])) for row in some)
 
 
@@ -90,23 +98,76 @@ def test_a_row_is_the_same_without_the_others() -> None:
 def test_few_people_are_attacked_by_all() -> None:
     """Nobody is compromised and attacked, and somebody is left to attack."""
     knowledge = ["PK-0.1n", "PK-0.5n", "HM-1n-0.1n"]
-    rows = list(risks.reproduce([invented(300, (4, 3))], ["sampled-attribute"], [3.0], runs=2, users=10, attacks=knowledge))
-    assert len(rows) == len(attacked.FAKED) * len(knowledge)
+    people = invented(300, (4, 3))
+    rows = list(risks.reproduce([people], ["sampled-attribute"], [3.0], runs=2, users=10, attacks=knowledge))
+    assert len(rows) == len(attacked.RSFD) * len(knowledge)
     assert all(row.accuracy is not None and 0 <= row.accuracy <= 1 for row in rows)
-    with pytest.raises(
-        dn.InvalidParameter, match="users, of whom trained attackers learn, too, must be an integer of at least 10"
-    ):
-        risks.reproduce([invented()], ["sampled-attribute"], [3.0], users=5)
+    assert all((row.users, row.trained_on, row.n) == (10, 300, 300) for row in rows)
+    everybody = risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, attacks=["PK-0.5n", "bayes"], training=100)
+    assert {(row.attack, row.users, row.trained_on) for row in everybody} == {("PK-0.5n", 250, 100), ("bayes", 300, None)}
+    with pytest.raises(dn.InvalidParameter, match="the people that attackers learn from, must be an integer of at least 10"):
+        risks.reproduce([invented()], ["sampled-attribute"], [3.0], training=5)
+
+
+def school(people: int | None = None, n: int = 800) -> School:
+    crowd = invented(n)
+    share = dn.rsfd(crowd.ks, 4.0, "sue-z", "published")
+    records, truth = share.privatize(crowd.table.astype(np.int64), dn.seeded(3)), attack.drawn_attributes(share, n, 3)
+    return School(share, records, truth, seed=5, people=people)
+
+
+def test_who_is_attacked_does_not_change_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attacker of some people is the attacker of all: the same model, that finds the same of them."""
+    invented_people = list[int]()
+
+    def counting(share: dn.Faked, marginals: list[np.ndarray], n: int, seed: int) -> object:
+        invented_people.append(n)
+        return synthetic(share, marginals, n, seed)
+
+    monkeypatch.setattr("deniable.attack.trained.synthetic", counting)
+    some = np.array([3, 40, 41, 700])
+    for knowledge in ("NK-1n", "NK-3n"):
+        invented_people.clear()
+        everybody, few = school().attack(knowledge), school().attack(knowledge, whom=some)
+        assert few.whom.tolist() == some.tolist()
+        assert few.attributes.tolist() == everybody.attributes[some].tolist()
+        assert set(invented_people) == {800}
+    for knowledge in ("PK-0.5n", "HM-1n-0.1n"):
+        assert school().attack(knowledge, whom=some).whom.tolist() == some.tolist()
+    assert len(school().attack("PK-0.5n", whom=np.arange(500)).whom) == 400  # the others are compromised first
+    assert len(school(people=100).attack("NK-1n").whom) == 800
+    assert invented_people[-1] == 100
+    side_by_side = school().attack_all(["NK-1n", "PK-0.3n"], some)
+    for one in side_by_side:
+        alone = school().attack(one.knowledge, whom=some)
+        assert (one.accuracy, one.attributes.tolist()) == (alone.accuracy, alone.attributes.tolist())
+
+
+def test_users_are_a_part_of_all_targets() -> None:
+    """In the rows, too: with as many users as there are people nothing changes, with fewer only who is attacked."""
+    people, asked = invented(400, (4, 3)), {"runs": 1, "attacks": ["NK-1n"], "seed": 2}
+    all_of_them = list(risks.reproduce([people], ["sampled-attribute"], [3.0], **asked))  # type: ignore[arg-type]
+    assert all_of_them == list(risks.reproduce([people], ["sampled-attribute"], [3.0], users=400, **asked))  # type: ignore[arg-type]
+    found = []
+    for users in (None, 150):
+        wanted = points.Asked(1, users, ("NK-1n",), 2, 1)
+        cell = next(iter(attacked.sampled_cells("sampled-attribute", people, [3.0], wanted)))
+        found.append(cell.run(0, np.random.default_rng(6))[0])
+    whole, part = found
+    draws = np.random.default_rng(6)
+    draws.integers(1 << 31)
+    draws.integers(1 << 62)
+    assert part.tolist() == whole[points.targets(400, draws, 150)].tolist()
 
 
 def test_rows_that_are_done_are_in_the_file_already(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_arguments: object, **_options: object) -> Iterator[risks.Row]:
+    def stopped(*_arguments: object, **_options: object) -> Iterator[points.Row]:
         yield from list(risks_rows)[:2]
         raise KeyboardInterrupt
 
     risks_rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
     monkeypatch.setattr(risks, "reproduce", stopped)
-    monkeypatch.setattr("deniable.commands.reproduce_attacks._WRITTEN_EVERY", -1.0)
+    monkeypatch.setattr("deniable.commands.studying._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.json"
     with pytest.raises((KeyboardInterrupt, click.Abort)):
         run("reproduce", "risks", "--figure", "value", "-o", str(file))
@@ -140,7 +201,7 @@ def test_tables_and_plots(small: Dataset, tmp_path: Path) -> None:
         table, drawing = tmp_path / f"{figure}.csv", tmp_path / f"{figure}.svg"
         where = ("-o", str(table), "--plot", str(drawing))
         text = run("reproduce", "risks", "--quick", "--figure", figure, "--users", "50", *where)
-        assert "n = 500; 1 runs, seed 1" in text
+        assert f"{figure}, invented: n = 500, 50 attacked, 1 run, seed 1" in text
         with table.open() as file:
             assert {row["figure"] for row in csv.DictReader(file)} == {figure}
         assert drawing.read_text().startswith("<?xml")
@@ -152,7 +213,7 @@ def test_tables_and_plots(small: Dataset, tmp_path: Path) -> None:
 def test_exact_values_are_measured() -> None:
     people, runs = invented(), 20
     rows = list(risks.reproduce([people], ["value"], [2.0], runs=runs))
-    for protocol in attacked.VALUES:
+    for protocol in points.CLASSICAL:
         for metric in ("uniform", "non-uniform"):
             by = {row.attack: row for row in rows if (row.protocol, row.metric) == (protocol.upper(), metric)}
             exact, seen = by["exact"].accuracy, by["guess"].accuracy
@@ -164,11 +225,33 @@ def test_exact_values_are_measured() -> None:
     assert abs((olh["published"] or 0) / (olh["exact"] or 1) - 1) > 0.1  # the formula is approximate
 
 
-def test_trained_attacks_do_not_beat_the_best() -> None:
-    rows = list(risks.reproduce([invented(4000)], ["sampled-attribute"], [4.0], runs=1, attacks=["NK-1n", "bayes"]))
-    for protocol in attacked.FAKED:
-        by = {row.attack: row.accuracy or 0.0 for row in rows if row.protocol == f"RS+FD[{protocol}]"}
-        assert by["NK-1n"] < by["bayes"] + 5 * math.sqrt(0.25 / 4000)
+@pytest.fixture(scope="module")
+def both() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Whom Bayes and a trained attacker find, the same people by the same reports."""
+    people = invented(statistics.ATTACKED)
+    asked = points.Asked(1, None, ("NK-1n", "bayes"), 1, 1)
+    found = {}
+    for cell in attacked.sampled_cells("sampled-attribute", people, [4.0], asked):
+        trained, best = cell.run(0, np.random.default_rng(8))
+        found[cell.asked[0].protocol] = best, trained
+    return found
+
+
+def test_trained_attacks_do_not_beat_the_best(both: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
+    assert set(both) == {f"RS+FD[{protocol}]" for protocol in attacked.RSFD}
+    for protocol, (best, trained) in both.items():
+        statistics.not_beaten(best, trained, f"Bayes against NK-1n on {protocol}")
+    best, trained = map(np.concatenate, zip(*both.values(), strict=True))
+    statistics.not_beaten(best, trained, "Bayes against NK-1n")
+
+
+def test_a_weaker_best_attack_is_seen_to_be_beaten(both: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
+    """Of all protocols together: on single ones the trained attack is itself weaker by as much."""
+    best, trained = map(np.concatenate, zip(*both.values(), strict=True))
+    lost = np.random.default_rng(9).choice(np.flatnonzero(best), round(statistics.WEAKER * best.size), replace=False)
+    best[lost] = False
+    with pytest.raises(AssertionError, match="beaten"):
+        statistics.not_beaten(best, trained, "a weakened attack")
 
 
 def test_the_artefact_of_realistic_fakes() -> None:
@@ -217,6 +300,99 @@ def test_surveys_draw_half_of_the_attributes_or_more() -> None:
         assert all(5 <= len(one) <= 9 and len(set(one.tolist())) == len(one) for one in (*chosen, np.array(sorted(known))))
 
 
+def test_among_fakes_the_published_attacker_is_trained() -> None:
+    """`guess` finds the real attribute by NK-1n, learned from all reports, and `guess-bayes` by another way."""
+    people, asked = invented(600), points.Asked(1, None, ("guess", "guess-bayes"), 1, 600)
+    draws = np.random.default_rng(3)
+    survey = surveyed._Survey.of(people, 4.0, np.array([0, 1, 3]), draws)
+    whom = np.arange(100, 400)
+    trained, likeliest = survey.trained(asked, whom), survey.likeliest(whom)
+    alone = School(survey.share, survey.records, survey.truth, seed=survey.seed % (1 << 31)).attack("NK-1n")
+    assert trained.tolist() == alone.attributes[whom].tolist()
+    assert trained.tolist() != likeliest.tolist()
+
+
+def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
+    rows = list(risks.reproduce([invented(200)], ["reidentify"], [4.0], runs=1, users=20))
+    among = [row for row in rows if (row.protocol, row.metric) == (surveyed.AMONG_FAKES, "non-uniform")]
+    assert {row.attack for row in among if row.refused is None} == {"guess-bayes", "support"}
+    assert all("pip install 'deniable[attack]'" in (row.refused or "") for row in among if row.attack == "guess")
+
+
+# How far chance may have moved a row.
+
+
+def chanced(right: list[float], users: int = 500) -> points.Row:
+    row = points.Row(
+        figure="value",
+        dataset="invented",
+        protocol="GRR",
+        epsilon=1.0,
+        attack="guess",
+        runs=len(right),
+        n=users,
+        users=users,
+        d=3,
+        seed=1,
+        baseline=0.1,
+    )
+    return points.with_chance(row, np.array(right))
+
+
+def test_few_runs_that_agree_are_not_exact() -> None:
+    one, twice = chanced([0.3]), chanced([0.3, 0.3])
+    assert one.stderr == pytest.approx(math.sqrt(0.3 * 0.7 / 500), rel=0.01)
+    assert twice.stderr == pytest.approx(math.sqrt(0.3 * 0.7 / 1000), rel=0.01)
+    for row in (one, twice, chanced([0.0]), chanced([1.0, 1.0])):
+        assert row.low is not None
+        assert row.high is not None
+        assert 0 <= row.low <= (row.accuracy or 0.0) <= row.high <= 1
+        assert row.high - row.low > 0.001
+        assert row.stderr
+    scattered = chanced([0.2, 0.4])
+    assert scattered.stderr == pytest.approx(0.1)
+    assert (scattered.low, scattered.high) == (0.0, 1.0)  # two runs: Student's 12.7 standard errors
+
+
+def test_intervals_hold_the_truth() -> None:
+    """95 % of the intervals, over runs whose people have one chance, or one that differs from run to run."""
+    draws, repeats = np.random.default_rng(12), statistics.COVERAGE_REPEATS
+    for wobble in (0.0, 0.05):
+        covered = 0
+        for _ in range(repeats):
+            row = chanced((draws.binomial(300, 0.3 + wobble * draws.uniform(-1, 1, 4)) / 300).tolist(), 300)
+            covered += bool((row.low or 0) <= 0.3 <= (row.high or 0))
+        statistics.at_least(covered, repeats, 0.95, f"intervals, runs that differ by {wobble}")
+
+
+def test_rows_are_a_frame() -> None:
+    rows = list(risks.reproduce([invented(200)], ["value"], [2.0], runs=2))
+    table = risks.frame(rows, backend="pandas")
+    assert list(table.columns) == list(points.Row.__dataclass_fields__)
+    assert len(table) == len(rows)
+    measured = table[table.attack == "guess"]
+    assert (measured.low <= measured.accuracy).all()
+    assert (measured.accuracy <= measured.high).all()
+    assert (measured.low < measured.high).all()
+    front = revisited.frame(revisited.reproduce(epsilons=[1.0], runs=2, users=300, methods=["GRR"]), backend="pandas")
+    guessed = front[front.attack == "guess"].iloc[0]
+    assert guessed.low < guessed.accuracy < guessed.high
+    assert guessed.mse_low <= guessed.mse <= guessed.mse_high
+
+
+def test_how_long_it_takes_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    now = iter([0.0, 5.0, 20.0, 40.0])
+    monkeypatch.setattr("deniable.commands.studying.time.monotonic", lambda: next(now))
+    shown = list[tuple[int, int]]()
+    step = studying.estimating(lambda done, total: shown.append((done, total)))
+    for done in (1, 10, 20):
+        step(done, 10_000)
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "this takes about 6 hours more, by the first 20 seconds\n")
+    assert shown == [(1, 10_000), (10, 10_000), (20, 10_000)]
+
+
 # Error against attack.
 
 
@@ -248,7 +424,7 @@ def test_revisited_on_the_command_line(tmp_path: Path) -> None:
     assert {row["protocol"] for row in rows} == set(revisited.METHODS)
     assert drawing.stat().st_size > 10_000
     assert "nothing beats it" in run(*asked)
-    assert plot_risks.revisited_plot([revisited.Row(**row) for row in rows]) is not None
+    assert plot_risks.revisited_plot([points.Row(**row) for row in rows]) is not None
 
 
 # One page.

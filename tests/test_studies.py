@@ -431,7 +431,7 @@ def test_tables_have_a_line_per_row() -> None:
     assert "5 runs, seed 1" in out
     assert sum("RS+FD[GRR] at record" in line for line in out.splitlines()) == 2 * 6
     out, _ = run("allomfree", "--dataset", "synthetic-1,synthetic-3", "--runs", "1", "--seed", "4")
-    assert "1 runs, seed 4" in out
+    assert "1 run, seed 4" in out
     assert sum(" ALLOMFREE " in line for line in out.splitlines()) == 2 * 16
     assert "10 of 10" in out
 

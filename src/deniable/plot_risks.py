@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
 from deniable.figure import INK, drawable, grouped, looks, panels, percent
-from deniable.studies import revisited, risks
+from deniable.studies import revisited
+from deniable.studies.points import COMPUTED, Row, measured_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,55 +18,55 @@ if TYPE_CHECKING:
 
 _SIZE = (4.4, 3.4)
 _MOST_PANELS = 24
+_WIDE = 56  # letters above a panel
+_BELOW = 3.0  # how far below the lowest point, as a factor, bars are shown
 _SHOWN = {"surveys": 5, "top": 10}  # of re-identification; all rows are in the table
 _LOOKS: dict[str, dict[str, Any]] = {
     "bayes": {"linewidth": 2.2},
     "support": {"linewidth": 2.2},
     "exact": {"linewidth": 2.2},
     "guess": {"linestyle": "--", "markerfacecolor": "white"},
+    "guess-bayes": {"linestyle": "-.", "markerfacecolor": "white"},
     "published": {"linestyle": ":", "markerfacecolor": "white"},
 }
 
 
-def risks_plot(rows: Sequence[risks.Row]) -> Figure:
+def risks_plot(rows: Sequence[Row]) -> Figure:
     """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line."""
     done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
-    groups = grouped(done, _panel)
+    groups = {f"{name}\n{fill(measured_on(members), _WIDE)}": members for name, members in grouped(done, _panel).items()}
     if len(groups) > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset")
     look_of = looks(dict.fromkeys(_colored(row) for row in done))
 
-    def draw(axes: Axes, members: Sequence[risks.Row]) -> None:
+    def draw(axes: Axes, members: Sequence[Row]) -> None:
         for name, line in grouped(members, _line).items():
             line.sort(key=lambda row: row.epsilon)
             look: dict[str, Any] = look_of[_colored(line[0])] | _LOOKS.get(line[0].attack, {})
-            reach = [2 * (row.stderr or 0.0) for row in line]
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
+            reach = [2 * (row.stderr or 0.0) for row in line]
             axes.errorbar([row.epsilon for row in line], heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look)
         axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate("blind", (0.99, members[0].baseline), xycoords=("axes fraction", "data"), ha="right", va="bottom")
         if members[0].figure in ("value", "reidentify"):
             axes.set_yscale("log")
+            axes.set_ylim(bottom=min(members[0].baseline, *(row.accuracy for row in members if row.accuracy)) / _BELOW)
         axes.yaxis.set_major_formatter(percent)
         axes.set_xlabel("epsilon")
         axes.set_ylabel("attack is right")
 
-    first = done[0]
-    users = f", {first.users:,} people attacked" if first.users else ""
-    title = (
-        f"Attacks as published, and the strongest (thick)\nn = {_sizes(done)}, {first.runs:,} runs, seed {first.seed}{users}"
-    )
+    title = "Attacks as published, and the strongest (thick); bars are two standard errors"
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
 
-def revisited_plot(rows: Sequence[revisited.Row]) -> Figure:
+def revisited_plot(rows: Sequence[Row]) -> Figure:
     """Error against success: exact (filled) and as published (hollow), a line per protocol over epsilon, and the front."""
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(revisited.METHODS)
     groups = grouped(done, lambda row: "robust protocols" if row.protocol.startswith("A") else "classical protocols")
     front = sorted((row.accuracy or 0.0, row.mse or 0.0) for row in done if row.pareto)
 
-    def draw(axes: Axes, members: Sequence[revisited.Row]) -> None:
+    def draw(axes: Axes, members: Sequence[Row]) -> None:
         axes.plot(*zip(*front, strict=True), color="#c8ccd0", linewidth=6, solid_capstyle="round", zorder=0, label="the front")
         for protocol, line in grouped(members, lambda row: row.protocol).items():
             look = look_of[protocol]
@@ -79,17 +81,16 @@ def revisited_plot(rows: Sequence[revisited.Row]) -> Figure:
         axes.set_xlabel("best guess is right")
         axes.set_ylabel("MSE of a share")
 
-    first = done[0]
-    how = f"{first.dataset}, k = {first.k}, n = {first.n:,}, {first.runs:,} runs, seed {first.seed}"
+    how = f"{done[0].dataset}, k = {done[0].k}, {measured_on([row for row in done if row.attack in COMPUTED])}"
     title = f"Error against attack, epsilon {_budgets(done)}\nfilled: exact; hollow: by the published formulas\n{how}"
     return panels(groups, draw, title, size=(5.4, 4.2), legend_columns=3)
 
 
-def _is_shown(row: risks.Row) -> bool:
+def _is_shown(row: Row) -> bool:
     return all(getattr(row, name) in (None, value) for name, value in _SHOWN.items()) or row.figure == "value"
 
 
-def _panel(row: risks.Row) -> str:
+def _panel(row: Row) -> str:
     if row.figure in ("value", "reidentify"):
         more = [row.background or "", f"{row.metric} metric"]
         more += [f"top {row.top}, {row.surveys} surveys"] if row.top else []
@@ -97,20 +98,16 @@ def _panel(row: risks.Row) -> str:
     return f"{row.dataset}: {row.protocol}" + (f", prior {row.prior}" if row.prior else "")
 
 
-def _line(row: risks.Row) -> str:
+def _line(row: Row) -> str:
     """What the legend calls a line: protocols where a panel has several of them."""
     return f"{row.protocol}, {row.attack}" if row.figure in ("value", "reidentify") else row.attack
 
 
-def _colored(row: risks.Row) -> str:
+def _colored(row: Row) -> str:
     """What has a color of its own: protocols where a panel has several, else attacks."""
     return row.protocol if row.figure in ("value", "reidentify") else row.attack
 
 
-def _sizes(rows: Sequence[risks.Row]) -> str:
-    return ", ".join(f"{n:,} ({name})" for name, n in {row.dataset: row.n for row in rows}.items())
-
-
-def _budgets(rows: Sequence[revisited.Row]) -> str:
+def _budgets(rows: Sequence[Row]) -> str:
     epsilons = sorted({row.epsilon for row in rows})
     return f"{epsilons[0]:g} to {epsilons[-1]:g}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from deniable.errors import counted
 from deniable.figure import drawable, grouped, looks, panels
 from deniable.studies import allomfree, rsfd
+from deniable.studies.sweep import Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,17 +18,6 @@ if TYPE_CHECKING:
 _AT_RECORD = " at record"
 _SIZE = (4.4, 3.5)
 _MOST_PANELS = 24
-
-
-class _Point(Protocol):
-    """What the rows of both studies have."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def mse_avg(self) -> float | None: ...
-    @property
-    def mse_avg_stderr(self) -> float | None: ...
 
 
 def rsfd_plot(rows: Sequence[rsfd.Row]) -> Figure:
@@ -75,14 +66,14 @@ def allomfree_plot(rows: Sequence[allomfree.Row]) -> Figure:
 
 
 def _how(runs: int, seed: int) -> str:
-    return f"estimates clipped at 0 and rescaled, {runs:,} runs, seed {seed}"
+    return f"estimates clipped at 0 and rescaled, {counted(runs, 'run')}, seed {seed}"
 
 
 def _published_fake(method: str) -> bool:
     return method.startswith("RS+FD") and not method.endswith(_AT_RECORD)
 
 
-def _line(axes: Axes, x: Sequence[float], points: Sequence[_Point], look: dict[str, Any]) -> None:
+def _line(axes: Axes, x: Sequence[float], points: Sequence[Point], look: dict[str, Any]) -> None:
     reach = [2 * (point.mse_avg_stderr or 0.0) for point in points]
     heights = [math.nan if point.mse_avg is None else point.mse_avg for point in points]
     axes.errorbar(x, heights, reach, label=points[0].method, capsize=1.5, elinewidth=0.8, **look)

@@ -7,10 +7,13 @@ knowledge), or from both (HM: hybrid).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from os import cpu_count
 from typing import Any, Literal, final
 
 import numpy as np
@@ -31,6 +34,7 @@ from deniable.share import Faked, Records
 from deniable.simulated import seeded
 
 Classifier = Literal["xgboost", "logistic"]
+_Lesson = tuple[list[Array], list[Integers], Integers]
 KNOWLEDGE = ("NK-1n", "NK-3n", "NK-5n", "PK-0.1n", "PK-0.3n", "PK-0.5n", "HM-1n-0.1n", "HM-3n-0.3n", "HM-5n-0.5n")
 """What the published attackers learn from: invented people (times n), compromised people (part of n), or both."""
 
@@ -87,7 +91,8 @@ def trained_attribute(
 class School:
     """One collection that several attackers learn from and attack: what they share is made once.
 
-    What an attacker finds depends on the seed and on its own knowledge, not on who else attacks.
+    What an attacker finds depends on the seed and on its own knowledge, not on who else attacks. `people` is the n by which
+    they invent and compromise people, that of the records unless given.
     """
 
     def __init__(
@@ -99,6 +104,7 @@ class School:
         fakes: Assumed = "known",
         marginals: Priors | None = None,
         seed: int = 1,
+        people: int | None = None,
     ) -> None:
         share = share_of(plan)
         if not isinstance(share, Faked):
@@ -110,6 +116,7 @@ class School:
         self._invented_share = assumed_share(share, fakes)
         self._truth = checked_truth(truth, records.n, share.d)
         self._given = marginals
+        self._people = records.n if people is None else min(records.n, whole_number("people", people, 1))
 
     @cached_property
     def _marginals(self) -> Priors:
@@ -125,7 +132,7 @@ class School:
 
     def _made(self, number: int) -> tuple[list[Array], list[Integers]]:
         """So many invented people, the first of always the same ones."""
-        n, blocks = self._records.n, self._invented
+        n, blocks = self._people, self._invented
         while len(blocks) * n < number:
             seed = int(numbers_from(self._seed, "invented", len(blocks)).integers(1 << 62))
             made, which = synthetic(self._invented_share, self._marginals, n, seed)
@@ -133,21 +140,34 @@ class School:
         some = [(block[: number - i * n], which[: number - i * n]) for i, (block, which) in enumerate(blocks) if i * n < number]
         return [block for block, _ in some], [which for _, which in some]
 
-    def attack(self, knowledge: str, jobs: int | None = None) -> Trained:
-        """Learn from what this knowledge says, and attack everybody else."""
+    def attack(self, knowledge: str, jobs: int | None = None, whom: Integers | None = None) -> Trained:
+        """Learn from what this knowledge says, and attack everybody else, or `whom` of them: others are compromised first."""
+        return self._trained(knowledge, self._lesson(knowledge, whom), jobs)
+
+    def attack_all(self, knowledge: Sequence[str], whom: Integers | None = None) -> list[Trained]:
+        """Several attackers side by side, each on a core of its own: the cores do not wait for each other, tree by tree."""
+        lessons = [self._lesson(each, whom) for each in knowledge]
+        with ThreadPoolExecutor(cpu_count()) as cores:
+            return list(cores.map(lambda each, lesson: self._trained(each, lesson, 1), knowledge, lessons))
+
+    def _lesson(self, knowledge: str, whom: Integers | None) -> _Lesson:
+        """What is learned from, in blocks, with the attributes that are real; and who is attacked."""
         invented, compromised = parsed_knowledge(knowledge)
         n = self._records.n
         if compromised and n < 2:
             raise InvalidParameter(f"{knowledge} compromises some people and attacks the others, of at least 2, got {n}")
-        known, whom = np.split(
-            numbers_from(self._seed, "trained", knowledge).permutation(n),
-            [min(n - 1, max(1, round(compromised * n))) if compromised else 0],
-        )
-        whom = np.sort(whom)
-        inputs, labels = self._made(max(1, round(invented * n)) if invented else 0)
+        order = numbers_from(self._seed, "trained", knowledge).permutation(n)
+        sought = np.ones(n, dtype=bool) if whom is None else np.isin(np.arange(n), whom)
+        order = order[np.argsort(sought[order], kind="stable")]
+        known, left = np.split(order, [min(n - 1, max(1, round(compromised * self._people))) if compromised else 0])
+        inputs, labels = self._made(max(1, round(invented * self._people)) if invented else 0)
         if known.size:
             inputs.append(self._real[known])
             labels.append(self._truth[known])
+        return inputs, labels, np.sort(left[sought[left]])
+
+    def _trained(self, knowledge: str, lesson: _Lesson, jobs: int | None) -> Trained:
+        inputs, labels, whom = lesson
         # a classifier knows only what it has seen, and wants it numbered from 0
         seen, numbered = np.unique(np.concatenate(labels), return_inverse=True)
         if seen.size == 1:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.commands import console, writing
-from deniable.errors import InvalidParameter, not_among
+from deniable.commands import console, studying, writing
+from deniable.errors import InvalidParameter, counted, not_among
 
 if TYPE_CHECKING:
     from deniable.data import Dataset
-    from deniable.studies import allomfree, rsfd
+    from deniable.studies.sweep import Point
 
 _QUICK_RUNS = 5
 
@@ -23,21 +23,11 @@ def reproduce() -> None:
     """Reproduce the figures of a paper, with the true losses beside them."""
 
 
-def _options(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(
-        (
-            click.option("--dataset", multiple=True, help="A dataset; may be given several times.  [default: all]"),
-            click.option("--runs", type=click.IntRange(1), help="How often each point is measured.  [default: 100]"),
-            click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything is drawn from it."),
-            writing.out,
-            console.as_json,
-            writing.plot("the figures"),
-            console.force,
-            click.option("--quick", is_flag=True, help=f"Only {_QUICK_RUNS} runs, and datasets that need no files."),
-        )
-    ):
-        command = option(command)
-    return command
+_options = studying.options(
+    "100",
+    f"Only {_QUICK_RUNS} runs, and datasets that need no files.",
+    click.option("--dataset", callback=studying.names, multiple=True, help="A dataset; several with commas.  [default: all]"),
+)
 
 
 @reproduce.command("rsfd")
@@ -117,21 +107,22 @@ def _runs(usual: int, quick: bool) -> int:
 
 
 def _title(runs: int, seed: int) -> str:
-    return f"{runs:,} runs, seed {seed}; MSE_avg of estimates clipped at 0 and scaled to a sum of one, as in the papers' code"
+    errors = "MSE_avg of estimates clipped at 0 and scaled to a sum of one, as in the papers' code"
+    return f"{counted(runs, 'run')}, seed {seed}; {errors}"
 
 
 def _loaded(asked: Sequence[str], usual: Sequence[str], quick: bool) -> list[Dataset]:
     """The datasets that are asked for; one that is misspelled is refused before any is read."""
     from deniable import data
 
-    names = list(dict.fromkeys(part.strip() for text in asked for part in text.split(",")))
+    names = list(dict.fromkeys(asked))
     for name in names:
         if name not in data.NAMES:
             raise InvalidParameter(not_among(name, "a dataset", data.NAMES))
     return [data.load(name) for name in names or (("synthetic-1", "synthetic-5") if quick else usual)]
 
 
-def _errors(row: rsfd.Row | allomfree.Row) -> list[str]:
+def _errors(row: Point) -> list[str]:
     if row.refused is not None:
         return ["refused", ""]
     pairs = (row.mse_avg, row.mse_avg_stderr), (row.mse_avg_raw, row.mse_avg_raw_stderr)
@@ -143,13 +134,7 @@ def _number(number: float | None) -> str:
 
 
 @reproduce.command("geometric")
-@click.option("--runs", type=click.IntRange(1), help="How often each point is measured.  [default: 40]")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything is drawn from it.")
-@writing.out
-@console.as_json
-@writing.plot("the figures")
-@console.force
-@click.option("--quick", is_flag=True, help="Only 3 runs, up to n = 4, uniform people.")
+@studying.options("40", "Only 3 runs, up to n = 4, uniform people.")
 def reproduce_geometric(
     runs: int | None, seed: int, out: Sequence[Path], as_json: bool, plot_files: Sequence[Path], force: bool, quick: bool
 ) -> None:
@@ -188,7 +173,7 @@ def reproduce_geometric(
         ]
         for row in rows
     ]
-    title = f"{rows[0].people:,} people, {rows[0].runs:,} runs, seed {seed}; most likely shares, certified to 1e-9"
+    title = f"{rows[0].people:,} people, {counted(rows[0].runs, 'run')}, seed {seed}; most likely shares, certified to 1e-9"
     console.print_table(title, headers, cells)
     for reason, number in reasons.items():
         named = dict.fromkeys(row.channel for row in rows if row.unspent == reason)

@@ -2,61 +2,50 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands import console, writing
+from deniable.commands import console, studying, writing
 from deniable.commands.console import one, positive, several, whole
 from deniable.errors import InvalidParameter, not_among
 
-_WRITTEN_EVERY = 10.0  # seconds
+if TYPE_CHECKING:
+    from deniable.studies.points import Row
+
 _SHOWN = 400  # rows of a table; all of them are in --json and -o
+_NOBODY = 1e-7  # a share of this or less is shown as 0
+_QUICK = "Few epsilons, runs, people and attacks, to see that it works."
 
-Command = Callable[..., None]
-_names = several(str.strip)
-
-
-def _options(default_runs: str) -> Callable[[Command], Command]:
-    """What both studies take."""
-    users = "Attack only so many people, drawn at random; trained attacks take them for their n, and so are quicker, too."
-    often = f"How often each point is measured.  [default: {default_runs}]"
-    drawn = "Everything is drawn from it."
-
-    def add(command: Command) -> Command:
-        for option in reversed(
-            (
-                click.option("--epsilons", callback=several(positive), multiple=True, help="Budgets, such as 1,2,4."),
-                click.option("--runs", type=click.IntRange(1), help=often),
-                click.option("--users", callback=one(partial(whole, least=1)), help=users),
-                click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help=drawn),
-                writing.out,
-                console.as_json,
-                writing.plot("the figures"),
-                console.force,
-                click.option("--quick", is_flag=True, help="Few epsilons, runs, people and attacks, to see that it works."),
-            )
-        ):
-            command = option(command)
-        return command
-
-    return add
+_budgets = click.option("--epsilons", callback=several(positive), multiple=True, help="Budgets, such as 1,2,4.")
 
 
 @click.command("risks")
-@click.option(
-    "--dataset", callback=several(str.strip), multiple=True, help="adult, acs, nursery; several with commas.  [default: all]"
+@studying.options(
+    "5; the study has 20",
+    f"{_QUICK} Trained attacks learn as with --training 1000.",
+    click.option(
+        "--dataset", callback=studying.names, multiple=True, help="adult, acs, nursery; several with commas.  [default: all]"
+    ),
+    click.option(
+        "--figure", callback=studying.names, multiple=True, help="value, sampled-attribute, rsrfd, reidentify.  [default: all]"
+    ),
+    click.option("--attack", callback=studying.names, multiple=True, help="Only these, such as NK-1n,bayes.  [default: all]"),
+    _budgets,
+    click.option(
+        "--users",
+        callback=one(partial(whole, least=1)),
+        help="Attack only so many people, drawn at random; trained attacks still learn from as many as published.",
+    ),
+    click.option(
+        "--training",
+        callback=one(partial(whole, least=1)),
+        help="Trained attacks invent and compromise people as if there were only so many: quicker, and not as published.",
+    ),
 )
-@click.option(
-    "--figure", callback=several(str.strip), multiple=True, help="value, sampled-attribute, rsrfd, reidentify.  [default: all]"
-)
-@click.option("--attack", callback=several(str.strip), multiple=True, help="Only these, such as NK-1n,bayes.  [default: all]")
-@_options("5; the study has 20")
 def reproduce_risks(
     dataset: list[str],
     figure: list[str],
@@ -64,6 +53,7 @@ def reproduce_risks(
     epsilons: list[float],
     runs: int | None,
     users: int | None,
+    training: int | None,
     seed: int,
     out: Sequence[Path],
     as_json: bool,
@@ -73,8 +63,9 @@ def reproduce_risks(
 ) -> None:
     """The attack study: values, the sampled attribute, people; as published, and by the strongest attack.
 
-    NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All attacks on all datasets take
-    hours: name a figure, a dataset or an attack, or begin with --quick.
+    NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All classifiers on all datasets
+    take DAYS of a core, most of it for adult and acs; how long is told once the first ones are trained. Name a figure, a
+    dataset, an attack or epsilons, or begin with --quick. With -o, what is done is kept.
     """
     from deniable import data, plot_risks
     from deniable.attack.trained import KNOWLEDGE, require_classifier
@@ -89,7 +80,7 @@ def reproduce_risks(
         require_classifier("xgboost")
     sets = [data.load(risks.DATASETS[name]) for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))]
     with console.progress("attacking") as show:
-        rows = _kept_as_done(
+        rows = studying.kept_as_done(
             out,
             risks.reproduce(
                 *(sets, figure or None, epsilons or (risks.QUICK_EPSILONS if quick else risks.EPSILONS)),
@@ -97,43 +88,37 @@ def reproduce_risks(
                 users=users,
                 attacks=attack or None,
                 seed=seed,
-                progress=show,
+                progress=studying.estimating(show),
                 quick=quick,
+                training=training,
             ),
         )
     if writing.measured(rows, plot_risks.risks_plot, out, plot_files, as_json):
         return
-    headers = [
-        "figure",
-        "dataset",
-        "protocol",
-        "attack",
-        "epsilon",
-        "accuracy",
-        "blind",
-        "surveys",
-        "top",
-        "background",
-        "metric",
-        "prior",
-    ]
+    headers = ["figure", "dataset", "protocol", "attack", "epsilon", "accuracy", "95 %", "blind", "attacked"]
+    headers += ["surveys", "top", "background", "metric", "prior"]
     cells = [
         [
-            *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}"),
-            "refused" if row.accuracy is None else _percent(row.accuracy, row.stderr),
-            _percent(row.baseline, None),
+            *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}", *_accuracy(row)),
+            console.percent(row.baseline),
+            "" if row.stderr is None else f"{row.users:,}",
             *("" if value is None else str(value) for value in (row.surveys, row.top, row.background, row.metric, row.prior)),
         ]
         for row in rows[:_SHOWN]
     ]
-    _print(rows, headers, cells, f"n = {', '.join(f'{people.n:,}' for people in sets)}")
+    _print(rows, headers, cells)
 
 
 @click.command("revisited")
-@click.option(
-    "--dataset", type=click.Choice(["adult", "synthetic"]), default="synthetic", show_default=True, help="Whose values."
+@studying.options(
+    "20",
+    _QUICK,
+    click.option(
+        "--dataset", type=click.Choice(["adult", "synthetic"]), default="synthetic", show_default=True, help="Whose values."
+    ),
+    _budgets,
+    click.option("--users", callback=one(partial(whole, least=1)), help="Ask only so many people, drawn at random."),
 )
-@_options("20")
 def reproduce_revisited(
     dataset: str,
     epsilons: list[float],
@@ -157,7 +142,7 @@ def reproduce_revisited(
     writing.check(out, plot_files, force)
     people = data.load("adult-10") if dataset == "adult" else None
     with console.progress("measuring") as show:
-        rows = _kept_as_done(
+        rows = studying.kept_as_done(
             out,
             revisited.reproduce(
                 people,
@@ -165,43 +150,42 @@ def reproduce_revisited(
                 runs=runs or (revisited.QUICK_RUNS if quick else revisited.RUNS),
                 users=users,
                 seed=seed,
-                progress=show,
+                progress=studying.estimating(show),
             ),
         )
     if writing.measured(rows, plot_risks.revisited_plot, out, plot_files, as_json):
         return
-    headers = ["protocol", "epsilon", "attack", "accuracy", "MSE", "true loss", "nothing beats it"]
+    headers = ["protocol", "epsilon", "attack", "accuracy", "95 %", "MSE", "true loss", "nothing beats it"]
     cells = [
         [
-            *(row.protocol, f"{row.epsilon:g}", row.attack),
-            "refused" if row.accuracy is None else _percent(row.accuracy, row.stderr),
+            *(row.protocol, f"{row.epsilon:g}", row.attack, *_accuracy(row)),
             "" if row.mse is None else console.with_error(row.mse, row.mse_stderr),
             "" if row.loss is None else f"{row.loss:.4f}",
             "yes" if row.pareto else "",
         ]
         for row in rows[:_SHOWN]
     ]
-    _print(rows, headers, cells, f"{rows[0].dataset}, n = {rows[0].n:,}, k = {rows[0].k}")
+    _print(rows, headers, cells)
 
 
-def _kept_as_done(files: Sequence[Path], rows: Iterable[Any]) -> list[Any]:
-    """All rows; while they are measured, those that are done are in the files already, once in a while."""
-    done, written = list[Any](), time.monotonic()
+def _accuracy(row: Row) -> list[str]:
+    """How often the attack is right, and the interval."""
+    if row.accuracy is None:
+        return ["refused", ""]
+    if row.low is None or row.high is None:
+        return [console.percent(row.accuracy), ""]
+    low, high = (0.0 if end < _NOBODY else 100 * end for end in (row.low, row.high))
+    return [console.percent(row.accuracy), f"{low:.3g} to {high:.3g} %"]
+
+
+def _print(rows: Sequence[Row], headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from deniable.studies.points import measured_on
+
+    parts: dict[str, list[Row]] = {}
     for row in rows:
-        done.append(row)
-        if files and time.monotonic() - written > _WRITTEN_EVERY:
-            plain = [asdict(one) for one in done]
-            writing.write_tables(files, plain, plain)
-            written = time.monotonic()
-    return done
-
-
-def _print(rows: Sequence[Any], headers: Sequence[str], cells: Sequence[Sequence[str]], what: str) -> None:
-    console.print_table(f"{what}; {rows[0].runs:,} runs, seed {rows[0].seed}", headers, cells)
+        values = "" if row.k is None else f", k = {row.k}"
+        parts.setdefault(f"{row.figure}, {row.dataset}{values}", []).append(row)
+    console.print_table("\n".join(f"{what}: {measured_on(part)}" for what, part in parts.items()), headers, cells)
     if len(rows) > _SHOWN:
         click.echo(f"and {len(rows) - _SHOWN:,} rows more; --json and -o have all of them")
     console.print_refusals((row.protocol, row.refused) for row in rows)
-
-
-def _percent(share: float, stderr: float | None) -> str:
-    return f"{100 * share:.3g} %" if stderr is None else f"{100 * share:.3g} +- {100 * stderr:.1g} %"

@@ -18,7 +18,7 @@ from deniable.longitudinal import l_grr, l_osue, l_oue, l_soue, l_sue
 from deniable.repeat import Memoized
 from deniable.shapes import Direct
 from deniable.share import Sample
-from deniable.studies.sweep import DATASETS, RUNS, Progress, checked_methods, measured, sweep
+from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "PARTS", "RUNS", "Row", "reproduce"]
 
@@ -29,28 +29,12 @@ PARTS = (0.3, 0.6)
 
 
 @final
-@dataclass(frozen=True)
-class Row:
-    """One point of a figure; or why there is none."""
+@dataclass(frozen=True, kw_only=True)
+class Row(Point):
+    """One point of a figure. Only one attribute is ever reported, so a report loses as much per attribute as per record."""
 
-    dataset: str
-    method: str
     epsilon_forever: float
     epsilon_first: float
-    n: int
-    d: int
-    runs: int
-    seed: int
-    refused: str | None = None
-    mse_avg: float | None = None
-    """The mean squared error of estimates that are clipped at 0 and scaled to a sum of one, as in the papers' code."""
-    mse_avg_stderr: float | None = None
-    mse_avg_raw: float | None = None
-    """The same of the unbiased estimates."""
-    mse_avg_raw_stderr: float | None = None
-    loss_record: float | None = None
-    """Of one report; only one attribute is ever reported, so per attribute it is the same."""
-    loss_attribute: float | None = None
     loss_forever: float | None = None
     """Of any number of reports of values that do not change."""
     direct: int | None = None
@@ -71,7 +55,19 @@ def reproduce(
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     shares = [positive_epsilon(part) for part in parts]
     cells = [
-        (people, Row(people.name, name, epsilon, round(part * epsilon, 12), people.n, people.d, runs, seed))
+        (
+            people,
+            Row(
+                dataset=people.name,
+                method=name,
+                epsilon_forever=epsilon,
+                epsilon_first=round(part * epsilon, 12),
+                n=people.n,
+                d=people.d,
+                runs=runs,
+                seed=seed,
+            ),
+        )
         for people in datasets
         for part in shares
         for name in names

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
 from deniable.attack import profile, sampled_attribute
 from deniable.attack.guessing import guessed_values
 from deniable.attack.sampled import Assumed, estimated
-from deniable.attack.trained import KNOWLEDGE, School
+from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
 from deniable.data import Dataset
 from deniable.law import Floats
+from deniable.mechanism import Array
 from deniable.multidimensional import rsfd, rsrfd
 from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
 from deniable.share import Faked, Records
 from deniable.simulated import seeded
-from deniable.studies.risks import PRIORS, Asked, Cell, Row, study_name
+from deniable.studies.points import CLASSICAL, Asked, Cell, targets
 from deniable.words import Words
 
-VALUES = ("grr", "ss", "sue", "oue", "olh")
+PRIORS = ("correct", "dirichlet", "zipf", "exponential")
 _VALUE_ATTRIBUTES = 3  # as in Figure 1: as many collections as attributes
-FAKED = {"GRR": "grr", "SUE-z": "sue-z", "OUE-z": "oue-z", "SUE-r": "sue-r", "OUE-r": "oue-r"}
-REALISTIC = {"GRR": "grr", "SUE-r": "sue-r", "OUE-r": "oue-r"}
+RSFD = {"GRR": "grr", "SUE-z": "sue-z", "OUE-z": "oue-z", "SUE-r": "sue-r", "OUE-r": "oue-r"}
+RSRFD = {"GRR": "grr", "SUE-r": "sue-r", "OUE-r": "oue-r"}
 _LAPLACE = 0.1  # the budget of the correct prior, over all attributes
 _DRAWS, _ZIPF = 100_000, 1.01
+# Seconds of one core: to grow an attribute's trees at all, by person and column, and what a person costs in columns; to look.
+_GROWN, _LEARNED, _EACH, _LOOKED = 0.015, 3e-7, 28, 1e-7
 _MIXED = 1e-6  # of every prior is uniform, since a value without a share would be refused
 
 
@@ -36,21 +39,12 @@ def value_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: 
     ks = people.ks[:_VALUE_ATTRIBUTES]
     blind = math.prod(1 / k for k in ks)
     for metric, part in (("uniform", 1.0), ("non-uniform", math.factorial(len(ks)) / len(ks) ** len(ks))):
-        for protocol in VALUES:
+        more = {"d": len(ks), "baseline": blind * part, "surveys": len(ks), "metric": metric}
+        for protocol in CLASSICAL:
             for epsilon in epsilons:
                 attacks = [attack for attack in ("guess", "exact", "published") if attack in asked.attacks]
-                rows = [
-                    Row(
-                        *(figure, study_name(people), protocol.upper(), epsilon, attack, None, None, asked.runs, people.n),
-                        *(len(ks), asked.seed, blind * part),
-                        surveys=len(ks),
-                        metric=metric,
-                        users=asked.users,
-                    )
-                    for attack in attacks
-                ]
-                run = partial(_values, people, protocol, epsilon, metric, attacks, asked)
-                yield Cell(tuple(rows), people, run)
+                rows = [asked.row(figure, people, protocol.upper(), epsilon, attack, **more) for attack in attacks]
+                yield Cell(tuple(rows), partial(_values, people, protocol, epsilon, metric, attacks, asked))
 
 
 def _values(
@@ -62,13 +56,13 @@ def _values(
     asked: Asked,
     _run: int,
     draws: np.random.Generator,
-) -> list[float]:
+) -> list[Array]:
     ks = people.ks[:_VALUE_ATTRIBUTES]
     parts = [_made(protocol, k, epsilon) for k in ks]
     d = len(ks)
 
-    def measured() -> float:
-        whom = asked.targets(people.n, draws, asked.users)
+    def measured() -> Array:
+        whom = targets(people.n, draws, asked.users)
         right = np.ones(whom.size, dtype=bool)
         for j, part in enumerate(parts):
             true = people.table[whom, j].astype(np.int64)
@@ -76,12 +70,12 @@ def _values(
         if metric == "non-uniform":  # the same attribute twice tells nothing new
             drawn = np.sort(draws.integers(0, d, (whom.size, d)), axis=1)
             right &= (drawn == np.arange(d)).all(axis=1)
-        return float(right.mean())
+        return right
 
-    def whole(chances: Sequence[float]) -> float:
-        return profile([(1.0, chance, *[0.0] * (d - 1)) for chance in chances], d, metric == "non-uniform")
+    def whole(chances: Sequence[float]) -> Array:
+        return np.array([profile([(1.0, chance, *[0.0] * (d - 1)) for chance in chances], d, metric == "non-uniform")])
 
-    ways: dict[str, Callable[[], float]] = {
+    ways: dict[str, Callable[[], Array]] = {
         "guess": measured,
         "exact": lambda: whole([part.success() for part in parts]),
         "published": lambda: whole([published_success(protocol, k, epsilon) for k in ks]),
@@ -103,30 +97,35 @@ def sampled_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked
     """Which attribute is real, in RS+FD and, with all priors, in RS+RFD."""
     realistic = figure == "rsrfd"
     for prior in PRIORS if realistic else (None,):
-        for name, protocol in (REALISTIC if realistic else FAKED).items():
+        known = [one for one in asked.attacks if one in KNOWLEDGE and (prior in (None, "correct") or one[:2] == "NK")]
+        best = ("bayes", "bayes-uniform") if realistic else ("bayes",)  # in RS+FD the fakes are uniform
+        attacks = [*known, *(one for one in best if one in asked.attacks)]
+        for name, protocol in (RSRFD if realistic else RSFD).items():
             for epsilon in epsilons:
-                known = [one for one in asked.attacks if one in KNOWLEDGE and (prior in (None, "correct") or one[:2] == "NK")]
-                attacks = [*known, *(one for one in ("bayes", "bayes-uniform") if one in asked.attacks)]
-                if not realistic and "bayes-uniform" in attacks:
-                    attacks.remove("bayes-uniform")  # the fakes are uniform
                 rows = [
-                    Row(
-                        *(
-                            figure,
-                            study_name(people),
-                            f"{'RS+RFD' if realistic else 'RS+FD'}[{name}]",
-                            epsilon,
-                            attack,
-                            None,
-                            None,
-                        ),
-                        *(asked.runs, people.n, people.d, asked.seed, 1 / people.d),
+                    asked.row(
+                        *(figure, people, f"{'RS+RFD' if realistic else 'RS+FD'}[{name}]", epsilon, attack),
+                        baseline=1 / people.d,
                         prior=prior,
-                        users=asked.users,
+                        trained_on=asked.trained_on(people) if attack in KNOWLEDGE else None,
                     )
                     for attack in attacks
                 ]
-                yield Cell(tuple(rows), people, partial(_sampled, people, protocol, epsilon, prior, attacks, asked))
+                run = partial(_sampled, people, protocol, epsilon, prior, attacks, asked)
+                yield Cell(tuple(rows), run, sum(_work(attack, people, protocol, asked) for attack in attacks))
+
+
+def _work(attack: str, people: Dataset, protocol: str, asked: Asked) -> float:
+    """Trees are grown for every attribute, from everybody who is learned from, column by column."""
+    columns = people.d if protocol == "grr" else sum(people.ks)
+    if attack not in KNOWLEDGE:
+        return _LOOKED * people.n * columns
+    return training_work(sum(parsed_knowledge(attack)) * asked.trained_on(people), columns, people.d)
+
+
+def training_work(learned: float, columns: int, d: int) -> float:
+    """About how many seconds of a core it takes to learn from so many people."""
+    return d * (_GROWN + _LEARNED * learned * (columns + _EACH))
 
 
 def _sampled(
@@ -138,26 +137,24 @@ def _sampled(
     asked: Asked,
     _run: int,
     draws: np.random.Generator,
-) -> list[float]:
+) -> list[Array]:
     share = _share(people, protocol, epsilon, prior, draws)
     seed, rows = int(draws.integers(1 << 31)), _words(draws).rows(people.n, share.words)
     records, truth = share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows), share.drawn(rows)
-    whom = asked.targets(people.n, draws, asked.users)
+    whom = targets(people.n, draws, asked.users)
     assumed: Assumed = "known" if prior is None else "uniform"
     shares, some = estimated(share, records), Records(whom.size, tuple(column[whom] for column in records.columns))
 
-    @cache
-    def school() -> School:
-        return School(share, some, truth[whom], fakes=assumed, marginals=shares, seed=seed)
-
-    found = []
-    for attack in attacks:  # nothing here is drawn from what the attacks share, so that each is the same without the others
-        if attack in KNOWLEDGE:
-            found.append(school().attack(attack).accuracy)
-        else:
-            best = sampled_attribute(share, some, shares, "uniform" if attack == "bayes-uniform" else "known")
-            found.append(best.right(truth[whom]))
-    return found
+    # nothing here is drawn from what the attacks share, so that each is the same without the others
+    learning = [attack for attack in attacks if attack in KNOWLEDGE]
+    found: dict[str, Array] = {}
+    if learning:
+        school = School(share, records, truth, fakes=assumed, marginals=shares, seed=seed, people=asked.training)
+        found = {one.knowledge: one.attributes == truth[one.whom] for one in school.attack_all(learning, whom)}
+    for attack in set(attacks) - set(learning):
+        best = sampled_attribute(share, some, shares, "uniform" if attack == "bayes-uniform" else "known")
+        found[attack] = best.attributes == truth[whom]
+    return [found[attack] for attack in attacks]
 
 
 def _share(people: Dataset, protocol: str, epsilon: float, prior: str | None, draws: np.random.Generator) -> Faked:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import final
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,8 +27,11 @@ from deniable.robust import alh, ass, athe, aue
 from deniable.shape import Encoder
 from deniable.shapes import Hashed, Unary
 from deniable.simulated import seeded
+from deniable.studies.points import Row, frame, over_runs, with_chance
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.words import FULL
+
+__all__ = ["EPSILONS", "METHODS", "RUNS", "Row", "frame", "reproduce"]
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 RUNS = 20
@@ -38,34 +40,6 @@ K = 100
 INVENTED = 50_000
 _GRID = 100
 _SAME = 1e-9
-
-
-@final
-@dataclass(frozen=True)
-class Row:
-    """One protocol at one epsilon, seen in one way; or why it is not there."""
-
-    figure: str
-    dataset: str
-    protocol: str
-    epsilon: float
-    attack: str
-    accuracy: float | None
-    """How often the best guess from one report is right."""
-    stderr: float | None
-    runs: int
-    k: int
-    n: int
-    seed: int
-    baseline: float
-    mse: float | None = None
-    """The squared error of a share with n people: of a value that nobody has where published, else averaged over the values."""
-    mse_stderr: float | None = None
-    loss: float | None = None
-    """What a report truly loses."""
-    pareto: bool | None = None
-    """Whether no other protocol, at any epsilon here, errs less and is guessed less; for exact figures."""
-    refused: str | None = None
 
 
 def _published_aue(k: int, epsilon: float) -> Unary:
@@ -137,11 +111,22 @@ def reproduce(
     dataset, values = _ages(people, seed)
     if users is not None and whole_number("users", users, 1) < values.size:
         values = numbers_from(seed, "users").choice(values, users, replace=False)
-    cells = [
-        Row("pareto", dataset, name, epsilon, "exact", None, None, runs, K, values.size, seed, 1 / K)
-        for name in names
-        for epsilon in budgets
-    ]
+    n = values.size
+    same = Row(
+        figure="pareto",
+        dataset=dataset,
+        protocol="",
+        epsilon=0.0,
+        attack="exact",
+        runs=runs,
+        n=n,
+        users=n,
+        d=1,
+        seed=seed,
+        k=K,
+        baseline=1 / K,
+    )
+    cells = [replace(same, protocol=name, epsilon=epsilon) for name in names for epsilon in budgets]
     return _measured(cells, values, progress)
 
 
@@ -157,7 +142,7 @@ def _measured(cells: Sequence[Row], values: Integers, progress: Progress | None)
     found: list[Row] = []
     for done, asked in enumerate(cells, 1):
         try:
-            found += _rows(asked, METHODS[asked.protocol](asked.k, asked.epsilon), values)
+            found += _rows(asked, METHODS[asked.protocol](K, asked.epsilon), values)
         except InvalidParameter as problem:
             found.append(replace(asked, refused=str(problem)))
         if progress is not None:
@@ -170,23 +155,18 @@ def _rows(asked: Row, mechanism: Encoder, values: Integers) -> Iterator[Row]:
     loss = mechanism.loss()
     yield replace(asked, accuracy=mechanism.success(), mse=law.error(n), loss=loss)
     yield replace(asked, attack="published", accuracy=published_success(mechanism), mse=law.error(n, 0.0), loss=loss)
-    truth = np.bincount(values, minlength=asked.k) / n
+    truth = np.bincount(values, minlength=K) / n
     draws = numbers_from(asked.seed, "revisited", asked.dataset, asked.protocol, asked.epsilon)
     right, errors = np.empty(asked.runs), np.empty(asked.runs)
     for run in range(asked.runs):
         reports = mechanism.privatize(values, seeded(int(draws.integers(1 << 62))))
         right[run] = (guessed_values(mechanism, reports, draws) == values).mean()
         errors[run] = mean_squared_error(mechanism.estimate(mechanism.tally(reports)).frequencies, truth)
-    several = asked.runs > 1
-    yield replace(
-        asked,
-        attack="guess",
-        accuracy=float(right.mean()),
-        stderr=float(right.std(ddof=1) / math.sqrt(asked.runs)) if several else None,
-        mse=float(errors.mean()),
-        mse_stderr=float(errors.std(ddof=1) / math.sqrt(asked.runs)) if several else None,
-        loss=loss,
-    )
+    error, low, high = over_runs(errors)
+    seen = replace(asked, attack="guess", mse=float(errors.mean()), loss=loss)
+    if asked.runs > 1:  # one run says nothing of the scatter of its error
+        seen = replace(seen, mse_stderr=error, mse_low=max(0.0, low), mse_high=high)
+    yield with_chance(seen, right)
 
 
 def published_success(mechanism: Encoder) -> float:

@@ -23,7 +23,7 @@ from deniable.multidimensional import Calibration, equal_part, rsfd
 from deniable.protocols import adaptive
 from deniable.shape import Encoder
 from deniable.share import Sample, Share, Split
-from deniable.studies.sweep import DATASETS, RUNS, Progress, checked_methods, measured, sweep
+from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "Row", "reproduce"]
 
@@ -31,26 +31,11 @@ EPSILONS = tuple(math.log(odds) for odds in range(2, 8))
 
 
 @final
-@dataclass(frozen=True)
-class Row:
-    """One point of a figure; or why there is none."""
+@dataclass(frozen=True, kw_only=True)
+class Row(Point):
+    """One point of a figure, at the epsilon that is claimed."""
 
-    dataset: str
-    method: str
     epsilon: float
-    n: int
-    d: int
-    runs: int
-    seed: int
-    refused: str | None = None
-    mse_avg: float | None = None
-    """The mean squared error of estimates that are clipped at 0 and scaled to a sum of one, as in the papers' code."""
-    mse_avg_stderr: float | None = None
-    mse_avg_raw: float | None = None
-    """The same of the unbiased estimates."""
-    mse_avg_raw_stderr: float | None = None
-    loss_record: float | None = None
-    loss_attribute: float | None = None
 
 
 def reproduce(
@@ -71,7 +56,7 @@ def reproduce(
         return measured(asked, made(asked.method, people.ks, asked.epsilon), people, "rsfd", *labels)
 
     cells = [
-        (people, Row(people.name, name, epsilon, people.n, people.d, runs, seed))
+        (people, Row(dataset=people.name, method=name, epsilon=epsilon, n=people.n, d=people.d, runs=runs, seed=seed))
         for people in datasets
         for name in names
         for epsilon in budgets

@@ -1,12 +1,19 @@
 """People who answer five surveys, and are looked for in a background table, as in the attack study.
 
+By `guess`, as published, one value per report is guessed first and matches are counted; by `support` records are scored by all
+that the reports tell. Among fakes (RS+FD) the published attacker finds the attribute that is real by a classifier, trained anew
+for every survey (NK-1n): so does `guess`. `guess-bayes` takes the likeliest attribute instead, which needs no training, and
+`support` leaves none out.
+
 One difference: there, people are shuffled and cut into groups of equal size, one per attribute; here everybody draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import final
 
 import numpy as np
 
@@ -14,67 +21,64 @@ from deniable.attack.background import Background, compact
 from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
 from deniable.attack.matching import Evidence, match, match_surveys
-from deniable.attack.sampled import sampled_attribute
+from deniable.attack.sampled import drawn_attributes, sampled_attribute
+from deniable.attack.told import Reidentified
+from deniable.attack.trained import School
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.law import Integers
+from deniable.mechanism import Array
 from deniable.multidimensional import rsfd
 from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
-from deniable.share import Records
+from deniable.share import Faked, Records
 from deniable.simulated import seeded
-from deniable.studies.risks import Asked, Cell, Row, study_name
+from deniable.studies.attacked import training_work
+from deniable.studies.points import CLASSICAL, Asked, Cell, targets
 
-PROTOCOLS_ASKED = ("grr", "ss", "sue", "oue", "olh")
-FAKED = "RS+FD[GRR]"
+AMONG_FAKES = "RS+FD[GRR]"
 SURVEYS = 5
 TOPS = (1, 10)
 METRICS = ("uniform", "non-uniform")
 BACKGROUNDS = ("FK", "PK")
 """Full and partial knowledge: all columns, or some of them, drawn once per run."""
+_TRAINED = "NK-1n"
+_LOOKED = 3e-11  # seconds of one core by target, record, and attribute
 
 
 def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: Asked) -> Iterator[Cell]:
     """After two to five surveys, by guesses and by supports."""
+    users = min(people.n, asked.looked_for)
     for metric in METRICS:
-        for protocol in (*PROTOCOLS_ASKED, FAKED):
+        for protocol in (*(one.upper() for one in CLASSICAL), AMONG_FAKES):
+            # what needs a classifier is apart, so that the rest is there without one; the reports are the same
+            together = [["guess"], ["guess-bayes", "support"]] if protocol == AMONG_FAKES else [["guess", "support"]]
             for epsilon in epsilons:
-                attacks = [attack for attack in ("guess", "support") if attack in asked.attacks]
-                cells = [
-                    (surveys, background, attack, top)
-                    for surveys in range(2, SURVEYS + 1)
-                    for background in BACKGROUNDS
-                    for attack in attacks
-                    for top in TOPS
-                ]
-                name = protocol if protocol == FAKED else protocol.upper()
-                rows = [
-                    Row(
-                        *(
-                            figure,
-                            study_name(people),
-                            name,
-                            epsilon,
-                            attack,
-                            None,
-                            None,
-                            asked.runs,
-                            people.n,
-                            people.d,
-                            asked.seed,
-                        ),
-                        baseline=top / people.n,
-                        users=min(people.n, asked.looked_for),
-                        surveys=surveys,
-                        top=top,
-                        background=background,
-                        metric=metric,
-                    )
-                    for surveys, background, attack, top in cells
-                ]
-                yield Cell(tuple(rows), people, partial(_looked_for, people, protocol, epsilon, metric, attacks, asked))
+                for names in together:
+                    attacks = [attack for attack in names if attack in asked.attacks]
+                    trained = protocol == AMONG_FAKES and attacks == ["guess"]
+                    rows = [
+                        asked.row(
+                            *(figure, people, protocol, epsilon, attack),
+                            users=users,
+                            baseline=top / people.n,
+                            surveys=surveys,
+                            top=top,
+                            background=background,
+                            metric=metric,
+                            trained_on=asked.trained_on(people) if trained else None,
+                        )
+                        for surveys in range(2, SURVEYS + 1)
+                        for background in BACKGROUNDS
+                        for attack in attacks
+                        for top in TOPS
+                    ]
+                    work = _LOOKED * len(rows) * users * people.n * people.d
+                    if trained and metric != "uniform":
+                        work += SURVEYS * training_work(asked.trained_on(people), people.d, people.d)
+                    yield Cell(tuple(rows), partial(_looked_for, people, protocol, epsilon, metric, attacks, asked), work)
 
 
 def _looked_for(
@@ -86,43 +90,53 @@ def _looked_for(
     asked: Asked,
     run: int,
     draws: np.random.Generator,
-) -> list[float]:
-    if protocol == FAKED and metric == "uniform":
+) -> list[Array]:
+    if protocol == AMONG_FAKES and metric == "uniform":
         raise InvalidParameter(
             "among fakes nobody knows which attribute was reported before, so that none can be left out; the published code "
             "samples with replacement, too: see the non-uniform metric"
         )
     chosen, known = drawn_surveys(people.d, numbers_from(asked.seed, "surveys", people.name, run))
-    whom = asked.targets(people.n, draws, asked.looked_for)
-    plans, records = list[Plan](), list[Records]()
-    if protocol == FAKED:
-        plans, records = _asked_among_fakes(people, epsilon, chosen, draws)
-        held = _among_fakes(people, chosen, plans, records)
-    else:
-        held = _reported(people, protocol, epsilon, metric, chosen, draws)
-    guessed = [
-        [Evidence(clue.attribute, clue, guessed_values(clue.part, clue.reports, draws)) for clue in survey] for survey in held
-    ]
-    supported = [[Evidence(clue.attribute, clue) for clue in survey] for survey in held]
+    whom = targets(people.n, draws, asked.looked_for)
     columns, own = compact(people.table.T), np.arange(people.n)
+    ways: dict[str, Callable[[int, set[int]], Reidentified]] = {}
+
+    def by(held: Sequence[Sequence[Evidence]]) -> Callable[[int, set[int]], Reidentified]:
+        def look(surveys: int, among: set[int]) -> Reidentified:
+            seen = [one for survey in held[:surveys] for one in survey if one.column in among]
+            return match(seen, columns, own, whom)
+
+        return look
+
+    def by_guess(held: Sequence[Sequence[Clue]]) -> Callable[[int, set[int]], Reidentified]:
+        return by(
+            [[Evidence(one.attribute, one, guessed_values(one.part, one.reports, draws)) for one in each] for each in held]
+        )
+
+    if protocol == AMONG_FAKES:
+        answered = [_Survey.of(people, epsilon, attributes, draws) for attributes in chosen]
+
+        def by_all(surveys: int, among: set[int]) -> Reidentified:
+            kept, some = sorted(among), answered[:surveys]
+            names = [people.attributes[j] for j in kept]
+            held = Background(names, columns[kept], own)
+            return match_surveys([one.plan for one in some], [one.records for one in some], held, whom)
+
+        ways["support"] = by_all
+        if "guess" in attacks:
+            ways["guess"] = by_guess(_taken_for_real(people, answered, whom, [one.trained(asked, whom) for one in answered]))
+        if "guess-bayes" in attacks:
+            ways["guess-bayes"] = by_guess(_taken_for_real(people, answered, whom, [one.likeliest(whom) for one in answered]))
+    else:
+        held = _reported(people, protocol.lower(), epsilon, metric, chosen, draws)
+        ways["guess"] = by_guess(held)
+        ways["support"] = by([[Evidence(one.attribute, one) for one in each] for each in held])
     found = []
     for surveys in range(2, SURVEYS + 1):
         for background in BACKGROUNDS:
             for attack in attacks:
-                if plans and attack == "support":
-                    kept = [j for j in range(people.d) if background == "FK" or j in known]
-                    names = [people.attributes[j] for j in kept]
-                    result = match_surveys(plans[:surveys], records[:surveys], Background(names, columns[kept], own), whom)
-                    found += [result.success(top) for top in TOPS]
-                    continue
-                seen = [
-                    one
-                    for survey in (guessed if attack == "guess" else supported)[:surveys]
-                    for one in survey
-                    if background == "FK" or one.column in known
-                ]
-                result = match(seen, columns, own, whom)
-                found += [result.success(top) for top in TOPS]
+                result = ways[attack](surveys, set(range(people.d)) if background == "FK" else known)
+                found += [result.chance(top) for top in TOPS]
     return found
 
 
@@ -163,29 +177,45 @@ def _reported(
     return held
 
 
-def _asked_among_fakes(
-    people: Dataset, epsilon: float, chosen: Sequence[Integers], draws: np.random.Generator
-) -> tuple[list[Plan], list[Records]]:
-    """One plan for each survey, and what everybody reports by it."""
-    plans, records = [], []
-    for attributes in chosen:
+@final
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """A survey among fakes: its attributes, its plan, everybody's report, and which attribute of it is real."""
+
+    attributes: Integers
+    plan: Plan
+    share: Faked
+    records: Records
+    truth: Integers
+    seed: int
+
+    @classmethod
+    def of(cls, people: Dataset, epsilon: float, attributes: Integers, draws: np.random.Generator) -> _Survey:
+        """Ask everybody."""
+        seed = int(draws.integers(1 << 62))
         share = rsfd([people.ks[j] for j in attributes], epsilon, "grr", "published")
-        plans.append(Plan.of({people.attributes[j]: people.labels[j] for j in attributes}, share, people.n))
-        records.append(share.privatize(people.table[:, attributes].astype(np.int64), seeded(int(draws.integers(1 << 62)))))
-    return plans, records
+        plan = Plan.of({people.attributes[j]: people.labels[j] for j in attributes}, share, people.n)
+        records = share.privatize(people.table[:, attributes].astype(np.int64), seeded(seed))
+        return cls(attributes, plan, share, records, drawn_attributes(share, people.n, seed), seed)
+
+    def trained(self, asked: Asked, whom: Integers) -> Integers:
+        """The real attribute of each of these reports, as published."""
+        school = School(self.share, self.records, self.truth, seed=self.seed % (1 << 31), people=asked.training)
+        return school.attack(_TRAINED, whom=whom).attributes
+
+    def likeliest(self, whom: Integers) -> Integers:
+        """The same, as well as can be."""
+        return sampled_attribute(self.share, self.records).attributes[whom]
 
 
-def _among_fakes(
-    people: Dataset, chosen: Sequence[Integers], plans: Sequence[Plan], records: Sequence[Records]
-) -> list[list[Clue]]:
-    """What is likeliest to be real in each survey, as it was reported, unless the attribute was taken for real before."""
-    before, held = np.zeros((people.n, people.d), dtype=bool), list[list[Clue]]()
-    for attributes, plan, sent in zip(chosen, plans, records, strict=True):
-        best = sampled_attribute(plan.share, sent).attributes
+def _taken_for_real(people: Dataset, surveys: Sequence[_Survey], whom: Integers, found: Sequence[Integers]) -> list[list[Clue]]:
+    """What each survey tells of these people: what was found to be real, as reported, unless there was such before."""
+    before, held = np.zeros((whom.size, people.d), dtype=bool), list[list[Clue]]()
+    for survey, best in zip(surveys, found, strict=True):
         held.append([])
-        for i, j in enumerate(attributes.tolist()):
-            who = np.flatnonzero((best == i) & ~before[:, j])
-            before[who, j] = True
-            if who.size:
-                held[-1].append(Clue(j, plan.content.parts[i], who, sent.columns[i][who]))
+        for i, j in enumerate(survey.attributes.tolist()):
+            new = (best == i) & ~before[:, j]
+            before[new, j] = True
+            if new.any():
+                held[-1].append(Clue(j, survey.plan.content.parts[i], whom[new], survey.records.columns[i][whom[new]]))
     return held

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from deniable.data import Dataset
@@ -18,7 +19,31 @@ DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in
 """What is shown unless others are named."""
 
 Progress = Callable[[int, int], None]
-_Row = TypeVar("_Row", bound=Any)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point(ABC):
+    """One point of a figure; or why there is none. What a study varies is its own."""
+
+    dataset: str
+    method: str
+    n: int
+    d: int
+    runs: int
+    seed: int
+    refused: str | None = None
+    mse_avg: float | None = None
+    """The mean squared error of estimates that are clipped at 0 and scaled to a sum of one, as in the papers' code."""
+    mse_avg_stderr: float | None = None
+    mse_avg_raw: float | None = None
+    """The same of the unbiased estimates."""
+    mse_avg_raw_stderr: float | None = None
+    loss_record: float | None = None
+    """Of one report."""
+    loss_attribute: float | None = None
+
+
+_Row = TypeVar("_Row", bound=Point)
 
 
 def checked_methods(methods: Iterable[str] | None, known: Iterable[str], runs: int, seed: int) -> list[str]:
@@ -45,7 +70,7 @@ def sweep(
             progress(done, len(cells))
 
 
-def measured(asked: _Row, share: Share, people: Dataset, *labels: str | float, **more: object) -> _Row:
+def measured(asked: _Row, share: Share, people: Dataset, *labels: str | float, **more: Any) -> _Row:
     """A row with its errors and losses; its numbers are drawn from its seed and its labels only."""
     errors = measure_share(share, people.counts, asked.runs, numbers_from(asked.seed, *labels))
     return replace(

@@ -1,0 +1,91 @@
+"""What the reproductions of papers share: options, how long it takes, and rows that are kept as they are done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from deniable.commands import console, writing
+from deniable.errors import counted
+
+if TYPE_CHECKING:
+    from deniable.table import Show
+
+Command = Callable[..., None]
+names = console.several(str.strip)
+"""Reads an option of names, with commas between them."""
+_Row = TypeVar("_Row")
+
+_WRITTEN_EVERY = 10.0  # seconds
+_TOLD_AFTER = 10.0  # before, what is done once and for all would count as work
+_LONG = 60.0
+_UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
+
+
+def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Options of its own, and those that every study takes."""
+    often = f"How often each point is measured.  [default: {runs}]"
+
+    def add(command: Command) -> Command:
+        for option in reversed(
+            (
+                *before,
+                click.option("--runs", type=click.IntRange(1), help=often),
+                click.option(
+                    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything is drawn from it."
+                ),
+                writing.out,
+                console.as_json,
+                writing.plot("the figures"),
+                console.force,
+                click.option("--quick", is_flag=True, help=quick),
+            )
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+def estimating(show: Show) -> Show:
+    """A progress that also says, once and on stderr, how long all of it takes, by what the first part of it took."""
+    began, told = time.monotonic(), False
+
+    def step(done: int, total: int) -> None:
+        nonlocal told
+        show(done, total)
+        passed = time.monotonic() - began
+        if not told and done and passed >= _TOLD_AFTER:
+            told = True
+            left = passed * (total - done) / done
+            if left >= _LONG:
+                click.echo(f"this takes about {duration(left)} more, by the first {passed:.0f} seconds", err=True)
+
+    return step
+
+
+def duration(seconds: float) -> str:
+    """About how long, in words.
+
+    >>> duration(200), duration(40_000), duration(300_000)
+    ('3 minutes', '11 hours', '3 days')
+    """
+    unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= 1.5 * size), ("second", 1))
+    return counted(round(seconds / size), unit)
+
+
+def kept_as_done(files: Sequence[Path], rows: Iterable[_Row]) -> list[_Row]:
+    """All rows; while they are measured, those that are done are in the files already, once in a while."""
+    done, written = list[Any](), time.monotonic()
+    for row in rows:
+        done.append(row)
+        if files and time.monotonic() - written > _WRITTEN_EVERY:
+            plain = [asdict(one) for one in done]
+            writing.write_tables(files, plain, plain)
+            written = time.monotonic()
+    return done

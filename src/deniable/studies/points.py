@@ -1,0 +1,217 @@
+"""What the attack studies share: points of their figures, what measures them, and how far chance may have moved them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from deniable.data import Dataset
+from deniable.errors import InvalidParameter, counted
+from deniable.estimate import Backend, checked_backend
+from deniable.law import Floats, Integers
+from deniable.mechanism import Array
+from deniable.population import numbers_from
+from deniable.studies.sweep import Progress
+
+CLASSICAL = ("grr", "ss", "sue", "oue", "olh")
+"""The protocols whose values and people are attacked."""
+DATASETS = {"adult": "adult-10", "acs": "acs-employment", "nursery": "nursery"}
+"""The study's names, and ours."""
+COMPUTED = ("exact", "published")
+"""Attacks that are computed, not measured."""
+
+_LEVEL = 0.95
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One point of a figure; or why there is none."""
+
+    figure: str
+    dataset: str
+    protocol: str
+    epsilon: float
+    attack: str
+    accuracy: float | None = None
+    """How often the attack is right, from 0 to 1."""
+    stderr: float | None = None
+    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; None where exact."""
+    low: float | None = None
+    high: float | None = None
+    """Ends of a 95 % interval: Student's over the runs, or Clopper and Pearson's for the people attacked if that is wider."""
+    runs: int
+    n: int
+    users: int
+    """How many people are attacked in each run; where all are, n, or all who are not compromised."""
+    d: int
+    seed: int
+    baseline: float
+    """How often a blind guess is right."""
+    trained_on: int | None = None
+    """The n by which a trained attack invents and compromises people, as in NK-3n; as published where it is this row's n."""
+    surveys: int | None = None
+    top: int | None = None
+    background: str | None = None
+    metric: str | None = None
+    prior: str | None = None
+    k: int | None = None
+    mse: float | None = None
+    """The squared error of a share with n people: of a value that nobody has where published, else averaged over the values."""
+    mse_stderr: float | None = None
+    mse_low: float | None = None
+    mse_high: float | None = None
+    loss: float | None = None
+    """What a report truly loses."""
+    pareto: bool | None = None
+    """Whether no other protocol, at any epsilon here, errs less and is guessed less; for exact figures."""
+    refused: str | None = None
+
+
+def frame(rows: Iterable[Row], backend: Backend | None = None) -> Any:
+    """A line per row, as a dataframe of the library you already have: pandas, polars or pyarrow."""
+    import narwhals as nw
+
+    plain = [asdict(row) for row in rows]
+    columns = {name: [row[name] for row in plain] for name in Row.__dataclass_fields__}
+    return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+
+
+def measured_on(rows: Sequence[Row]) -> str:
+    """How these rows were measured, in words: people, those attacked, runs, seed.
+
+    >>> some = Row(figure="value", dataset="acs", protocol="GRR", epsilon=1.0, attack="guess", runs=1, n=9000, users=500,
+    ...            d=3, seed=1, baseline=0.1)
+    >>> measured_on([some])
+    'n = 9,000, 500 attacked, 1 run, seed 1'
+    """
+    attacked = {row.users for row in rows if row.attack not in COMPUTED}
+    trained = {row.trained_on for row in rows if row.trained_on not in (None, row.n)}
+    runs, seeds = {row.runs for row in rows}, {row.seed for row in rows}
+    return ", ".join(
+        [
+            f"n = {_range({row.n for row in rows})}",
+            *([f"{'all' if attacked == {row.n for row in rows} else _range(attacked)} attacked"] if attacked else []),
+            *([f"trained as if n = {_range({one for one in trained if one is not None})}"] if trained else []),
+            counted(runs.pop(), "run") if len(runs) == 1 else f"{_range(runs)} runs",
+            f"seed {_range(seeds)}",
+        ]
+    )
+
+
+def _range(numbers: set[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """What is measured together, and how."""
+
+    asked: tuple[Row, ...]
+    run: Callable[[int, np.random.Generator], Sequence[Array]]
+    """Given its number and its own random numbers: for each row, how likely everybody who is attacked is to be found out."""
+    work: float = 0.01
+    """About how many seconds of a core a run takes, so that what is left can be told early."""
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """What all figures are asked for."""
+
+    runs: int
+    users: int | None
+    attacks: tuple[str, ...]
+    seed: int
+    looked_for: int
+    """How many people are looked for in a background."""
+    training: int | None = None
+    """The n by which trained attackers invent and compromise people, where it is not that of the data."""
+
+    def row(self, figure: str, people: Dataset, protocol: str, epsilon: float, attack: str, **more: Any) -> Row:
+        """A point that is still to be measured."""
+        return Row(
+            figure=figure,
+            dataset=next((name for name, ours in DATASETS.items() if ours == people.name), people.name),
+            protocol=protocol,
+            epsilon=epsilon,
+            attack=attack,
+            runs=self.runs,
+            seed=self.seed,
+            n=people.n,
+            **{"users": min(people.n, self.users or people.n), "d": people.d} | more,
+        )
+
+    def trained_on(self, people: Dataset) -> int:
+        """The n by which trained attackers invent and compromise."""
+        return min(people.n, self.training or people.n)
+
+
+def targets(n: int, draws: np.random.Generator, users: int | None) -> Integers:
+    """Who is attacked in a run, in ascending order."""
+    return np.arange(n) if users is None or users >= n else np.sort(draws.choice(n, users, replace=False))
+
+
+def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> Iterator[Row]:
+    """Rows as they are done. The progress is of work, not of cells: those of trained attacks take much longer."""
+    total, done = sum(asked.runs * cell.work for cell in cells), 0.0
+    for cell in cells:
+        first, found = cell.asked[0], list[list[tuple[float, int]]]()
+        try:
+            for run in range(asked.runs):
+                labels = first.figure, first.dataset, first.protocol, first.epsilon, first.prior, first.metric, run
+                chances = cell.run(run, numbers_from(asked.seed, *labels))
+                found.append([(float(chance.mean()), chance.size) for chance in chances])
+                done += cell.work
+                if progress is not None:
+                    progress(round(1000 * done), round(1000 * total))
+        except InvalidParameter as problem:
+            done += (asked.runs - len(found)) * cell.work
+            yield from (replace(row, refused=str(problem)) for row in cell.asked)
+            continue
+        for row, seen in zip(cell.asked, zip(*found, strict=True), strict=True):
+            right = np.array([share for share, _ in seen])
+            if row.attack in COMPUTED:
+                yield replace(row, accuracy=float(right[0]))
+            else:
+                yield with_chance(replace(row, users=seen[0][1]), right)
+
+
+def with_chance(row: Row, right: Floats) -> Row:
+    """A row with the mean of its runs, and how far chance may have moved it.
+
+    A few runs can agree by luck, and one says nothing of its scatter. So error and interval are never less than those of
+    independent guesses at as many people; for chances between 0 and 1, as where ties are not drawn, that is too much rather
+    than too little. Where nobody or everybody is found out, the error is that of one person more who is and one who is not.
+    """
+    from scipy.special import betaincinv
+
+    total, mean = right.size * row.users, float(right.mean())
+    tail, successes = (1 - _LEVEL) / 2, total * mean
+    likely = (successes + 1) / (total + 2)
+    scatter, low, high = over_runs(right)
+    return replace(
+        row,
+        accuracy=mean,
+        stderr=max(scatter, math.sqrt(likely * (1 - likely) / total)),
+        low=max(0.0, min(low, float(betaincinv(successes, total - successes + 1, tail)) if successes > 0 else 0.0)),
+        high=min(1.0, max(high, float(betaincinv(successes + 1, total - successes, 1 - tail)) if successes < total else 1.0)),
+    )
+
+
+def over_runs(found: Floats) -> tuple[float, float, float]:
+    """The standard error of a mean over runs and the ends of Student's interval; of one run, no error and its only value."""
+    from scipy.special import stdtrit
+
+    mean = float(found.mean())
+    if found.size == 1:
+        return 0.0, mean, mean
+    error = float(found.std(ddof=1)) / math.sqrt(found.size)
+    reach = float(stdtrit(found.size - 1, (1 + _LEVEL) / 2)) * error
+    return error, mean - reach, mean + reach
