@@ -26,9 +26,11 @@ from deniable.likelihood.closed import composite, direct
 from deniable.likelihood.geometric import GridChannel
 from deniable.likelihood.observed import observed
 from deniable.likelihood.problem import Counted, Grouped, Reported
-from deniable.likelihood.rows import Decay, Dense, Kept, Stacked, Supports, packed
+from deniable.likelihood.lines import Decay, Window
+from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
 from deniable.mechanism import Array
+from deniable.metric.line import Decaying
 from tests.test_metric import staircase
 
 Floats = npt.NDArray[np.float64]
@@ -191,7 +193,7 @@ def test_a_stop_on_the_change_of_shares_looks_converged_and_is_not() -> None:
     """The planted fault: EM that ends when nothing moves any more. The certificate sees it."""
     channel = GeometricChannel(100, 0.1)
     counts = np.asarray(drawn(channel, bimodal(100), 10_000).counts)
-    rows, outputs = Decay(np.arange(101), 0.1), counts / 10_000
+    rows, outputs = Decay(Decaying(np.arange(101), 0.1)), counts / 10_000
     p = np.full(101, 1 / 101)
     for _ in range(100_000):
         after = p * rows.backward(outputs / rows.forward(p))
@@ -226,7 +228,7 @@ def test_dropped_reports_are_seen() -> None:
     kept = mle(channel, dn.Tally(1_000_000, counts))
     assert math.isclose(kept.frequencies[30], 1000 / 1_000_000, rel_tol=0.2)
     shares = p / p.sum()
-    rows = Decay(np.arange(31), 2.0)
+    rows = Decay(Decaying(np.arange(31), 2.0))
     assert gap_bound(rows.backward(counts / 1_000_000 / rows.forward(shares)), 1.0, rows.roundings) > 1.0
     assert kept.certified
 
@@ -264,7 +266,7 @@ def test_nobody_is_put_where_nothing_was_observed(n: int, epsilon: float, people
     assert everywhere.certified
     assert abs(restricted.log_likelihood - everywhere.log_likelihood) <= 2e-9
     assert restricted.frequencies[counts == 0].max(initial=0.0) == 0.0
-    rows = Decay(np.arange(n + 1), epsilon)
+    rows = Decay(Decaying(np.arange(n + 1), epsilon))
     whole = rows.backward(counts / people / rows.forward(restricted.frequencies))
     assert gap_bound(whole, 1.0, rows.roundings) <= 1.001e-9 + 1e-12, "the certificate of the whole line is the same"
 
@@ -331,7 +333,7 @@ def test_large_lines_are_quick() -> None:
     shares, took = bimodal(100_000), []
     for _ in range(7):
         start = time.perf_counter()
-        channel.rows.forward(shares)
+        channel.output(shares)
         took.append(time.perf_counter() - start)
     assert min(took) < 0.005
     tally = drawn(channel, shares, 1_000_000)
