@@ -18,7 +18,7 @@ from deniable.likelihood.rows import Rows, shared
 
 _PATIENCE = 12  # steps without progress before it is said that floats do not carry further
 _TO_BOUNDARY = 0.995
-_START = 1e-3  # the complementarity that a start near the maximum begins with
+_START = 1e-2  # the complementarity that a start near the maximum begins with
 
 
 class Point(NamedTuple):

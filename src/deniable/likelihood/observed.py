@@ -52,8 +52,6 @@ def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -
 
     Values are ordered if that is said, or if the mechanism is for ordered ones, or a bare matrix. Cells know their grid.
     """
-    if not isinstance(data, Tally) and isinstance(source, Tally):
-        raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
     problem = _problem(source, data)
     if ordered is None or not isinstance(problem, Counted | Reported):
         return problem
@@ -87,7 +85,9 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
 
 
 def _refuse_numbers(source: object) -> None:
-    """What reports numbers that are not counted by outputs has no finite channel."""
+    """What reports numbers that are not counted by outputs has no finite channel; a tally is no channel at all."""
+    if isinstance(source, Tally):
+        raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
     if isinstance(source, ContinuousWave):
         raise InvalidParameter(
             "reports of a continuous Square Wave are numbers: use square_wave(epsilon, bins=...), or count them in bins, as in "

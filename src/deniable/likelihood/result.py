@@ -85,7 +85,7 @@ class Likelihood:
         whole_number("seed", seed, 0)
         if self._blurred:
             raise InvalidParameter(
-                "a smoothed result has no error bars: it is biased, and repeats with the same smoothing do not see by how much; "
+                "a smoothed result has no error bars: it is biased, and repeats with the same smoothing cannot see how far; "
                 "take those of the result without smoothing"
             )
         kept: dict[tuple[int, int], Floats] = self._kept
@@ -110,24 +110,27 @@ class Likelihood:
 
     def _found_again(self, problem: Problem) -> Floats:
         method, tolerance, limit = self._asked
-        near = (1 - _MIXED) * self.frequencies + _MIXED / self.k
-        return solve(problem, method, max(tolerance, _TOTAL / self.n), limit, near=near).shares
+        enough, near = max(tolerance, _TOTAL / self.n), (1 - _MIXED) * self.frequencies + _MIXED / self.k
+        found = solve(problem, method, enough, limit, near=near)
+        return (found if found.gap <= enough else solve(problem, method, enough, limit)).shares
 
     def standard_errors(self, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Floats:
         """How far each share scatters, by parametric bootstrap."""
         return np.asarray(self.bootstrap(repeats, seed, progress).std(axis=0, ddof=1))
 
-    def interval(
-        self, level: float = 0.95, repeats: int = 200, seed: int = 1, progress: Repeats | None = None
-    ) -> Interval:
-        """Percentile intervals by parametric bootstrap: about right where a share is well above its standard error.
+    def interval(self, level: float = 0.95, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Interval:
+        """By parametric bootstrap, its percentiles or its standard errors around the share, whichever reach farther.
 
-        Near zero they are not to be relied on, since the maximum sits on the boundary there; the unbiased estimate's
-        intervals are. The share itself is always inside.
+        They are about right where a share is well above its standard error. Near zero they are not to be relied on, since the
+        maximum sits on the boundary there; the unbiased estimate's intervals are.
         """
+        from scipy.special import ndtri
+
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         low, high = np.quantile(self.bootstrap(repeats, seed, progress), [tail, 1 - tail], axis=0)
-        return Interval(np.minimum(low, self.frequencies), np.maximum(high, self.frequencies))
+        reach = -float(ndtri(tail)) * self.standard_errors(repeats, seed)
+        low, high = np.minimum(low, self.frequencies - reach), np.maximum(high, self.frequencies + reach)
+        return Interval(np.maximum(low, 0.0), np.minimum(high, 1.0))
 
     def smooth(
         self,

@@ -25,7 +25,9 @@ from deniable.metric.line import SMALL
 
 WEIGHTS = (0.0, 0.01, 0.05, 0.25)
 PASSES = (10, 30, 100, 300, 1000)
-_AT_ONCE = 50  # passes between two words of progress
+_SETTLED = 1e-3  # nats of all held-out reports together: passes that gain less are not followed by more
+_NOTHING = 1e-300  # shares below this are zero: numbers that are less than normal ones are a hundred times slower
+_AT_ONCE = 1 << 22  # shares made between two words of progress
 Passes = Callable[[int, int], None]
 """Hears how many passes over the data are done, and how many there are at most."""
 
@@ -39,7 +41,7 @@ class Smoothing:
     passes: int
     held_out: tuple[tuple[float, ...], ...]
     """The mean log-likelihood of held-out reports, by weight and number of passes; nan where more passes were not tried,
-    since the last ones had made it worse."""
+    since the last ones had made it no better."""
 
 
 def smoothed(
@@ -78,7 +80,8 @@ def _chosen(walk: _Walk, counts: Integers, sides: Floats, ends: Floats, folds: i
             logs = np.where(dealt > 0, dealt * (np.log(likely) + walk.rows.logs), 0.0)
         found = logs.sum(axis=(1, 2)) / counts.sum()
         scores[going, place] = np.where(np.isfinite(found), found, -math.inf)
-        still = scores[going, place] >= scores[going, place - 1] if place else np.isfinite(scores[:, 0])
+        gains = found - scores[going, place - 1] if place else found
+        still = np.isfinite(gains) & ((gains * counts.sum() > _SETTLED) if place else True)
         going = going[still]
         if not going.size:
             break
@@ -145,7 +148,7 @@ class _Walk:
     def on(self, end: int) -> Floats:
         """Where they are after so many steps."""
         while self._step < end:
-            passes = min(_AT_ONCE, end - self._step)
+            passes = min(max(1, _AT_ONCE // self._p.size), end - self._step)
             if isinstance(self.rows, Decay) and self.rows.k > SMALL:
                 self._compiled(passes, float(self.rows.kernel.ratios[0]))
             else:
@@ -159,6 +162,7 @@ class _Walk:
         for _ in range(passes):
             ascent = self.rows.backward(shared(self._outputs, self.rows.forward(self._p)))
             self._p = normal(smooth(self._p * ascent))
+            self._p[self._p < _NOTHING] = 0.0
 
     def _compiled(self, passes: int, ratio: float) -> None:
         from deniable.likelihood import loops

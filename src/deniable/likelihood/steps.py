@@ -69,14 +69,14 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
     path = _Path(rows, outputs, search)
     p = np.full(rows.k, 1.0 / rows.k) if start is None else start
     first, now = path.mapped(p)
-    while not path.over and np.isfinite(first).all():
+    while not path.over() and np.isfinite(first).all():
         second, _ = path.mapped(first)
         r, v = first - p, second - 2 * first + p
         size = float(np.linalg.norm(v))
         length = -max(1.0, float(np.linalg.norm(r)) / size) if size > 0 else -1.0
         tried, after, reached = second, second, -math.inf
         for _ in range(_HALVINGS):
-            if path.over:
+            if path.over():
                 break
             tried = normal(np.maximum(p - 2 * length * r + length * length * v, 0.01 * second))  # shares stay positive
             after, reached = path.mapped(tried)
@@ -84,7 +84,7 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
                 break
             length = (length - 1) / 2
         else:
-            if not path.over:
+            if not path.over():
                 tried = second
                 after, reached = path.mapped(tried)
         p, first, now = tried, after, reached
@@ -110,7 +110,6 @@ class _Path:
         self.search.enough(self.used, self.least)
         return normal(shares * ascent), level(self.outputs, likely)
 
-    @property
     def over(self) -> bool:
         """Whether the certificate is there, or all steps are used up."""
         return self.least <= self.search.tolerance or self.used >= self.search.limit

@@ -2,55 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from threading import Lock
-from typing import Any, final
+from typing import Any
 
 ONE_IS_ENOUGH = 2e9
-"""Multiplications of a product up to which one thread does it: about those of two tables of 1,000 by 1,000."""
+"""Multiplications of a step up to which one thread does them: those of tables of about 1,000 by 1,000."""
 
 
-@contextmanager
-def few_threads(multiplications: float) -> Iterator[None]:
-    """Linear algebra by one thread inside, if its largest products are of this size, and as before afterwards."""
+def few_threads(multiplications: float) -> AbstractContextManager[Any]:
+    """Linear algebra by one thread inside, where a step has no more multiplications than that, and as before afterwards.
+
+    Where the number of threads is the whole process's, the first thread of a program that comes in decides; for others that
+    search at the same time nothing changes.
+    """
     if multiplications > ONE_IS_ENOUGH:
-        yield
-        return
-    _one_thread().enter()
-    try:
-        yield
-    finally:
-        _one_thread().leave()
+        return nullcontext()
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
 
 
 @lru_cache(maxsize=1)
-def _one_thread() -> _OneThread:
-    import scipy.linalg
+def _controller() -> Any:
+    """Found once: a look at all loaded libraries takes longer than many a search. Scipy's must be among them."""
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
-    assert scipy.linalg is not None  # its library must be loaded to be found
-    return _OneThread(ThreadpoolController())
-
-
-@final
-class _OneThread:
-    """The number of threads is the process's: the first who comes in lowers it, the last who leaves puts it back."""
-
-    def __init__(self, controller: Any) -> None:
-        self._controller = controller
-        self._lock, self._inside = Lock(), 0
-        self._limit: Any = None
-
-    def enter(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-
-    def leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
+    return ThreadpoolController()
