@@ -337,12 +337,12 @@ def test_large_lines_are_quick() -> None:
         took.append(time.perf_counter() - start)
     assert min(took) < 0.005
     tally = drawn(channel, shares, 1_000_000)
-    start = time.perf_counter()
-    result = mle(channel, tally)
-    assert result.certified
-    assert time.perf_counter() - start < 10, (
-        "about 1 s on a quiet core, where the specification asks for 3; others are busy here"
-    )
+    took.clear()
+    for _ in range(3):
+        start = time.perf_counter()
+        assert mle(channel, tally).certified
+        took.append(time.perf_counter() - start)
+    assert min(took) < 3, "0.2 s on a quiet core"
 
 
 def test_tiny_budgets_converge() -> None:
