@@ -24,11 +24,13 @@ from deniable.likelihood import METHODS, GeometricChannel, Likelihood, mle, mle_
 from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.closed import composite, direct
 from deniable.likelihood.geometric import GridChannel
+from deniable.likelihood.lines import Decay
 from deniable.likelihood.observed import observed
 from deniable.likelihood.problem import Counted, Grouped, Reported
-from deniable.likelihood.rows import Decay, Dense, Kept, Stacked, Supports, packed
+from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
 from deniable.mechanism import Array
+from deniable.metric.line import Decaying
 from tests.test_metric import staircase
 
 Floats = npt.NDArray[np.float64]
@@ -191,7 +193,7 @@ def test_a_stop_on_the_change_of_shares_looks_converged_and_is_not() -> None:
     """The planted fault: EM that ends when nothing moves any more. The certificate sees it."""
     channel = GeometricChannel(100, 0.1)
     counts = np.asarray(drawn(channel, bimodal(100), 10_000).counts)
-    rows, outputs = Decay(np.arange(101), 0.1), counts / 10_000
+    rows, outputs = Decay(Decaying(np.arange(101), 0.1)), counts / 10_000
     p = np.full(101, 1 / 101)
     for _ in range(100_000):
         after = p * rows.backward(outputs / rows.forward(p))
@@ -226,7 +228,7 @@ def test_dropped_reports_are_seen() -> None:
     kept = mle(channel, dn.Tally(1_000_000, counts))
     assert math.isclose(kept.frequencies[30], 1000 / 1_000_000, rel_tol=0.2)
     shares = p / p.sum()
-    rows = Decay(np.arange(31), 2.0)
+    rows = Decay(Decaying(np.arange(31), 2.0))
     assert gap_bound(rows.backward(counts / 1_000_000 / rows.forward(shares)), 1.0, rows.roundings) > 1.0
     assert kept.certified
 
@@ -264,7 +266,7 @@ def test_nobody_is_put_where_nothing_was_observed(n: int, epsilon: float, people
     assert everywhere.certified
     assert abs(restricted.log_likelihood - everywhere.log_likelihood) <= 2e-9
     assert restricted.frequencies[counts == 0].max(initial=0.0) == 0.0
-    rows = Decay(np.arange(n + 1), epsilon)
+    rows = Decay(Decaying(np.arange(n + 1), epsilon))
     whole = rows.backward(counts / people / rows.forward(restricted.frequencies))
     assert gap_bound(whole, 1.0, rows.roundings) <= 1.001e-9 + 1e-12, "the certificate of the whole line is the same"
 
@@ -331,21 +333,23 @@ def test_large_lines_are_quick() -> None:
     shares, took = bimodal(100_000), []
     for _ in range(7):
         start = time.perf_counter()
-        channel.rows.forward(shares)
+        channel.output(shares)
         took.append(time.perf_counter() - start)
     assert min(took) < 0.005
     tally = drawn(channel, shares, 1_000_000)
-    start = time.perf_counter()
-    result = mle(channel, tally)
-    assert result.certified
-    assert time.perf_counter() - start < 10, "3 s on two quiet cores"
+    took.clear()
+    for _ in range(3):
+        start = time.perf_counter()
+        assert mle(channel, tally).certified
+        took.append(time.perf_counter() - start)
+    assert min(took) < 3, "0.2 s on a quiet core"
 
 
 def test_tiny_budgets_converge() -> None:
     """The second system: T is next to singular here.
 
-    At n = 10^6 and epsilon 1e-5, the size that the specification names, it was certified too, in 35 s on two cores; this
-    smaller one goes the same way.
+    The specification names n = 10^6. There 10^5 reports took 38 steps and 4 s, 10^6 reports 33 steps and 47 s on a busy core,
+    both to their certificates; this smaller one goes the same way, and is what a run of all tests has time for.
     """
     channel = GeometricChannel(20_000, 1e-5)
     result = mle(channel, drawn(channel, bimodal(20_000), 100_000))
@@ -371,7 +375,7 @@ def test_every_method_says_why_it_ended() -> None:
         short = mle(channel, tally, method=method, iterations=3)
         assert short.stop in ("iteration limit", "likelihood settled")
         assert not short.certified
-        assert short.iterations <= 8
+        assert short.iterations <= 3
         assert exact.log_likelihood <= short.log_likelihood + short.gap + 1e-12
     assert exact.stop == "certified"
     assert mle(channel, tally, tolerance=1e-15).stop == "rounding limit"
@@ -405,7 +409,7 @@ def test_smoothing_adapts() -> None:
         assert soft.method == f"smoothed: {soft.smoothing.passes} passes with weight {soft.smoothing.weight:g}"
         assert np.array_equal(rough.smooth().frequencies, soft.frequencies)
         assert (
-            max(max(row) for row in soft.smoothing.held_out)
+            np.nanmax(np.array(soft.smoothing.held_out))
             == soft.smoothing.held_out[(0.0, 0.01, 0.05, 0.25).index(soft.smoothing.weight)][
                 (10, 30, 100, 300, 1000).index(soft.smoothing.passes)
             ]
@@ -417,28 +421,22 @@ def test_smoothing_adapts() -> None:
 
 
 def test_only_ordered_values_are_smoothed() -> None:
-    """Neighboring codes of categories and of cells are not neighbors: blurring them would make up people."""
+    """Neighboring codes of categories are not neighbors: blurring them would make up people. Cells have those of their grid."""
     generator = np.random.default_rng(1)
-    grids: list[metric.Metric] = [metric.planar_geometric((4, 5), 1.0), metric.planar_geometric((4, 5), 1.0, "manhattan")]
     tabled = metric.exponential(np.abs(np.arange(20)[:, None] - np.arange(20)), 1.0)
     tally = dn.Tally(2000, generator.multinomial(2000, np.full(20, 1 / 20)))
-    for m in (*grids, tabled, dn.grr(20, 1.0)):
+    for m in (tabled, dn.grr(20, 1.0)):
         with pytest.raises(dn.InvalidParameter, match="for ordered values"):
             mle(m, tally, method="ems")
         with pytest.raises(dn.InvalidParameter, match="for ordered values"):
             mle(m, tally).smooth()
-    for m in grids:
-        with pytest.raises(dn.InvalidParameter, match="not on a line"):
-            mle(m, tally, ordered=True)
-    for m in (tabled, dn.grr(20, 1.0)):
-        soft = mle(m, tally, method="ems", ordered=True)
-        assert soft.bootstrap(2, 1).shape == (2, 20)
+        assert mle(m, tally, method="ems", ordered=True).k == 20
         assert mle(m, tally, ordered=True).smooth().stop == "passes done"
     bits = dn.oue(20, 1.0)
     reports = bits.privatize(generator.integers(0, 20, 500), dn.seeded(1))
     with pytest.raises(dn.InvalidParameter, match="for ordered values"):
         mle(bits, reports, method="ems")
-    assert mle(bits, reports, method="ems", ordered=True).bootstrap(2, 1).shape == (2, 20)
+    assert mle(bits, reports, method="ems", ordered=True).k == 20
     line = GeometricChannel(19, 0.5)
     with pytest.raises(dn.InvalidParameter, match="for ordered values"):
         mle_groups([(line, tally), (dn.grr(20, 1.0), tally)], method="ems")
@@ -608,11 +606,9 @@ def test_large_grids_go_by_products() -> None:
     shares = np.random.default_rng(2).dirichlet(np.ones(m.k))
     assert np.allclose(result.problem.channel.output(shares), shares @ m.law.matrix(), rtol=1e-9)
     assert math.isclose(result.log_likelihood, likelihood_of(m.law.matrix(), tally.counts, result.frequencies), rel_tol=1e-9)
-    with pytest.raises(dn.InvalidParameter, match="ordered values"):
-        result.smooth()
     small = GridChannel(GeometricChannel(2, 0.5), GeometricChannel(3, 1.0))
     rows = small.rows
-    matrix = np.kron(small.down.rows.table, small.across.rows.table)
+    matrix = np.kron(small.down.kernel.table, small.across.kernel.table)
     weights = np.random.default_rng(3).random(12)
     assert np.allclose(rows.gram(weights), (matrix * weights) @ matrix)
     assert np.allclose(rows.backward(weights), matrix @ weights)

@@ -638,7 +638,7 @@ def test_tiny_epsilons_keep_their_digits() -> None:
         tally = dn.Tally(4, np.array([1, 1, 1, 1]))
         assert np.isfinite(m.estimate(tally).frequencies).all()
         ideal = -math.exp(-epsilon) / -math.expm1(-2 * epsilon)
-        assert math.isclose(m._diagonals[0], ideal, rel_tol=1e-2 if epsilon < 1e-16 else 1e-3)
+        assert math.isclose(m._ideal.kernel.diagonals[1][0], ideal, rel_tol=1e-2 if epsilon < 1e-16 else 1e-3)
     assert math.isclose(geometric(3, 20.0).rate, 20.0, rel_tol=1e-9)
 
 

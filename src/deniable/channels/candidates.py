@@ -88,13 +88,11 @@ class Decaying(Candidate):
         """By the inverse diag(1 / o) K^-1 diag(z), whose middle K^-1 has three diagonals."""
         if not self.outputs.all():
             return math.inf
-        a, gap = math.exp(-self.rate), -math.expm1(-2 * self.rate)
-        own = np.full(prior.size, (1 + a * a) / gap)
-        own[[0, -1]] = 1 / gap
-        own *= self.scales
-        before, after = np.zeros((2, prior.size))
-        before[1:], after[:-1] = -a / gap * self.scales[:-1], -a / gap * self.scales[1:]
-        chances = self.outputs * GeometricChannel(prior.size - 1, self.rate).rows.forward(prior / self.scales)
+        kernel = GeometricChannel(prior.size - 1, self.rate).kernel
+        main, side = kernel.diagonals
+        own, before, after = main * self.scales, np.zeros(prior.size), np.zeros(prior.size)
+        before[1:], after[:-1] = side * self.scales[:-1], side * self.scales[1:]
+        chances = self.outputs * kernel.times(prior / self.scales)
         sizes = 1 / self.outputs
         before, own, after = before * sizes, own * sizes, after * sizes
         left = np.arange(prior.size)[::-1]
@@ -226,7 +224,7 @@ def _least_informative(n: int, rate: float, prior: Floats) -> Decaying:
 
 
 def _scaled(rate: float, outputs: Floats, why_less: str | None = None) -> Decaying:
-    return Decaying(rate, outputs, GeometricChannel(outputs.size - 1, rate).rows.forward(outputs), why_less)
+    return Decaying(rate, outputs, GeometricChannel(outputs.size - 1, rate).kernel.times(outputs), why_less)
 
 
 def _weights(loss: str, prior: Floats) -> Floats:

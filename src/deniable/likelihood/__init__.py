@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.likelihood.found import Found, Progress, Stop
-from deniable.likelihood.geometric import GeometricChannel
 from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.smoothing import Smoothing
 from deniable.likelihood.solving import LIMITS, solve
 from deniable.mechanism import Array, Tally
+from deniable.metric.line import GeometricChannel
 
 METHODS = tuple(LIMITS)
 """What can be asked for by name."""
@@ -52,8 +52,8 @@ def mle(
     composite likelihood, which `method` of the result then says. `auto` takes the formula, the interior point or SQUAREM;
     `interior`, `squarem`, `em` (also called `ibu`), `ems` (smoothed) and `iteration` (the geometric paper's) can be asked for.
 
-    `ems` and `smooth` blur neighbors, so they are for ordered values: those of geometric noise, Square Wave and bare matrices.
-    `ordered=True` says that the values of another mechanism are, such as bins of a range.
+    `ems` and `smooth` blur neighbors, so they are for ordered values, those of geometric noise, Square Wave and bare matrices,
+    and for cells of a grid. `ordered=True` says that the values of another mechanism are, such as bins of a range.
 
     >>> from deniable.mechanism import Tally
     >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
@@ -81,7 +81,13 @@ def mle_groups(
     they have no likelihood that others could be added to.
     """
     parts = []
-    for mechanism, data in groups:
+    for group in groups:
+        if not isinstance(group, tuple | list) or len(group) != 2:
+            raise InvalidParameter(
+                f"a group is a pair of a mechanism and its tally or reports, got {type(group).__name__}; "
+                "as in mle_groups([(a, tally_a), (b, tally_b)])"
+            )
+        mechanism, data = group
         problem = observed(mechanism, data, ordered)
         if not isinstance(problem, Counted | Reported):
             raise InvalidParameter("a group of sets of values needs its reports: counts of support have no likelihood to add")

@@ -7,84 +7,55 @@ diagonals, so every step is a system with five (or, mixed, with seven) diagonals
 
 from __future__ import annotations
 
+from typing import final
+
 import numpy as np
-import numpy.typing as npt
 
-from deniable.law import Floats
-from deniable.likelihood.certificate import gap_bound
+from deniable.law import Floats, Integers
 from deniable.likelihood.found import Found, Search
-from deniable.likelihood.interior import centering, reach
-from deniable.likelihood.rows import SMALL, Decay
+from deniable.likelihood.interior import Newton, Point, interior
+from deniable.likelihood.lines import Decay
+from deniable.metric.line import SMALL, Decaying
 
-_PATIENCE = 12  # steps without progress before the other system is tried
 
-
-def banded(places: npt.NDArray[np.int64], epsilon: float, shares: Floats, search: Search) -> Found:
+def banded(places: Integers, epsilon: float, shares: Floats, search: Search, start: Floats | None = None) -> Found:
     """The shares at the observed places (all of `shares` are positive), up to the certificate."""
-    rows = Decay(places, epsilon)
-    if rows.k == 1:
+    kernel = Decaying(places, epsilon)
+    if kernel.k == 1:
         return search.done(np.ones(1), 0.0, 0)
-    inverse = _Inverse(rows)
-    p, z = np.full(rows.k, 1.0 / rows.k), np.ones(rows.k)
-    best, least, last_gain, mixed, reached = p, np.inf, 0, False, 1.0
-    step = -1
-    for step in range(search.limit + 1):
-        likely = rows.forward(p)
-        ascent = rows.backward(shares / likely)
-        gap = gap_bound(ascent, float(p.sum()), rows.roundings)
-        if gap < 0.9 * least:
-            last_gain = step
-        if gap < least:
-            best, least = p / p.sum(), gap
-        if search.enough(step, least):
-            return search.done(best, least, step)
-        if step - last_gain > _PATIENCE:
-            if mixed:
-                return search.stalled(best, least, step)
-            mixed, last_gain = True, step
-        mu = centering(reached) * float(p @ z) / rows.k
-        curvature, weights = z / p, shares / likely**2
-        right = shares / likely - inverse.ones + inverse.times(mu / p)  # T (D - 1 + mu / p), and T D = q / m needs no T
-        move = None if mixed else inverse.five(weights, curvature, right)
-        if move is None:
-            mixed = True
-            move = inverse.seven(weights, curvature, right)
-            if move is not None:  # once more on what is left over: the system is next to singular
-                over = right - weights * _signed(rows, move) - inverse.times(curvature * move)
-                more = inverse.seven(weights, curvature, over)
-                move = move if more is None else move + more
-        if move is None:
-            return search.stalled(best, least, step)
-        turn = mu / p - z - curvature * move
-        far, turned = reach(p, move), reach(z, turn)
-        p, z, reached = p + far * move, z + turned * turn, min(far, turned)
-    return search.ended(best, least, step)
+    return interior(Decay(kernel), shares, search, _Banded(kernel), start)
 
 
-def _signed(rows: Decay, move: Floats) -> Floats:
-    """The kernel times numbers of either sign."""
-    return rows.forward(np.maximum(move, 0.0)) - rows.forward(np.maximum(-move, 0.0))
+@final
+class _Banded(Newton):
+    """By the inverse T of the kernel on the observed places, which has three diagonals: two systems for a step."""
 
-
-class _Inverse:
-    """The inverse T of the kernel on the observed places, three diagonals; and the two systems for a step."""
-
-    def __init__(self, rows: Decay) -> None:
-        extra = rows.ratios**2 / rows.ends
-        self.main = np.ones(rows.k)
-        self.main[:-1] += extra
-        self.main[1:] += extra
-        self.side = -rows.ratios / rows.ends
-        self.ones = np.ones(rows.k)
+    def __init__(self, kernel: Decaying) -> None:
+        self.kernel, self.mixed = kernel, False
+        self.main, self.side = kernel.diagonals
+        self.ones = np.ones(kernel.k)
         """T times a vector of ones, without cancellation."""
-        self.ones[:-1] -= rows.ratios / (1 + rows.ratios)
-        self.ones[1:] -= rows.ratios / (1 + rows.ratios)
+        self.ones[:-1] -= kernel.ratios / (1 + kernel.ratios)
+        self.ones[1:] -= kernel.ratios / (1 + kernel.ratios)
 
-    def times(self, vector: Floats) -> Floats:
-        result = self.main * vector
-        result[:-1] += self.side * vector[1:]
-        result[1:] += self.side * vector[:-1]
-        return np.asarray(result)
+    def takes_care(self) -> bool:
+        before, self.mixed = self.mixed, True
+        return not before
+
+    def move(self, at: Point, mu: float) -> Floats | None:
+        curvature, weights = at.z / at.p, at.seen / at.likely
+        right = at.seen - self.ones + self.kernel.solved(mu / at.p)  # T (D - 1 + mu / p), and T D = q / m needs no T
+        move = None if self.mixed else self.five(weights, curvature, right)
+        if move is not None:
+            return move
+        self.mixed = True
+        move = self.seven(weights, curvature, right)
+        if move is None:
+            return None
+        # once more on what is left over: the system is next to singular
+        over = right - weights * self.kernel.times(move) - self.kernel.solved(curvature * move)
+        more = self.seven(weights, curvature, over)
+        return move if more is None else move + more
 
     def five(self, weights: Floats, curvature: Floats, right: Floats) -> Floats | None:
         """(W + T E T) dm = right, then dp = T dm; None where rounding has made it indefinite."""
@@ -97,7 +68,7 @@ class _Inverse:
         solved = _solve_five(main, first, second, right.copy())
         if solved is None:
             return None
-        move = self.times(solved)
+        move = self.kernel.solved(solved)
         return move if np.isfinite(move).all() else None
 
     def seven(self, weights: Floats, curvature: Floats, right: Floats) -> Floats | None:

@@ -6,26 +6,56 @@ by themselves. Primal and dual steps are apart; a dozen or two of them reach the
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import NamedTuple, final
+
 import numpy as np
 
 from deniable.law import Floats
 from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.found import Found, Search
-from deniable.likelihood.rows import Rows
+from deniable.likelihood.rows import Rows, shared
 
 _PATIENCE = 12  # steps without progress before it is said that floats do not carry further
 _TO_BOUNDARY = 0.995
+_START = 1e-2  # the complementarity that a start near the maximum begins with
 
 
-def interior(rows: Rows, outputs: Floats, search: Search) -> Found:
+class Point(NamedTuple):
+    """Where a search is: shares, their multipliers, what they make likely, and how fast the likelihood grows."""
+
+    p: Floats
+    z: Floats
+    likely: Floats
+    seen: Floats
+    """Outputs over their likelihoods."""
+    ascent: Floats
+
+
+class Newton(ABC):
+    """Which way to go from a point: the linear system of the step."""
+
+    @abstractmethod
+    def move(self, at: Point, mu: float) -> Floats | None:
+        """(A' W A + Z / P) move = D - 1 + mu / p; None where rounding does not let it be solved."""
+
+    def takes_care(self) -> bool:
+        """Whether there is a slower and more exact way to solve it, which is taken from now on."""
+        return False
+
+
+def interior(rows: Rows, outputs: Floats, search: Search, newton: Newton | None = None, start: Floats | None = None) -> Found:
     """Up to the certificate; where rounding ends the progress before, the best so far is handed on."""
-    p, z = np.full(rows.k, 1.0 / rows.k), np.ones(rows.k)
+    newton = _Cholesky(rows) if newton is None else newton
+    p = np.full(rows.k, 1.0 / rows.k) if start is None else start
+    z = np.ones(rows.k) if start is None else _START / (rows.k * p)
     best, least, last_gain, reached = p, np.inf, 0, 1.0
     step = -1
     for step in range(search.limit + 1):
         likely = rows.forward(p)
-        ascent = rows.backward(outputs / likely)
-        gap = gap_bound(ascent, float(p.sum()), rows.roundings)
+        seen = shared(outputs, likely)
+        at = Point(p, z, likely, seen, rows.backward(seen))
+        gap = gap_bound(at.ascent, float(p.sum()), rows.roundings)
         if gap < 0.9 * least:
             last_gain = step
         if gap < least:
@@ -33,11 +63,11 @@ def interior(rows: Rows, outputs: Floats, search: Search) -> Found:
         if search.enough(step, least):
             return search.done(best, least, step)
         if step - last_gain > _PATIENCE:
-            return search.stalled(best, least, step)
+            if not newton.takes_care():
+                return search.stalled(best, least, step)
+            last_gain = step
         mu = centering(reached) * float(p @ z) / rows.k
-        curvature = rows.gram(outputs / likely**2)
-        curvature[np.diag_indices(rows.k)] += z / p
-        move = _solve(curvature, ascent - 1 + mu / p)
+        move = newton.move(at, mu)
         if move is None:
             return search.stalled(best, least, step)
         turn = mu / p - z - z / p * move
@@ -55,6 +85,19 @@ def reach(inside: Floats, move: Floats) -> float:
     """How far one may go so that all stays positive."""
     down = move < 0
     return min(1.0, _TO_BOUNDARY * float((inside[down] / -move[down]).min())) if down.any() else 1.0
+
+
+@final
+class _Cholesky(Newton):
+    """By the table of the curvature."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def move(self, at: Point, mu: float) -> Floats | None:
+        curvature = self.rows.gram(shared(at.seen, at.likely))
+        curvature[np.diag_indices(at.p.size)] += at.z / at.p
+        return _solve(curvature, at.ascent - 1 + mu / at.p)
 
 
 def _solve(matrix: Floats, right: Floats) -> Floats | None:

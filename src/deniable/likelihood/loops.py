@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from deniable.kernels import Array, compiled
 
 _BLOCK = 4096
-
-
-@compiled
-def decayed(shares: Array, ratios: Array, out: Array) -> None:
-    """out[b, j] = sum over i of shares[b, i] times the product of all ratios between i and j: two sweeps, no cancellation."""
-    last = shares.shape[1] - 1
-    for b in range(shares.shape[0]):
-        row, into = shares[b], out[b]
-        carried = 0.0
-        for j in range(last + 1):
-            carried = row[j] + carried
-            into[j] = carried
-            if j < last:
-                carried *= ratios[j]
-        carried = 0.0
-        for j in range(last - 1, -1, -1):
-            carried = (carried + row[j + 1]) * ratios[j]
-            into[j] += carried
+_NOTHING = 1e-300  # is added to what decays: less than the least normal number would stay there, a hundred times slower
 
 
 @compiled
@@ -79,3 +64,44 @@ def solve_pentadiagonal(main: Array, first: Array, second: Array, right: Array) 
         if i + 2 < n:
             right[i] -= second[i] * right[i + 2]
     return True
+
+
+@compiled
+def passes_on_a_line(shares: Array, outputs: Array, sides: Array, ratio: float, passes: int) -> None:
+    """So many steps of EM with smoothing under noise that decays by `ratio` a step, in place; a row for each data.
+
+    Down and up the line once for each step. On the way down: outputs over likelihoods, and what decays downwards of them and
+    of the shares. On the way up: what decays upwards, the new shares, and their smoothing, a place behind. A step gives
+    shares that add up to one, whatever they added up to before.
+    """
+    last = shares.shape[1] - 1
+    above, weights, lower = np.empty(last + 1), np.empty(last + 1), np.empty(last + 1)
+    for b in range(shares.shape[0]):
+        p, seen, side = shares[b], outputs[b], sides[b]
+        middle = 1.0 - 2.0 * side
+        carried = 0.0
+        for j in range(last + 1):
+            carried = carried * ratio + (p[j] + _NOTHING)
+            above[j] = carried
+        for _ in range(passes):
+            carried, falling = 0.0, 0.0
+            for j in range(last, -1, -1):
+                weight = seen[j] / (above[j] + carried) if seen[j] > 0.0 else 0.0
+                weights[j] = weight
+                lower[j] = falling
+                carried = carried * ratio + (p[j] * ratio + _NOTHING)
+                falling = falling * ratio + (weight * ratio + _NOTHING)
+            rising = weights[0]
+            own = p[0] * (rising + lower[0])
+            before, carried = own, 0.0
+            for j in range(last + 1):
+                after = own
+                if j < last:
+                    rising = rising * ratio + (weights[j + 1] + _NOTHING)
+                    after = p[j + 1] * (rising + lower[j + 1])
+                share = middle * own + side * (before + after)
+                share = share if share > _NOTHING else 0.0
+                p[j] = share
+                carried = carried * ratio + (share + _NOTHING)
+                above[j] = carried
+                before, own = own, after

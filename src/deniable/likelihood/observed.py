@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from deniable.consistency import simplex
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 from deniable.law import Floats, Integers, Marginal
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
+from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Celled, Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.matrix import Matrix
@@ -33,6 +35,7 @@ from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.simulated import seeded
+from deniable.words import FULL
 
 Source = Mechanism | Matrix | Marginal | GeometricChannel | Sequence[Sequence[float]] | Array
 """What reports can come from: a mechanism, or the channel itself."""
@@ -47,14 +50,14 @@ _SAMPLED = 4096
 def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -> Problem:
     """The problem of finding the shares behind a tally or an array of reports.
 
-    Values are ordered if that is said, or if the mechanism is for ordered ones, or a bare matrix.
+    Values are ordered if that is said, or if the mechanism is for ordered ones, or a bare matrix. Cells know their grid.
     """
     problem = _problem(source, data)
     if ordered is None or not isinstance(problem, Counted | Reported):
         return problem
     if ordered and isinstance(source, PlanarGeometric | ProductGeometric):
         raise InvalidParameter("cells of a grid are not on a line: the end of a row is far from the beginning of the next")
-    return replace(problem, ordered=ordered)
+    return replace(problem, shape=(problem.k,) if ordered else ())
 
 
 def _problem(source: Source, data: Tally | Array) -> Problem:
@@ -65,7 +68,7 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
     _refuse_numbers(source)
     if not isinstance(source, Mechanism):
         channel = source if isinstance(source, GeometricChannel) else _table(source)
-        return _counted(channel, data, True)
+        return _counted(channel, data, (channel.k,))
     if isinstance(source, Metric):
         return _metric(source, data)
     if isinstance(source, Subset) and source.size == 1:
@@ -82,7 +85,9 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
 
 
 def _refuse_numbers(source: object) -> None:
-    """What reports numbers that are not counted by outputs has no finite channel."""
+    """What reports numbers that are not counted by outputs has no finite channel; a tally is no channel at all."""
+    if isinstance(source, Tally):
+        raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
     if isinstance(source, ContinuousWave):
         raise InvalidParameter(
             "reports of a continuous Square Wave are numbers: use square_wave(epsilon, bins=...), or count them in bins, as in "
@@ -104,15 +109,31 @@ def _table(source: Matrix | Sequence[Sequence[float]] | Array) -> Table:
 def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
     tally = data if isinstance(data, Tally) else mechanism.tally(data)
     if isinstance(mechanism, Geometric) and mechanism.is_geometric:
-        return _counted(_geometric(mechanism), tally, True)
+        return _counted(_geometric(mechanism), tally, (mechanism.k,))
     sides = (mechanism.down, mechanism.across) if isinstance(mechanism, ProductGeometric) else ()
     if sides and mechanism.k > _DENSE and all(side.is_geometric for side in sides):
-        return _counted(GridChannel(*map(_geometric, sides)), tally, False)
+        return _counted(GridChannel(*map(_geometric, sides)), tally, _shape(mechanism))
     if mechanism.k * mechanism.outputs > _MOST_CELLS:
         raise InvalidParameter(
             f"a channel of {mechanism.k:,} by {mechanism.outputs:,} is too large to be held; group the values"
         )
-    return _counted(Table(mechanism.law.matrix()), tally, isinstance(mechanism, Geometric | SquareWave))
+    return _counted(Table(mechanism.law.matrix(), _window(mechanism)), tally, _shape(mechanism))
+
+
+def _shape(mechanism: Metric) -> tuple[int, ...]:
+    """Which values are neighbors, where the mechanism knows."""
+    if isinstance(mechanism, ProductGeometric):
+        return mechanism.down.k, mechanism.across.k
+    if isinstance(mechanism, PlanarGeometric):
+        return mechanism.rows, mechanism.columns
+    return (mechanism.k,) if isinstance(mechanism, Geometric | SquareWave) else ()
+
+
+def _window(mechanism: Metric) -> Window | None:
+    if not isinstance(mechanism, SquareWave):
+        return None
+    near, far = Fraction(mechanism.keep, FULL * mechanism.window), Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1))
+    return Window(mechanism.k, mechanism.window, float(near), float(far))
 
 
 def _geometric(mechanism: Geometric) -> GeometricChannel:
@@ -131,17 +152,17 @@ def _kept_rows(mechanism: Direct | Memoized | Subset) -> Kept:
     return Kept(law.k, law.p, law.q)
 
 
-def _counted(channel: Table | GeometricChannel | GridChannel, data: Tally | Array, ordered: bool) -> Counted:
+def _counted(channel: Table | GeometricChannel | GridChannel, data: Tally | Array, shape: tuple[int, ...]) -> Counted:
     size = channel.size if isinstance(channel, Table) else channel.k
     if isinstance(data, Tally):
         if data.counts.size != size:
             raise InvalidReport(f"this tally counts {data.counts.size} outputs, the channel has {size}")
-        return Counted(channel, _all_counted(data), ordered)
+        return Counted(channel, _all_counted(data), shape)
     try:
         reports = checked_values(data, size)
     except DeniableError as problem:
         raise InvalidReport(f"reports are outputs of the channel, 0 to {size - 1} (counts go in a Tally): {problem}") from None
-    return Counted(channel, _all_counted(Tally(reports.size, np.bincount(reports, minlength=size))), ordered)
+    return Counted(channel, _all_counted(Tally(reports.size, np.bincount(reports, minlength=size))), shape)
 
 
 def _all_counted(tally: Tally) -> Integers:

@@ -14,7 +14,9 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.law import Floats, Integers
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
-from deniable.likelihood.rows import Decay, Dense, Kept, Lattice, Rows, Stacked
+from deniable.likelihood.lines import Decay, Lattice, Window
+from deniable.likelihood.rows import Dense, Kept, Rows, Stacked
+from deniable.likelihood.steps import level
 
 
 class Problem(ABC):
@@ -33,13 +35,13 @@ class Listed(Problem):
 
     rows: Rows
     outputs: Floats
-    ordered: bool
-    """Whether values with neighboring codes are neighbors, as numbers are, and cells or categories are not."""
+    shape: tuple[int, ...]
+    """Which values are neighbors: (k,) on a line, (rows, columns) on a grid, and () where none are, as among categories."""
 
     @final
     def likelihood(self, shares: Floats) -> float:
         """The mean logarithm of a report's likelihood."""
-        return float(self.outputs @ (np.log(self.rows.forward(shares)) + self.rows.logs))
+        return level(self.outputs, self.rows.forward(shares)) + float(self.outputs @ self.rows.logs)
 
 
 @final
@@ -48,6 +50,8 @@ class Table:
     """Any finite channel: rows of Pr(output | value)."""
 
     matrix: Floats = field(repr=False)
+    window: Window | None = None
+    """The same in a form with quick products, whose last digits are lost to cancellation."""
 
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
@@ -80,7 +84,7 @@ class Counted(Listed):
 
     channel: Table | Kept | GeometricChannel | GridChannel
     counts: Integers
-    ordered: bool = False
+    shape: tuple[int, ...] = ()
 
     @cached_property
     def n(self) -> int:  # type: ignore[override]
@@ -96,13 +100,10 @@ class Counted(Listed):
             return Dense(np.ascontiguousarray(self.channel.matrix.T[self.observed]))
         if isinstance(self.channel, Kept):
             return self.channel
-        rows: Decay | Lattice
+        logs = np.log(self.channel.ends)
         if isinstance(self.channel, GridChannel):
-            rows = Lattice(self.channel.down.rows, self.channel.across.rows)
-        else:
-            rows = Decay(np.arange(self.k), self.channel.epsilon)
-        rows.logs = np.log(self.channel.ends)
-        return rows
+            return Lattice(self.channel.down.kernel, self.channel.across.kernel, logs)
+        return Decay(self.channel.kernel, logs)
 
     @property
     def observed(self) -> npt.NDArray[np.bool_]:
@@ -112,6 +113,13 @@ class Counted(Listed):
     @cached_property
     def outputs(self) -> Floats:  # type: ignore[override]
         return np.asarray((self.counts[self.observed] if isinstance(self.channel, Table) else self.counts) / self.n)
+
+    @property
+    def quick(self) -> tuple[Rows, Integers]:
+        """Rows with the quickest products, where last digits do not matter, and how many reports each of them has."""
+        if isinstance(self.channel, Table) and self.channel.window is not None:
+            return self.channel.window, self.counts
+        return self.rows, self.counts[self.observed]
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Counted:
         chances = self.channel.forward(shares) if isinstance(self.channel, Kept) else self.channel.output(shares)
@@ -130,7 +138,7 @@ class Reported(Listed):
     """A distribution near the maximum, to begin with."""
     draw: Callable[[Floats, np.random.Generator], Problem] = field(repr=False)
     """Reports of people who have these shares."""
-    ordered: bool = False
+    shape: tuple[int, ...] = ()
 
     @property
     def k(self) -> int:  # type: ignore[override]
@@ -138,7 +146,7 @@ class Reported(Listed):
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
         drawn = self.draw(shares, generator)
-        return replace(drawn, ordered=self.ordered) if isinstance(drawn, Reported) else drawn
+        return replace(drawn, shape=self.shape) if isinstance(drawn, Reported) else drawn
 
 
 @final
@@ -184,8 +192,9 @@ class Grouped(Listed):
         return self.parts[0].k
 
     @property
-    def ordered(self) -> bool:  # type: ignore[override]
-        return all(part.ordered for part in self.parts)
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        first, *others = (part.shape for part in self.parts)
+        return first if all(other == first for other in others) else ()
 
     @cached_property
     def rows(self) -> Rows:  # type: ignore[override]
@@ -201,9 +210,9 @@ class Grouped(Listed):
 
 
 def refuse_unordered(problem: Listed) -> None:
-    """Smoothing moves people to neighbors, which only ordered values have."""
-    if not problem.ordered:
+    """Smoothing moves people to neighbors, which only ordered values and cells of a grid have."""
+    if not problem.shape:
         raise InvalidParameter(
-            "smoothing is for ordered values, and neighboring codes of categories or of cells need not be neighbors; if these "
-            "values are ordered, such as bins of a range, say mle(..., ordered=True)"
+            "smoothing is for ordered values and cells of a grid, and neighboring codes of categories need not be neighbors; "
+            "if these values are ordered, such as bins of a range, say mle(..., ordered=True)"
         )

@@ -17,8 +17,14 @@ from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.found import Found, Stop
 from deniable.likelihood.problem import Celled, Listed, Problem
-from deniable.likelihood.smoothing import PASSES, WEIGHTS, Smoothing
+from deniable.likelihood.rows import shared
+from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solving import solve
+
+Repeats = Callable[[int, int], None]
+"""Hears how many repeats are done, and of how many."""
+_MIXED = 0.1  # how much of all shares alike a repeated search begins with: none may begin at zero
+_TOTAL = 1e-3  # nats that all reports together could still gain where a repeated search ends
 
 
 @final
@@ -69,13 +75,19 @@ class Likelihood:
         """How many of the n people have each value, by these shares."""
         return self.frequencies * self.n
 
-    def bootstrap(self, repeats: int = 200, seed: int = 1, progress: Callable[[int, int], None] | None = None) -> Floats:
+    def bootstrap(self, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Floats:
         """Shares found again from reports that people with these shares would send, a row for each repeat.
 
-        After `smooth` the choice of how much to smooth is kept.
+        Each search begins next to these shares and ends where all reports together could gain 0.001 nats at most, which is
+        far less than they scatter. `progress` hears how many repeats are done, and of how many.
         """
         whole_number("repeats", repeats, 2)
         whole_number("seed", seed, 0)
+        if self._blurred:
+            raise InvalidParameter(
+                "a smoothed result has no error bars: it is biased, and repeats with the same smoothing cannot see how far; "
+                "take those of the result without smoothing"
+            )
         kept: dict[tuple[int, int], Floats] = self._kept
         if (repeats, seed) not in kept:
             generator = np.random.default_rng(seed)
@@ -92,25 +104,33 @@ class Likelihood:
     def _kept(self) -> dict[tuple[int, int], Floats]:
         return {}
 
+    @property
+    def _blurred(self) -> bool:
+        return self.smoothing is not None or self.method == "ems"
+
     def _found_again(self, problem: Problem) -> Floats:
-        if self.smoothing is not None:
-            return smoothing.smoothed(problem, self.smoothing)
         method, tolerance, limit = self._asked
-        return solve(problem, method, tolerance, limit, None).shares
+        enough, near = max(tolerance, _TOTAL / self.n), (1 - _MIXED) * self.frequencies + _MIXED / self.k
+        found = solve(problem, method, enough, limit, near=near)
+        return (found if found.gap <= enough else solve(problem, method, enough, limit)).shares
 
-    def standard_errors(self, repeats: int = 200, seed: int = 1) -> Floats:
+    def standard_errors(self, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Floats:
         """How far each share scatters, by parametric bootstrap."""
-        return np.asarray(self.bootstrap(repeats, seed).std(axis=0, ddof=1))
+        return np.asarray(self.bootstrap(repeats, seed, progress).std(axis=0, ddof=1))
 
-    def interval(self, level: float = 0.95, repeats: int = 200, seed: int = 1) -> Interval:
-        """Percentile intervals by parametric bootstrap: about right where a share is well above its standard error.
+    def interval(self, level: float = 0.95, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Interval:
+        """By parametric bootstrap, its percentiles or its standard errors around the share, whichever reach farther.
 
-        Near zero they are not to be relied on, since the maximum sits on the boundary there; the unbiased estimate's
-        intervals are.
+        They are about right where a share is well above its standard error. Near zero they are not to be relied on, since the
+        maximum sits on the boundary there; the unbiased estimate's intervals are.
         """
+        from scipy.special import ndtri
+
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
-        low, high = np.quantile(self.bootstrap(repeats, seed), [tail, 1 - tail], axis=0)
-        return Interval(low, high)
+        low, high = np.quantile(self.bootstrap(repeats, seed, progress), [tail, 1 - tail], axis=0)
+        reach = -float(ndtri(tail)) * self.standard_errors(repeats, seed)
+        low, high = np.minimum(low, self.frequencies - reach), np.maximum(high, self.frequencies + reach)
+        return Interval(np.maximum(low, 0.0), np.minimum(high, 1.0))
 
     def smooth(
         self,
@@ -118,16 +138,18 @@ class Likelihood:
         passes: Sequence[int] = PASSES,
         folds: int = 5,
         seed: int = 1,
+        progress: Passes | None = None,
     ) -> Likelihood:
-        """For ordered values: EM with as much smoothing, and as many passes, as predict held-out reports best.
+        """For ordered values and grids: EM with as much smoothing, and as many passes, as predict held-out reports best.
 
         A maximum of likelihood is spiky; where the truth is smooth this is many times nearer. The gap is still that of the
-        unsmoothed likelihood.
+        unsmoothed likelihood. There are no error bars: smoothing is a bias that no repetition sees. `progress` hears how
+        many passes over the data are done, and how many there are at most.
         """
-        setting = smoothing.chosen(self.problem, weights, passes, folds, seed)
         problem = smoothing.checked(self.problem)
-        shares = smoothing.smoothed(problem, setting)
-        gap = gap_bound(problem.rows.backward(problem.outputs / problem.rows.forward(shares)), 1.0, problem.rows.roundings)
+        setting, shares = smoothing.smoothed(problem, weights, passes, folds, seed, progress)
+        rows = problem.rows
+        gap = gap_bound(rows.backward(shared(problem.outputs, rows.forward(shares))), 1.0, rows.roundings)
         return replace(
             self,
             frequencies=shares,
@@ -138,19 +160,25 @@ class Likelihood:
             smoothing=setting,
         )
 
-    def frame(self, level: float = 0.95, repeats: int = 200, seed: int = 1, backend: str | None = None) -> Any:
-        """A dataframe of the library you already have, like that of an estimate; it takes a bootstrap."""
+    def frame(
+        self,
+        level: float = 0.95,
+        repeats: int = 200,
+        seed: int = 1,
+        backend: str | None = None,
+        progress: Repeats | None = None,
+    ) -> Any:
+        """A dataframe of the library you already have, like that of an estimate; it takes a bootstrap.
+
+        A smoothed result has no error bars, and its frame no columns for them.
+        """
         import narwhals as nw
 
-        ends = self.interval(level, repeats, seed)
-        columns = {
-            "value": list(self._labels()),
-            "frequency": self.frequencies,
-            "stderr": self.standard_errors(repeats, seed),
-            "low": ends.low,
-            "high": ends.high,
-            "count": self.counts,
-        }
+        columns: dict[str, Any] = {"value": list(self._labels()), "frequency": self.frequencies}
+        if not self._blurred:
+            ends = self.interval(level, repeats, seed, progress)
+            columns |= {"stderr": self.standard_errors(repeats, seed), "low": ends.low, "high": ends.high}
+        columns["count"] = self.counts
         return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
 
     def _labels(self) -> Sequence[object]:
@@ -160,7 +188,8 @@ class Likelihood:
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
         lines = [
-            f"{counted(self.n, 'report')}, {self.method}, {self.stop}: log-likelihood within {self.gap:.2g} of the best",
+            f"{counted(self.n, 'report')}, {self.method}, {self.stop}: "
+            f"log-likelihood per report at most {self.gap:.2g} below the best",
             f"{'value':>{wide}} {'frequency':>9}",
         ]
         pairs = list(zip(self._labels(), self.frequencies, strict=True))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -18,9 +17,13 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.law import Floats
 from deniable.mechanism import Array
 
-SMALL = 300
-"""Up to here a table of all pairs is faster than a compiled loop, and quicker to begin."""
 _WORK = 1 << 22  # numbers made at a time
+
+
+def shared(outputs: Floats, likely: Floats) -> Floats:
+    """outputs / likely, and nothing where nothing was observed: far from all people an output's likelihood may underflow."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        return np.divide(outputs, likely, out=np.zeros_like(likely), where=outputs > 0)
 
 
 class Rows(ABC):
@@ -99,71 +102,6 @@ class Kept(Rows):
 
 
 @final
-class Decay(Rows):
-    """Outputs at some places of a line, each decaying by e^-epsilon a step: products in O(places)."""
-
-    def __init__(self, places: npt.NDArray[np.int64], epsilon: float) -> None:
-        self.k = self.size = places.size
-        self.places, self.epsilon = places, epsilon
-        steps = np.diff(places).astype(np.float64)
-        self.ratios = np.exp(-epsilon * steps)
-        self.ends = -np.expm1(-2 * epsilon * steps)
-        """1 - ratio^2, accurate where the ratio is next to 1."""
-        self.logs = np.zeros(self.k)
-
-    @property
-    def roundings(self) -> int:
-        return 4 * self.k
-
-    @cached_property
-    def table(self) -> Floats:
-        """How likely each output is for each place."""
-        return np.asarray(np.exp(-self.epsilon * np.abs(self.places[:, None] - self.places)))
-
-    def forward(self, shares: Floats) -> Floats:
-        if self.k <= SMALL:
-            return np.asarray(shares @ self.table)
-        from deniable.likelihood import loops
-
-        rows = np.ascontiguousarray(shares).reshape(-1, self.k)
-        out = np.empty_like(rows)
-        loops.decayed(rows, self.ratios, out)
-        return np.asarray(out.reshape(shares.shape))
-
-    def backward(self, weights: Floats) -> Floats:
-        return self.forward(weights)
-
-    def gram(self, weights: Floats) -> Floats:
-        table = self.table
-        return np.asarray((table * weights) @ table)
-
-
-@final
-class Lattice(Rows):
-    """Outputs at all cells of a grid, decaying down and across it: products in O(cells)."""
-
-    def __init__(self, down: Decay, across: Decay) -> None:
-        self.down, self.across = down, across
-        self.k = self.size = down.k * across.k
-        self.logs = np.zeros(self.k)
-
-    @property
-    def roundings(self) -> int:
-        return self.down.roundings + self.across.roundings
-
-    def forward(self, shares: Floats) -> Floats:
-        cells = self.across.forward(shares.reshape(*shares.shape[:-1], self.down.k, self.across.k))
-        return np.asarray(self.down.forward(cells.swapaxes(-1, -2)).swapaxes(-1, -2).reshape(shares.shape))
-
-    def backward(self, weights: Floats) -> Floats:
-        return self.forward(weights)
-
-    def gram(self, weights: Floats) -> Floats:
-        table = np.kron(self.down.table, self.across.table)
-        return np.asarray((table * weights) @ table)
-
-
-@final
 class Supports(Rows):
     """Reports that support sets: 1 + sum over layers of (factor of the layer) [v in the report's set], as packed bits."""
 
@@ -224,10 +162,10 @@ class Stacked(Rows):
         return self.k + self.size + max(part.roundings for part in self.parts)
 
     def _cut(self, weights: Floats) -> list[Floats]:
-        return np.split(weights, np.cumsum([part.size for part in self.parts])[:-1])
+        return np.split(weights, np.cumsum([part.size for part in self.parts])[:-1], axis=-1)
 
     def forward(self, shares: Floats) -> Floats:
-        return np.concatenate([part.forward(shares) for part in self.parts])
+        return np.concatenate([part.forward(shares) for part in self.parts], axis=-1)
 
     def backward(self, weights: Floats) -> Floats:
         return np.asarray(sum(part.backward(some) for part, some in zip(self.parts, self._cut(weights), strict=True)))

@@ -6,21 +6,30 @@ themselves (binomial thinning).
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, counted
 from deniable.exact import whole_number
-from deniable.law import Floats
-from deniable.likelihood.problem import Counted, Problem, refuse_unordered
-from deniable.likelihood.steps import normal, smoothed_by
+from deniable.law import Floats, Integers
+from deniable.likelihood.lines import Decay
+from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
+from deniable.likelihood.rows import Rows, Stacked, shared
+from deniable.likelihood.steps import along, normal, smoothed_by
+from deniable.likelihood.threads import few_threads
+from deniable.metric.line import SMALL
 
 WEIGHTS = (0.0, 0.01, 0.05, 0.25)
 PASSES = (10, 30, 100, 300, 1000)
+_SETTLED = 1e-3  # nats of all held-out reports together: passes that gain less are not followed by more
+_NOTHING = 1e-300  # shares below this are zero: numbers that are less than normal ones are a hundred times slower
+_AT_ONCE = 1 << 22  # shares made between two words of progress
+Passes = Callable[[int, int], None]
+"""Hears how many passes over the data are done, and how many there are at most."""
 
 
 @final
@@ -31,52 +40,135 @@ class Smoothing:
     weight: float
     passes: int
     held_out: tuple[tuple[float, ...], ...]
-    """The mean log-likelihood of held-out reports, by weight and number of passes."""
+    """The mean log-likelihood of held-out reports, by weight and number of passes; nan where more passes were not tried,
+    since the last ones had made it no better."""
 
 
-def chosen(problem: Problem, weights: Sequence[float], passes: Sequence[int], folds: int, seed: int) -> Smoothing:
-    """The weight and the number of passes that predict held-out reports best."""
-    counted = checked(problem)
+def smoothed(
+    problem: Problem, weights: Sequence[float], passes: Sequence[int], folds: int, seed: int, progress: Passes | None = None
+) -> tuple[Smoothing, Floats]:
+    """The weight and the number of passes that predict held-out reports best, and the shares that they give."""
+    listed = checked(problem)
     whole_number("folds", folds, 2)
     sides, ends = _settings(weights, passes)
-    dealt = np.random.default_rng(seed).multinomial(counted.counts[counted.observed], np.full(folds, 1 / folds)).T
+    rows, counts = quick(listed)
+    heard = _Heard(progress, int(ends[-1]) * (sides.size * folds + 1))
+    with few_threads(0.0):
+        setting = _chosen(_Walk(rows, listed.shape, heard), counts, sides, ends, folds, seed)
+        walk = _Walk(rows, listed.shape, heard)
+        walk.begin(counts[None, :] / counts.sum(), np.array([setting.weight]))
+        shares = walk.on(setting.passes)[0]
+    heard.done()
+    if not np.isfinite(shares).all():
+        raise InvalidParameter("floats do not carry the smoothing of these reports; give fewer passes")
+    return setting, np.asarray(shares)
+
+
+def _chosen(walk: _Walk, counts: Integers, sides: Floats, ends: Floats, folds: int, seed: int) -> Smoothing:
+    dealt = np.random.default_rng(seed).multinomial(counts, np.full(folds, 1 / folds)).T
     kept = dealt.sum(axis=0) - dealt
     if (dealt.sum(axis=1) == 0).any() or (kept.sum(axis=1) == 0).any():
-        raise InvalidParameter(f"{counted.n} reports are too few for {folds} folds")
-    trained = np.tile(kept / kept.sum(axis=1, keepdims=True), (sides.size, 1))
-    tested = np.tile(dealt, (sides.size, 1))
-    scores = np.zeros((sides.size, ends.size))
-    for step, p in _passes(counted, trained, np.repeat(sides, folds), int(ends[-1])):
-        if step in ends:
-            logs = (tested * (np.log(counted.rows.forward(p)) + counted.rows.logs)).sum(axis=1)
-            scores[:, np.searchsorted(ends, step)] = logs.reshape(-1, folds).sum(axis=1) / counted.n
-    best = np.unravel_index(int(scores.argmax()), scores.shape)
+        raise InvalidParameter(f"{counted(int(counts.sum()), 'report')} cannot be dealt to {folds} folds: some would be empty")
+    trained = kept / kept.sum(axis=1, keepdims=True)
+    scores = np.full((sides.size, ends.size), math.nan)
+    walk.begin(np.tile(trained, (sides.size, 1)), np.repeat(sides, folds))
+    going = np.arange(sides.size)
+    for place, end in enumerate(ends):
+        p = walk.on(int(end))
+        likely = walk.rows.forward(p).reshape(going.size, folds, -1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(dealt > 0, dealt * (np.log(likely) + walk.rows.logs), 0.0)
+        found = logs.sum(axis=(1, 2)) / counts.sum()
+        scores[going, place] = np.where(np.isfinite(found), found, -math.inf)
+        gains = found - scores[going, place - 1] if place else found
+        still = np.isfinite(gains) & ((gains * counts.sum() > _SETTLED) if place else True)
+        going = going[still]
+        if not going.size:
+            break
+        walk.keep(np.repeat(still, folds))
+    best = np.unravel_index(int(np.nanargmax(scores)), scores.shape)
+    if not math.isfinite(scores[best]):
+        raise InvalidParameter("no setting gives the held-out reports a likelihood that floats can hold; give other passes")
     return Smoothing(float(sides[best[0]]), int(ends[best[1]]), tuple(tuple(map(float, row)) for row in scores))
 
 
-def smoothed(problem: Problem, smoothing: Smoothing) -> Floats:
-    """Smooth by what was chosen."""
-    counted = checked(problem)
-    steps = _passes(counted, counted.outputs[None, :], np.array([smoothing.weight]), smoothing.passes)
-    ((_, p),) = deque(steps, maxlen=1)
-    return np.asarray(p[0])
+def checked(problem: Problem) -> Counted | Grouped:
+    """Smoothing is for values with neighbors whose outputs are counted, in one group or in several."""
+    if isinstance(problem, Listed):
+        refuse_unordered(problem)
+    if isinstance(problem, Counted) or (isinstance(problem, Grouped) and all(isinstance(p, Counted) for p in problem.parts)):
+        return problem
+    raise InvalidParameter(
+        "smoothing is for ordered values with counted outputs (geometric noise, Square Wave, any matrix), also in groups; "
+        "reports of sets have none"
+    )
 
 
-def checked(problem: Problem) -> Counted:
-    """Smoothing is for ordered values whose outputs are counted."""
-    if not isinstance(problem, Counted):
-        raise InvalidParameter("smoothing is for ordered values with counted outputs: geometric noise, Square Wave, any matrix")
-    refuse_unordered(problem)
-    return problem
+def quick(problem: Counted | Grouped) -> tuple[Rows, Integers]:
+    """Rows with quick products, and how many reports each of them has."""
+    if isinstance(problem, Counted):
+        return problem.quick
+    parts = [part.quick for part in problem.parts if isinstance(part, Counted)]
+    return Stacked([rows for rows, _ in parts]), np.concatenate([counts for _, counts in parts])
 
 
-def _passes(counted: Counted, outputs: Floats, sides: Floats, most: int) -> Iterator[tuple[int, Floats]]:
+@final
+class _Heard:
+    """How many passes are done, of those that there are at most."""
+
+    def __init__(self, progress: Passes | None, most: int) -> None:
+        self._progress, self._most, self._done = progress, most, 0
+
+    def more(self, passes: int) -> None:
+        self._done += passes
+        if self._progress is not None:
+            self._progress(self._done, self._most)
+
+    def done(self) -> None:
+        self.more(self._most - self._done)
+
+
+@final
+class _Walk:
     """Steps of EM with smoothing, for many data and weights at once."""
-    smooth = smoothed_by(sides)
-    p = np.full((sides.size, counted.k), 1 / counted.k)
-    for step in range(1, most + 1):
-        p = normal(smooth(p * counted.rows.backward(outputs / counted.rows.forward(p))))
-        yield step, p
+
+    def __init__(self, rows: Rows, shape: tuple[int, ...], heard: _Heard) -> None:
+        self.rows, self._shape, self._heard, self._step = rows, shape, heard, 0
+
+    def begin(self, outputs: Floats, sides: Floats) -> None:
+        """All shares alike."""
+        self._outputs, self._sides = np.ascontiguousarray(outputs), sides
+        self._p = np.full((sides.size, self.rows.k), 1 / self.rows.k)
+
+    def keep(self, some: np.ndarray) -> None:
+        """Go on with some of the data only."""
+        if not some.all():
+            self._outputs, self._sides, self._p = self._outputs[some], self._sides[some], self._p[some]
+
+    def on(self, end: int) -> Floats:
+        """Where they are after so many steps."""
+        while self._step < end:
+            passes = min(max(1, _AT_ONCE // self._p.size), end - self._step)
+            if isinstance(self.rows, Decay) and self.rows.k > SMALL:
+                self._compiled(passes, float(self.rows.kernel.ratios[0]))
+            else:
+                self._plain(passes)
+            self._step += passes
+            self._heard.more(passes * self._sides.size)
+        return self._p
+
+    def _plain(self, passes: int) -> None:
+        smooth = along(self._shape, smoothed_by(self._sides))
+        for _ in range(passes):
+            ascent = self.rows.backward(shared(self._outputs, self.rows.forward(self._p)))
+            self._p = normal(smooth(self._p * ascent))
+            self._p[self._p < _NOTHING] = 0.0
+
+    def _compiled(self, passes: int, ratio: float) -> None:
+        from deniable.likelihood import loops
+
+        loops.passes_on_a_line(self._p, self._outputs, self._sides, ratio, passes)
+        self._p = normal(self._p)
 
 
 def _settings(weights: Sequence[float], passes: Sequence[int]) -> tuple[Floats, Floats]:

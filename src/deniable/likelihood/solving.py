@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -13,10 +14,13 @@ from deniable.likelihood.banded import banded
 from deniable.likelihood.found import Found, Progress, Search
 from deniable.likelihood.geometric import GeometricChannel
 from deniable.likelihood.interior import interior
+from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Problem, Reported, refuse_unordered
-from deniable.likelihood.rows import Decay, Kept
-from deniable.likelihood.steps import em, ems, squarem
+from deniable.likelihood.rows import Kept
+from deniable.likelihood.steps import along, em, ems, normal, smoothed_121, squarem
+from deniable.likelihood.threads import few_threads
 from deniable.mechanism import Array
+from deniable.metric.line import Decaying
 
 LIMITS = {
     "auto": 0,
@@ -36,8 +40,15 @@ _AFFORDABLE_UNPACKED = 1e10  # the same where reports are unpacked for it: produ
 _MOST_VALUES = 6000  # a table of k x k numbers beyond this is not made
 
 
-def solve(problem: Problem, method: str, tolerance: float, limit: int | None, progress: Progress | None) -> Found:
-    """Search by this method; `auto` chooses."""
+def solve(
+    problem: Problem,
+    method: str,
+    tolerance: float,
+    limit: int | None,
+    progress: Progress | None = None,
+    near: Floats | None = None,
+) -> Found:
+    """Search by this method; `auto` chooses. What is `near` the maximum is where a search that may begin anywhere begins."""
     method = ALIASES.get(method, method)
     if method not in LIMITS:
         raise InvalidParameter(not_among(method, "a method", LIMITS))
@@ -57,40 +68,55 @@ def solve(problem: Problem, method: str, tolerance: float, limit: int | None, pr
             raise InvalidParameter("'closed' is for direct encoding (grr, l_grr), whose maximum has a formula")
         return _judged(closed.direct(problem.outputs, problem.channel), tolerance, progress)
     search = Search(chosen, tolerance, LIMITS[chosen] if limit is None else limit, progress)
-    if chosen == "iteration":
+    tables = chosen == "interior" and not _on_a_line(problem)
+    with few_threads(_work(problem) if tables else 0.0):
+        return _searched(problem, search, method == "auto", near)
+
+
+def _on_a_line(problem: Listed) -> TypeGuard[Counted]:
+    return isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel)
+
+
+def _work(problem: Listed) -> float:
+    """The multiplications of tables in a step of the interior point."""
+    return float(problem.rows.size + problem.k) * problem.k * problem.k
+
+
+def _searched(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Found:
+    if search.method == "iteration":
         return _iteration(problem, search)
-    if chosen == "ems":
+    if search.method == "ems":
         refuse_unordered(problem)
-        return ems(problem.rows, problem.outputs, problem.n, search)
-    if chosen == "em":
+        return ems(problem.rows, problem.outputs, problem.n, search, along(problem.shape, smoothed_121))
+    if search.method == "em":
         return em(problem.rows, problem.outputs, search)
-    start = problem.guess if isinstance(problem, Reported) else None
-    if chosen == "squarem":
-        return squarem(problem.rows, problem.outputs, search, start)
-    return _interior(problem, search, method == "auto")
+    if search.method == "squarem":
+        guess = problem.guess if isinstance(problem, Reported) else None
+        return squarem(problem.rows, problem.outputs, search, guess if near is None else near)
+    return _interior(problem, search, goes_on, near)
 
 
 def choice(problem: Listed) -> str:
     """The formula where there is one, the interior point where it is affordable, products alone elsewhere."""
     if isinstance(problem, Counted) and isinstance(problem.channel, Kept):
         return "closed"
-    if isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel):
+    if _on_a_line(problem):
         return "interior"
-    k, size = problem.k, problem.rows.size
     parts = problem.parts if isinstance(problem, Grouped) else (problem,)
     most = _AFFORDABLE if all(isinstance(part, Counted) for part in parts) else _AFFORDABLE_UNPACKED
-    return "interior" if k <= _MOST_VALUES and (size + k) * k * k <= most else "squarem"
+    return "interior" if problem.k <= _MOST_VALUES and _work(problem) <= most else "squarem"
 
 
-def _interior(problem: Listed, search: Search, goes_on: bool) -> Found:
+def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Found:
     if isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel):
         places = np.flatnonzero(problem.counts)
         named = replace(search, method="banded interior point")
-        found = banded(places, problem.channel.epsilon, problem.counts[places] / problem.n, named)
+        start = None if near is None else normal(near[places])
+        found = banded(places, problem.channel.epsilon, problem.counts[places] / problem.n, named, start)
         return replace(found, shares=_spread(found.shares, places, problem.k))
     if problem.k > _MOST_VALUES:
         raise InvalidParameter(f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'")
-    found = interior(problem.rows, problem.outputs, replace(search, method="interior point"))
+    found = interior(problem.rows, problem.outputs, replace(search, method="interior point"), start=near)
     if found.stop != "rounding limit" or not goes_on:
         return found
     inside = 0.999 * found.shares + 0.001 / problem.k
@@ -107,7 +133,7 @@ def _iteration(problem: Listed, search: Search) -> Found:
         )
     places = np.flatnonzero(problem.counts)
     outputs = problem.counts[places] / problem.n
-    found = em(Decay(places, problem.channel.epsilon), outputs, search, outputs)
+    found = em(Decay(Decaying(places, problem.channel.epsilon)), outputs, search, outputs)
     return replace(found, shares=_spread(found.shares, places, problem.k))
 
 

@@ -7,17 +7,19 @@ says how near. A share of zero stays zero, so that searches begin with all share
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import final
 
 import numpy as np
 
 from deniable.law import Floats
 from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.found import Found, Search
-from deniable.likelihood.rows import Rows
+from deniable.likelihood.rows import Rows, shared
 
 _SETTLED = 1e-3  # EMS of the Square Wave paper ends when all reports together gain less than this
 _HALVINGS = 12
+_ROUNDED = 1e-15  # of a likelihood: less of a loss than this is rounding
 
 
 def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None) -> Found:
@@ -25,32 +27,37 @@ def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None)
     p = np.full(rows.k, 1.0 / rows.k) if start is None else start
     gap, step = math.inf, -1
     for step in range(search.limit + 1):
-        ascent = rows.backward(outputs / rows.forward(p))
+        ascent = rows.backward(shared(outputs, rows.forward(p)))
         gap = gap_bound(ascent, 1.0, rows.roundings)
         if search.enough(step, gap):
             return search.done(p, gap, step)
         if step < search.limit:
-            p = normal(p * ascent)
+            after = normal(p * ascent)
+            if not np.isfinite(after).all():
+                return search.stalled(p, gap, step)
+            p = after
     return search.ended(p, gap, step)
 
 
-def ems(rows: Rows, outputs: Floats, n: int, search: Search, smooth: Callable[[Floats], Floats] | None = None) -> Found:
+def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Floats], Floats]) -> Found:
     """EM with a smoothing after each step. It is not monotone, and it is not meant to reach the maximum."""
-    blur = smoothed_121 if smooth is None else smooth
     p = np.full(rows.k, 1.0 / rows.k)
     last, gap, step = -math.inf, math.inf, -1
     for step in range(search.limit + 1):
         likely = rows.forward(p)
-        ascent = rows.backward(outputs / likely)
+        ascent = rows.backward(shared(outputs, likely))
         gap = gap_bound(ascent, 1.0, rows.roundings)
-        now = n * float(outputs @ np.log(likely))
+        now = n * level(outputs, likely)
         if search.enough(step, gap):
             return search.done(p, gap, step)
         if abs(now - last) < _SETTLED:
             return Found(p, gap, step, "likelihood settled", search.method)
         last = now
         if step < search.limit:
-            p = normal(blur(p * ascent))
+            after = normal(blur(p * ascent))
+            if not np.isfinite(after).all():
+                return search.stalled(p, gap, step)
+            p = after
     return search.ended(p, gap, step)
 
 
@@ -59,45 +66,85 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
 
     Reference: varadhan2008.
     """
+    path = _Path(rows, outputs, search)
     p = np.full(rows.k, 1.0 / rows.k) if start is None else start
-    best, least, used = p, math.inf, 0
-
-    def mapped(shares: Floats) -> tuple[Floats, float, float]:
-        """One step of EM, the likelihood before it and the certificate before it."""
-        nonlocal used, best, least
-        likely = rows.forward(shares)
-        ascent = rows.backward(outputs / likely)
-        gap = gap_bound(ascent, 1.0, rows.roundings)
-        used += 1
-        if gap < least:
-            best, least = shares, gap
-        return normal(shares * ascent), float(outputs @ np.log(likely)), gap
-
-    first, now, _ = mapped(p)
-    while True:
-        if search.enough(used, least):
-            return search.done(best, least, used)
-        if used >= search.limit:
-            return search.ended(best, least, used)
-        second, _, _ = mapped(first)
+    first, now = path.mapped(p)
+    while not path.over() and np.isfinite(first).all():
+        second, _ = path.mapped(first)
         r, v = first - p, second - 2 * first + p
         size = float(np.linalg.norm(v))
         length = -max(1.0, float(np.linalg.norm(r)) / size) if size > 0 else -1.0
+        tried, after, reached = second, second, -math.inf
         for _ in range(_HALVINGS):
+            if path.over():
+                break
             tried = normal(np.maximum(p - 2 * length * r + length * length * v, 0.01 * second))  # shares stay positive
-            after, reached, _ = mapped(tried)
-            if reached >= now:
+            after, reached = path.mapped(tried)
+            if reached >= now - _ROUNDED * (1 + abs(now)):
                 break
             length = (length - 1) / 2
         else:
-            tried = second
-            after, reached, _ = mapped(tried)
+            if not path.over():
+                tried = second
+                after, reached = path.mapped(tried)
         p, first, now = tried, after, reached
+    return path.found()
+
+
+@final
+class _Path:
+    """The steps of EM that a search has made, and the best shares on its way."""
+
+    def __init__(self, rows: Rows, outputs: Floats, search: Search) -> None:
+        self.rows, self.outputs, self.search = rows, outputs, search
+        self.best, self.least, self.used = np.full(rows.k, 1.0 / rows.k), math.inf, -1
+
+    def mapped(self, shares: Floats) -> tuple[Floats, float]:
+        """One step of EM, and the likelihood before it."""
+        likely = self.rows.forward(shares)
+        ascent = self.rows.backward(shared(self.outputs, likely))
+        gap = gap_bound(ascent, 1.0, self.rows.roundings)
+        self.used += 1
+        if gap < self.least:
+            self.best, self.least = shares, gap
+        self.search.enough(self.used, self.least)
+        return normal(shares * ascent), level(self.outputs, likely)
+
+    def over(self) -> bool:
+        """Whether the certificate is there, or all steps are used up."""
+        return self.least <= self.search.tolerance or self.used >= self.search.limit
+
+    def found(self) -> Found:
+        """The best on the way, and why it ended."""
+        if self.least <= self.search.tolerance:
+            return self.search.done(self.best, self.least, self.used)
+        end = self.search.ended if self.used >= self.search.limit else self.search.stalled
+        return end(self.best, self.least, self.used)
+
+
+def level(outputs: Floats, likely: Floats) -> float:
+    """The mean logarithm of the likelihood; what was not observed does not count."""
+    seen = outputs > 0
+    return float(outputs[seen] @ np.log(likely[seen])) if (likely[seen] > 0).all() else -math.inf
 
 
 def normal(shares: Floats) -> Floats:
-    """Scaled to a sum of one."""
-    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+    """Scaled to a sum of one; what has no sum to scale is not a number then."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+def along(shape: Sequence[int], blur: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+    """A blur of neighbors on a line, done along each side of a line or grid whose places are the last axis."""
+    if len(shape) == 1:
+        return blur
+    down, across = shape
+
+    def both(shares: Floats) -> Floats:
+        cells = blur(shares.reshape(*shares.shape[:-1], down, across))
+        return np.asarray(blur(cells.swapaxes(-1, -2)).swapaxes(-1, -2).reshape(shares.shape))
+
+    return both
 
 
 def smoothed_121(shares: Floats) -> Floats:
@@ -110,10 +157,10 @@ def smoothed_121(shares: Floats) -> Floats:
 
 
 def smoothed_by(weight: Floats) -> Callable[[Floats], Floats]:
-    """Neighbors averaged by (s, 1 - 2 s, s), what would leave an end staying there; one s for each row of shares."""
-    side = weight[:, None]
+    """Neighbors averaged by (s, 1 - 2 s, s), what would leave an end staying there; one s for each of many shares."""
 
     def smooth(shares: Floats) -> Floats:
+        side = weight.reshape(-1, *([1] * (shares.ndim - 1)))
         result = shares * (1 - 2 * side)
         result[..., 1:] += side * shares[..., :-1]
         result[..., :-1] += side * shares[..., 1:]

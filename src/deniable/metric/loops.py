@@ -11,6 +11,7 @@ from deniable.words import WordArray
 
 _TOP = np.uint64(63)
 _ZERO = np.uint64(0)
+_LEAST = 1e-300
 
 
 class Guide(NamedTuple):
@@ -148,3 +149,28 @@ def worst_gaps(logs: Array, worst: Array) -> None:
                 if gap > best:
                     best = gap
             worst[x, z] = best
+
+
+@compiled
+def decayed(shares: Array, ratios: Array, out: Array) -> None:
+    """out[b, j] = sum over i of shares[b, i] times the product of all ratios between i and j: two sweeps, no cancellation.
+
+    What decays below the least normal number is taken for nothing: it would stay there for ever, a hundred times slower.
+    """
+    last = shares.shape[1] - 1
+    for b in range(shares.shape[0]):
+        row, into = shares[b], out[b]
+        carried = 0.0
+        for j in range(last + 1):
+            carried = row[j] + carried
+            into[j] = carried
+            if j < last:
+                carried *= ratios[j]
+                if abs(carried) < _LEAST:
+                    carried = 0.0
+        carried = 0.0
+        for j in range(last - 1, -1, -1):
+            carried = (carried + row[j + 1]) * ratios[j]
+            if abs(carried) < _LEAST:
+                carried = 0.0
+            into[j] += carried

@@ -17,6 +17,7 @@ from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.channel import Metric, shown
+from deniable.metric.line import GeometricChannel
 from deniable.words import FULL, Rows, WordArray
 
 if TYPE_CHECKING:
@@ -135,60 +136,48 @@ class Geometric(Metric):
 
         loops.geometric(values, rows.address(), self.guide, reports)
 
+    @cached_property
+    def _ideal(self) -> GeometricChannel:
+        """The channel that the table is but for its rounding to words, where it is geometric."""
+        return GeometricChannel(self.n, self.rate)
+
     def _inverse(self, shares: Floats) -> Floats:
         """By the inverse of the ideal geometric, which has three diagonals, refined against the table that is sampled."""
         if not self.is_geometric:
             return super()._inverse(shares)
-        inverse = self._ideal_inverse(shares)
+        inverse = self._ideal.inverse(shares)
         for _ in range(2):
-            inverse = inverse + self._ideal_inverse(shares - self.forward(inverse))
+            inverse = inverse + self._ideal.inverse(shares - self.forward(inverse))
         return inverse
 
     def _squares(self, shares: Floats) -> Floats:
-        if not self.is_geometric:
-            return super()._squares(shares)
-        side, middle = self._diagonals
-        return self._tridiagonal(middle**2, side**2, shares / self._scale**2)
+        return self._ideal.squares(shares) if self.is_geometric else super()._squares(shares)
 
     def _weighing(self, points: Floats) -> Floats:
         """By the transpose of the same inverse; an error bar needs no refinement."""
-        if not self.is_geometric:
-            return super()._weighing(points)
-        side, middle = self._diagonals
-        return np.asarray(self._tridiagonal(middle, side, points) / self._scale)
-
-    def _ideal_inverse(self, shares: Floats) -> Floats:
-        side, middle = self._diagonals
-        return self._tridiagonal(middle, side, shares / self._scale)
-
-    @cached_property
-    def _diagonals(self) -> tuple[float, Floats]:
-        a, rest = 1 - self.fall, self.fall * (2 - self.fall)  # 1 - a^2
-        middle = np.full(self.k, (1 + a * a) / rest)
-        middle[0] = middle[-1] = 1 / rest
-        return -a / rest, middle
-
-    @cached_property
-    def _scale(self) -> Floats:
-        scale = np.full(self.k, self.fall / (2 - self.fall))
-        scale[0] = scale[-1] = 1 / (2 - self.fall)
-        return scale
-
-    @staticmethod
-    def _tridiagonal(middle: Floats, side: float, vector: Floats) -> Floats:
-        result = middle * vector
-        result[1:] += side * vector[:-1]
-        result[:-1] += side * vector[1:]
-        return result
+        return self._ideal.weighing(points) if self.is_geometric else super()._weighing(points)
 
     def forward(self, shares: Floats) -> Floats:
-        """How likely every output is, from people with these shares (which need not be a distribution)."""
-        n, chances, ends = self.n, self.steps / float(FULL), self.tails / float(FULL)
-        kernel = np.concatenate([chances[:0:-1], chances])  # from n - 1 steps down to n - 1 steps up
-        size = 1 << (self.k + kernel.size - 1).bit_length()
-        outputs = np.fft.irfft(np.fft.rfft(shares, size) * np.fft.rfft(kernel, size), size)[n - 1 : n - 1 + self.k]
+        """How likely every output is, from people with these shares (which need not be a distribution).
+
+        The ideal geometric's part is summed without cancellation. What the table differs by from it is tiny, so that it can
+        go by a Fourier transform, whose errors are relative to the largest number that goes in.
+        """
+        known: Floats | float = self._ideal.output(shares) if self.is_geometric else 0.0
+        size = 1 << (self.k + self._unlike.size - 1).bit_length()
+        moved = np.fft.irfft(np.fft.rfft(shares, size) * np.fft.rfft(self._unlike, size), size)
+        outputs = known + moved[self.n - 1 : self.n - 1 + self.k]
+        ends = self.tails / float(FULL)
         outputs[0], outputs[-1] = shares @ ends, shares @ ends[::-1]
         return np.asarray(outputs)
+
+    @cached_property
+    def _unlike(self) -> Floats:
+        """How likely a count is moved, from n - 1 steps down to n - 1 steps up, less what the ideal geometric makes of that."""
+        chances = self.steps / float(FULL)
+        if self.is_geometric:
+            chances -= math.tanh(self.rate / 2) * np.exp(-self.rate * np.arange(self.n))
+        return np.concatenate([chances[:0:-1], chances])
 
     def __repr__(self) -> str:
         return shown(self, f"counts 0 to {self.n}", "unit")

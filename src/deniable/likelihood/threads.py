@@ -1,0 +1,32 @@
+"""One thread for small matrices: on a busy machine, threads that wait for each other cost more than all the arithmetic."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any
+
+ONE_IS_ENOUGH = 2e10
+"""Multiplications of a step up to which one thread does them: those of tables of about 2,000 by 2,000. There two threads gain
+a tenth on two quiet cores, and lose a factor of 5 on busy ones."""
+
+
+def few_threads(multiplications: float) -> AbstractContextManager[Any]:
+    """Linear algebra by one thread inside, where a step has no more multiplications than that, and as before afterwards.
+
+    Where the number of threads is the whole process's, the first thread of a program that comes in decides; for others that
+    search at the same time nothing changes.
+    """
+    if multiplications > ONE_IS_ENOUGH:
+        return nullcontext()
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    """Found once: a look at all loaded libraries takes longer than many a search. Scipy's must be among them."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
