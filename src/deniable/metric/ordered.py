@@ -157,6 +157,35 @@ class Geometric(Metric):
         side, middle = self._diagonals
         return np.asarray(self._tridiagonal(middle, side, points) / self._scale)
 
+    @property
+    def _own(self) -> Floats:
+        return self._near_own if self.is_geometric else super()._own
+
+    @cached_property
+    def _near_own(self) -> Floats:
+        """A count adds to its own estimate by three outputs: itself and its neighbors."""
+        (side, middle), table = self._diagonals, self.tails / float(FULL)
+        single = self.steps / float(FULL)
+        stay, step = np.full(self.k, single[0]), np.full(self.k, single[1] if self.n > 1 else 0.0)
+        stay[0] = stay[-1] = table[0]
+        step[0] = step[-1] = table[1]  # into an end, from its neighbor
+        own = (middle / self._scale) ** 2 * stay
+        nearby = (side / self._scale) ** 2 * step
+        own[:-1] += nearby[1:]
+        own[1:] += nearby[:-1]
+        return np.asarray(own)
+
+    def _cumulated(self, shares: Floats) -> Floats:
+        """Up to a count every output adds 1, but for the last and the one after it, which add what a neighbor takes away."""
+        if not self.is_geometric:
+            return super()._cumulated(shares)
+        more = -self._diagonals[0] / self._scale
+        below = np.concatenate([[0.0], np.cumsum(shares)[:-2]])
+        last, after = shares[:-1], shares[1:]
+        mean = below + last * (1 + more[:-1]) - after * more[1:]
+        square = below + last * (1 + more[:-1]) ** 2 + after * more[1:] ** 2
+        return np.asarray(np.maximum(square - mean**2, 0.0))
+
     def _ideal_inverse(self, shares: Floats) -> Floats:
         side, middle = self._diagonals
         return self._tridiagonal(middle, side, shares / self._scale)
