@@ -73,25 +73,25 @@ def scored(
     return np.asarray(low), np.asarray(high)
 
 
-def scattered(
-    mean: float, scatter: float, n: int, least: Callable[[Floats], Floats], most: Callable[[Floats], Floats], tail: float
-) -> tuple[float, float]:
+def scattered(mean: float, scatter: float, n: int, variance: Callable[[Floats], Floats], tail: float) -> tuple[float, float]:
     """The means that are near enough to this one of n reports, by the errors that they would have.
 
-    How reports scatter about a mean that is tried lies between the `least` variance, of people who all have it, and the `most`,
-    of people at both ends. In between it is what was seen, by Student's law, since a few reports can scatter little by chance,
+    How reports scatter about a mean that is tried lies between the `variance` of people who all have it, and that of people at
+    both ends, -1 and 1. In between it is what was seen, by Student's law, since a few reports can scatter little by chance,
     and what was not: people of whom none of n has reported are fewer than ln(1 / tail) / n, and at most 2 away from the rest.
     """
     steps, rare = student(tail, n), math.log(1 / tail)
     seen = math.hypot(steps * math.sqrt(scatter / n), 2 * rare / n)
     z = min(steps, math.sqrt(2 * rare))  # of a few reports with a known variance: Student's, and never more than Chernoff's
 
+    squares = float(np.max(variance(np.array([-1.0, 1.0])))) + 1  # a report's mean square at an end
+
     def reach(tried: Floats) -> Floats:
         inside = np.clip(tried, -1.0, 1.0)
-        few, many = (z * np.sqrt(np.maximum(variance(inside), 0.0) / n) for variance in (least, most))
-        return np.asarray(np.minimum(np.maximum(seen, few), many))
+        least, most = (z * np.sqrt(np.maximum(one, 0.0) / n) for one in (variance(inside), squares - inside**2))
+        return np.asarray(np.minimum(np.maximum(seen, least), most))
 
-    farthest = z * float(np.sqrt(np.max(most(np.linspace(-1, 1, _TRIED))) / n))
+    farthest = z * math.sqrt(squares / n)
 
     def end(sign: float) -> float:
         away = np.linspace(0.0, farthest, _TRIED)

@@ -85,7 +85,7 @@ class Mean(ABC):
 
     @final
     def estimate(self, tally: Tally) -> MeanEstimate:
-        """The unbiased mean, with its error as the reports scatter."""
+        """The unbiased mean, with its error as the reports scatter, or as those of one number do if they happen to agree."""
         if not isinstance(tally, Tally) or tally.counts.size != self.outputs or tally.counts.sum() != tally.n:
             raise InvalidReport("the estimate of a mean is made from a tally, m.estimate(m.tally(reports))")
         if tally.n < 2:
@@ -93,22 +93,12 @@ class Mean(ABC):
         numbers = self.numbers(np.arange(self.outputs))
         mean = float(tally.counts @ numbers) / tally.n
         scatter = float(tally.counts @ (numbers - mean) ** 2) / (tally.n - 1)
-        # reports that all happen to say the same do not err less than reports of one and the same number do
-        error = math.sqrt(max(scatter, self._least) / tally.n)
+        error = math.sqrt(max(scatter, float(np.min(self.variance(np.linspace(-1, 1, 257))))) / tally.n)
         return MeanEstimate(tally.n, mean, error, partial(self.ends, tally.counts, mean, scatter))
 
     def ends(self, counts: Integers, mean: float, scatter: float, tail: float) -> tuple[float, float]:
-        """Where the mean may be, each end missed this often: by the least and the most that reports of a mean can scatter.
-
-        They do least where all people have that mean, and most where all are at both ends.
-        """
-        squares = float(np.max(self.variance(np.array([-1.0, 1.0])))) + 1
-        return scattered(mean, scatter, int(counts.sum()), self.variance, lambda tried: squares - tried**2, tail)
-
-    @cached_property
-    def _least(self) -> float:
-        """The least variance that a report can have."""
-        return float(np.min(self.variance(np.linspace(-1, 1, 257))))
+        """Where the mean may be, each end missed this often: by the least and the most that reports of a mean can scatter."""
+        return scattered(mean, scatter, int(counts.sum()), self.variance, tail)
 
 
 @final
