@@ -13,6 +13,7 @@ import deniable as dn
 from deniable.law import Floats
 from deniable.metric.channel import Metric
 from deniable.metric.inverse import inverted
+from deniable.plan import Tallies
 from tests import statistics
 
 STUDIES = 60
@@ -34,7 +35,7 @@ def ranged(low: float, high: float, step: float, epsilon: float, metric: bool = 
     return dn.Study({"x": dn.Range(low, high, step=step)}, epsilon=epsilon).plan(people=20_000)
 
 
-def tallied(plan: dn.Plan, values: Floats, seed: int = 1) -> dn.Tallies:
+def tallied(plan: dn.Plan, values: Floats, seed: int = 1) -> Tallies:
     return plan.tally(plan.privatize({"x": values}, dn.seeded(seed)))
 
 
