@@ -98,14 +98,24 @@ def test_means_of_fine_bins_scatter_as_they_say(shape: str, bins: int) -> None:
 
 
 def test_errors_of_many_rare_values_are_not_too_large() -> None:
-    """Unbiased shares of 1,000 values scatter about 0: clipped, they would add up to many people far away."""
-    m, n = dn.oue(1000, 1.0), 2000
-    values = np.random.default_rng(1).integers(400, 410, n * STUDIES)
-    parts = np.split(m.privatize(values, dn.seeded(1)), STUDIES)
-    found = [dn.mean_of(m.estimate(m.tally(part))) for part in parts]
+    """Unbiased shares of 1,000 values that 20 people report are mostly below 0: clipped, they would add up to too many."""
+    m, n, studies = dn.grr(1000, 1.0), 20, statistics.REPEATS
+    values = np.random.default_rng(1).integers(400, 410, n * studies)
+    found = [dn.mean_of(m.estimate(m.tally(part))) for part in np.split(m.privatize(values, dn.seeded(1)), studies)]
     error = math.sqrt(np.mean([one.stderr**2 for one in found]))
     off = np.array([one.value for one in found]) - 404.5
-    statistics.spread(float((off**2).sum() / error**2), STUDIES, "means of many rare values")
+    statistics.spread(float((off**2).sum() / error**2), studies, "means of many rare values")
+
+
+def test_a_range_among_fakes_is_printed_without_a_mean() -> None:
+    study = dn.Study({"x": dn.Range(0, 30, step=10), "color": ["red", "blue"]}, epsilon=2.0, share="faked")
+    plan = study.plan(people=100)
+    answers = {"x": np.arange(100) % 30, "color": np.where(np.arange(100) % 2, "red", "blue")}
+    result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))))
+    assert not result.has_mean("x")
+    assert "20 to under 30" in str(result)
+    with pytest.raises(dn.InvalidParameter, match="not known here"):
+        result.mean("x")
 
 
 def test_quantiles_reach_the_edges_of_their_bins() -> None:

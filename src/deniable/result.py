@@ -12,6 +12,7 @@ from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.estimate import Backend, Estimate, MeanEstimate, checked_backend
 from deniable.grid import Grid
+from deniable.law import Marginal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,10 +102,12 @@ class Result(Mapping[str, Any]):
         return quantile_of(self._ordered(name)[0], share, level=level)
 
     def has_mean(self, name: str) -> bool:
-        """Whether `mean` can be told: of a number, or of a range without open ends that everybody has answered."""
+        """Whether `mean` can be told: of a number, or of a range without open ends that all answered, and none by fakes."""
         domain, estimate = self.domains.get(name), self.estimates.get(name)
         if estimate is None or not isinstance(domain, Range):
             return name in self.means
+        if isinstance(estimate.law, Marginal) or estimate.asked is not None:
+            return False  # how its counts vary together is not known
         return estimate.k == domain.k and not (domain.open_low or domain.open_high)
 
     def _ordered(self, name: str) -> tuple[Estimate, Bins]:
