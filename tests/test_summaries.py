@@ -98,8 +98,8 @@ def test_means_of_fine_bins_scatter_as_they_say(shape: str, bins: int) -> None:
 
 
 def test_errors_of_many_rare_values_are_not_too_large() -> None:
-    """Unbiased shares of 1,000 values that 20 people report are mostly below 0: clipped, they would add up to too many."""
-    m, n, studies = dn.grr(1000, 1.0), 20, statistics.REPEATS
+    """Unbiased shares of 1,000 values that 200 people report are mostly below 0: clipped, they would add up to too many."""
+    m, n, studies = dn.grr(1000, 1.0), 200, statistics.COVERAGE_REPEATS
     values = np.random.default_rng(1).integers(400, 410, n * studies)
     found = [dn.mean_of(m.estimate(m.tally(part))) for part in np.split(m.privatize(values, dn.seeded(1)), studies)]
     error = math.sqrt(np.mean([one.stderr**2 for one in found]))
