@@ -188,7 +188,7 @@ def test_levels_are_between_zero_and_one(level: float) -> None:
 
 
 def test_unknown_methods_are_refused() -> None:
-    with pytest.raises(dn.InvalidParameter, match="method is 'exact' or 'wilson', got 'wald'"):
+    with pytest.raises(dn.InvalidParameter, match="method is 'exact', 'wilson' or 'normal', got 'wald'"):
         estimate_of([1, 2], 4).interval(0.9, "wald")  # type: ignore[arg-type]
 
 

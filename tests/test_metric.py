@@ -589,7 +589,7 @@ def test_estimate_has_errors_and_intervals() -> None:
     assert ((low <= truth) & (truth <= high)).all()
     assert estimate.project("isotonic").min() >= 0
     assert len(estimate.frame(backend="pandas")) == 51
-    assert "95 % intervals" in str(estimate)
+    assert "95 % Wilson intervals" in str(estimate)
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(1, 1.0), (2, 0.2), (100, 0.1), (1000, 0.5), (3000, 0.01)])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.law import Floats
 from deniable.metric import Duchi, Hybrid, Mean, Piecewise, SquareWave, duchi, hybrid, piecewise, square_wave
 from deniable.words import FULL
 from tests import statistics
@@ -152,14 +153,55 @@ def test_estimates_and_tallies(name: str) -> None:
     assert np.concatenate(single).tolist() == reports[:40].tolist()
 
 
-def test_intervals_cover() -> None:
-    m, repeats, n = piecewise(1.0), statistics.COVERAGE_REPEATS, 500
-    values = np.tile(np.linspace(-0.5, 0.9, n), repeats)
-    covered = 0
-    for part in np.split(m.privatize(values, dn.seeded(7)), repeats):
-        low, high = m.estimate(m.tally(part)).interval(0.95)
-        covered += low <= 0.2 <= high
-    statistics.at_least(covered, repeats, 0.945, "coverage of a mean")
+PEOPLE: dict[str, Callable[[np.random.Generator, int], tuple[Floats, float]]] = {
+    "at the middle": lambda _, n: (np.zeros(n), 0.0),
+    "at 0.9": lambda _, n: (np.full(n, 0.9), 0.9),
+    "at the end": lambda _, n: (np.ones(n), 1.0),
+    "spread evenly": lambda generator, n: (generator.uniform(-1, 1, n), 0.0),
+    "one in ten at the other end": lambda generator, n: (np.where(generator.random(n) < 0.1, -1.0, 1.0), 0.8),
+}
+COVERED = [("duchi", 3.0), ("duchi", 5.0), ("piecewise", 1.0), ("piecewise", 5.0), ("piecewise", 8.0), ("hybrid", 5.0)]
+FEW = [2, 5, 20, 100, 500]
+STUDIES = 400
+"""For each number of reports, protocol and kind of people: 95 % may then read as 89 %."""
+
+
+def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
+    """In how many studies the interval, or the one of so many standard errors, holds the truth."""
+    values, truth = PEOPLE[people](np.random.default_rng(n), n * STUDIES)
+    estimates = [m.estimate(m.tally(part)) for part in np.split(m.privatize(values, dn.seeded(n)), STUDIES)]
+    ends = [(one.mean - 1.96 * one.stderr, one.mean + 1.96 * one.stderr) if normal else one.interval(0.95) for one in estimates]
+    assert all(low <= one.mean <= high for one, (low, high) in zip(estimates, ends, strict=True))
+    return sum(low - 1e-9 <= truth <= high + 1e-9 for low, high in ends)
+
+
+@pytest.mark.parametrize("n", FEW)
+@pytest.mark.parametrize(("name", "epsilon"), COVERED)
+def test_intervals_cover(name: str, epsilon: float, n: int) -> None:
+    m = duchi(epsilon) if name == "duchi" else (piecewise if name == "piecewise" else hybrid)(epsilon, 256)
+    for people in PEOPLE:
+        statistics.at_least(covered(m, n, people), STUDIES, 0.95, f"{name} of {epsilon:g}, {n} reports of people {people}")
+
+
+def test_intervals_of_so_many_standard_errors_do_not_cover() -> None:
+    """Few reports happen to say the same, and one that says another thing comes rarely and counts much."""
+    for m, n, people in (
+        (duchi(5.0), 2, "at the middle"),
+        (duchi(5.0), 20, "at 0.9"),
+        (piecewise(8.0, 256), 100, "at the end"),
+    ):
+        with pytest.raises(AssertionError, match="were promised"):
+            statistics.at_least(covered(m, n, people, normal=True), STUDIES, 0.95, "normal intervals")
+
+
+def test_intervals_of_many_reports_are_hardly_longer() -> None:
+    values = np.random.default_rng(1).uniform(-0.5, 0.9, 20_000)
+    for m in (duchi(5.0), piecewise(1.0, 256), piecewise(5.0, 256), hybrid(3.0, 256)):
+        estimate = m.estimate(m.tally(m.privatize(values, dn.seeded(2))))
+        low, high = estimate.interval(0.95)
+        assert 0.99 < (high - low) / (2 * 1.96 * estimate.stderr) < 1.03
+        moved = estimate.between(10.0, 30.0)
+        np.testing.assert_allclose(moved.interval(0.95), (20 + 10 * low, 20 + 10 * high))
 
 
 def test_what_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -13,12 +13,14 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable import consistency
+from deniable import consistency, intervals
+from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.exact import number
 from deniable.law import Convention, Floats, Law, Marginal, Moments
 
-Method = Literal["exact", "wilson"]
+Method = Literal["exact", "wilson", "normal"]
+_METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")
 Backend = Literal["pandas", "polars", "pyarrow"]
 _BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
 
@@ -45,6 +47,8 @@ class Estimate:
     labels: Sequence[object] | None = field(default=None, repr=False)
     asked: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     """How many of the n reports are about each value, where not all are."""
+    bins: Bins | None = field(default=None, repr=False)
+    """Where the values are on a line, if they are bins of a range."""
 
     def __post_init__(self) -> None:
         if self.n < 1:
@@ -80,34 +84,55 @@ class Estimate:
         """Standard errors about a `sampled` population, or about just the `fixed` people who answered (smaller)."""
         return self._errors(np.clip(self.frequencies, 0.0, 1.0), population)
 
-    def interval(self, level: float = 0.95, method: Method = "exact", simultaneous: bool = False) -> Interval:
+    @property
+    def method(self) -> Method:
+        """How intervals are made unless another way is asked for."""
+        if isinstance(self.law, Moments):
+            return "normal" if self.law.inside is None else "wilson"
+        return "exact"
+
+    def interval(self, level: float = 0.95, method: Method | None = None, simultaneous: bool = False) -> Interval:
         """Where the true shares are, with confidence `level` each, or all at once (Bonferroni).
 
         A count of support is binomial, so an `exact` (Clopper-Pearson) or `wilson` interval for its mean maps to one
-        for the share. Noisy sums have a normal interval, whatever the method.
+        for the share; exact ones are the default. Shares of values with distances are no counts: theirs are Wilson's, with
+        the noise that was seen, and noisy sums have `normal` ones. Neither is exact, and `exact` is refused.
         """
-        if method not in ("exact", "wilson"):
-            raise InvalidParameter(f"method is 'exact' or 'wilson', got {method!r}")
+        if method is not None and method not in _METHODS:
+            raise InvalidParameter(f"method is 'exact', 'wilson' or 'normal', got {method!r}")
+        if method == "exact" and isinstance(self.law, Moments):
+            raise InvalidParameter(
+                "an exact interval is one of a count of support, and these shares are no counts; ask for 'wilson' or 'normal', "
+                "which cover about as often as they say"
+            )
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
-        return self._ends(tail / self.k if simultaneous else tail, method)
+        return self._ends(tail / self.k if simultaneous else tail, method or self.method)
 
     def _ends(self, tail: float, method: Method) -> Interval:
         """Both ends, each missed with this probability."""
-        if isinstance(self.law, Moments):
-            from scipy.special import ndtri
-
-            reach = -float(ndtri(tail)) * self.stderr
+        if method == "normal":
+            reach = intervals.reach_of(tail) * self.stderr
             return Interval(self.frequencies - reach, self.frequencies + reach)
+        if isinstance(self.law, Moments):
+            return self._scored(self.law, tail)
         counts = self.support_counts.astype(np.float64)
-        low, high = (clopper_pearson if method == "exact" else _wilson)(counts, self._about, tail)
+        low, high = (intervals.clopper_pearson if method == "exact" else intervals.wilson)(counts, self._about, tail)
         return Interval(self._shares(low), self._shares(high))
+
+    def _scored(self, law: Moments, tail: float) -> Interval:
+        """Wilson's ends; where the noise was seen and is not known, no nearer than the normal ones."""
+        if law.inside is None or law.outside is None:
+            return Interval(*intervals.scored(self.frequencies, self.n, 1 + law.noise, law.noise, tail))
+        low, high = intervals.scored(self.frequencies, self.n, law.inside, law.outside, tail)
+        plain = self._ends(tail, "normal")
+        return Interval(np.minimum(low, plain.low), np.maximum(high, plain.high))
 
     def project(self, method: str) -> Floats:
         """A consistent version by name: clip, norm-sub, norm-cut, norm-mul, simplex, base-cut, isotonic.
 
         No error bars come with it: a projected estimate is biased.
         """
-        return consistency.project(method, self.frequencies, lambda: self._ends(0.05 / self.k, "exact").low)
+        return consistency.project(method, self.frequencies, lambda: self._ends(0.05 / self.k, self.method).low)
 
     def frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """A dataframe of the library you already have: pandas, polars or pyarrow."""
@@ -137,7 +162,11 @@ class Estimate:
         low, high = self.interval()
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
-        lines = [f"{counted(self.n, 'report')}, 95 % intervals", f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}"]
+        how = "" if self.method == "exact" else f" {self.method.capitalize()}" if self.method == "wilson" else " normal"
+        lines = [
+            f"{counted(self.n, 'report')}, 95 %{how} intervals",
+            f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}",
+        ]
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
             lines.append(f"{label!s:>{wide}} {share:9.4f} {least:9.4f} {most:9.4f}")
         if self.k > shown:
@@ -178,40 +207,34 @@ class MeanEstimate:
     mean: float
     stderr: float
     """The standard error, the people being a sample of those the study is about."""
+    ends: Callable[[float], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
+    """Both ends, from -1 to 1, each missed with this probability, where more is known than the standard error."""
+    line: tuple[float, float] = field(default=(-1.0, 1.0), repr=False)
+    """What -1 and 1 stand for."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the true mean is, with this confidence: a mean of many reports is normal."""
-        from scipy.special import ndtri
+        """Where the true mean is, with this confidence.
 
-        reach = -float(ndtri((1 - number("a confidence level", level, 0.0, 1.0)) / 2)) * self.stderr
+        Of one bit a report it is exact. Else it holds the means that are near enough by the errors that they would have
+        themselves; where nothing is known of these, a mean of many reports is normal.
+        """
+        tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        if self.ends is not None:
+            low, high = (_along(end, self.line) for end in self.ends(tail))
+            return low, high
+        reach = intervals.reach_of(tail) * self.stderr
         return self.mean - reach, self.mean + reach
 
     def between(self, low: float, high: float) -> MeanEstimate:
         """The same for numbers from low to high, where these are from -1 to 1."""
-        half = (high - low) / 2
-        return MeanEstimate(self.n, low + (self.mean + 1) * half, self.stderr * half)
+        line = _along(self.line[0], (low, high)), _along(self.line[1], (low, high))
+        return MeanEstimate(self.n, _along(self.mean, (low, high)), self.stderr * (high - low) / 2, self.ends, line)
 
 
-def clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tuple[Floats, Floats]:
-    """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ by nothing."""
-    from scipy.special import betainccinv, betaincinv
-
-    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, tail), 0.0)
-    high = np.where(counts < n, betainccinv(counts + 1, np.maximum(n - counts, 1), tail), 1.0)
-    huge = np.minimum(counts, n - counts) > 1e9
-    if huge.any():
-        low, high = (np.where(huge, wide, exact) for wide, exact in zip(_wilson(counts, n, tail), (low, high), strict=True))
-    return low, high
-
-
-def _wilson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> tuple[Floats, Floats]:
-    from scipy.special import ndtri
-
-    z2 = float(ndtri(tail)) ** 2
-    share = counts / n
-    center = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4.0 * n * n))) / (1 + z2 / n)
-    return center - reach, center + reach
+def _along(place: float, line: tuple[float, float]) -> float:
+    """Where a place from -1 to 1 is on another line."""
+    low, high = line
+    return low + (place + 1) * (high - low) / 2
 
 
 def checked_backend(named: str | None) -> Backend:

@@ -376,6 +376,12 @@ class Moments:
     best_guess: float = field(repr=False)
     combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
     """The variance, for one report, of a sum of shares with these weights, where the noise of cells goes together."""
+    cumulated: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+    """The same for all sums of the first shares, but for the sum of all."""
+    inside: Floats | None = field(default=None, repr=False, compare=False)
+    """The mean square of what the report of a person with the value adds to its share, where that is no plain noise."""
+    outside: Floats | None = field(default=None, repr=False, compare=False)
+    """The same for all the other people, as they were seen."""
 
     p, q, gain = 1.0, 0.0, 1.0
 

@@ -27,7 +27,7 @@ from deniable.law import Integers, Law, Marginal
 from deniable.numeric import Number
 from deniable.refusals import located
 from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
-from deniable.result import MEAN, Result, Unreported
+from deniable.result import MEAN, Result, Unreported, bins_of
 from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share
 from deniable.stated import NANO, Loss, Stated
@@ -253,7 +253,7 @@ class Plan:
                 unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
                 continue
             if isinstance(estimate, Estimate):
-                found[name] = estimate
+                found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
             else:
                 assert isinstance(attribute.domain, Number)
                 means[name] = estimate.between(attribute.domain.low, attribute.domain.high)
@@ -277,7 +277,8 @@ class Plan:
 
         j = self.names.index(name)
         source: Any = self._marginal(j) if isinstance(self.share, Faked) else self.content.parts[j]
-        return replace(mle(source, tallies[name], **options), labels=self.labels[name])
+        found, domain = mle(source, tallies[name], **options), self.content.attributes[j].domain
+        return replace(found, labels=self.labels[name], bins=bins_of(domain, found.k))
 
     def _marginal(self, attribute: int) -> Law | Marginal:
         """The law by which an attribute is estimated."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-import numpy as np
-
+from deniable.bins import Bins
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.estimate import Backend, Estimate, MeanEstimate, checked_backend
 from deniable.grid import Grid
-from deniable.law import Floats
+from deniable.law import Marginal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +29,13 @@ class Unreported(NamedTuple):
     n: int
     labels: tuple[str, ...]
     why: str
+
+
+def bins_of(domain: Domain, k: int) -> Bins | None:
+    """Where the values are on a line: of a range, unless having no answer is one of them."""
+    if not isinstance(domain, Range) or domain.k != k:
+        return None
+    return Bins(domain.edges, domain.open_low, domain.open_high)
 
 
 @final
@@ -75,62 +80,46 @@ class Result(Mapping[str, Any]):
         if name in self.means:
             found = self.means[name]
             return Summary(found.mean, found.stderr, *found.interval(level))
-        estimate, middles = self._ordered(name), self._middles(name)
-        for place, is_open in zip((0, -1), self._open(name), strict=True):
-            if is_open and ends is None:
-                raise InvalidParameter(
-                    f"{name!r} has an open end, so nobody knows where the people in its outermost bin are; say it with "
-                    "ends=(low, high), or ask for a quantile"
-                )
-            if is_open and ends is not None:
-                middles[place] = ends[place]
-        return mean_of(estimate, middles, level)
+        estimate, bins = self._ordered(name)
+        if not (bins.open_low or bins.open_high):
+            return mean_of(estimate, level=level)
+        if ends is None:
+            raise InvalidParameter(
+                f"{name!r} has an open end, so nobody knows where the people in its outermost bin are; say it with "
+                "ends=(low, high), or ask for a quantile"
+            )
+        middles = bins.middles.copy()
+        middles[0], middles[-1] = (ends[0] if bins.open_low else middles[0]), (ends[1] if bins.open_high else middles[-1])
+        return replace(mean_of(estimate, middles, level), within=bins.half)
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
-        """The bin of a range, by its middle, below or in which this share of the people is, with its interval.
+        """The number below which this share of the people is, with its interval: `dn.quantile_of` by the bins of a range.
 
-        A bin without an end is infinitely far out.
+        In a bin people are taken to be spread evenly. A bin without an end is infinitely far out.
         """
-        from deniable.summaries import Summary, quantile_of
+        from deniable.summaries import quantile_of
 
-        estimate, middles, (low, high) = self._ordered(name), self._middles(name), self._open(name)
-        found = quantile_of(estimate, share, middles, level)
-
-        def out(place: float) -> float:
-            if low and place == middles[0]:
-                return -math.inf
-            return math.inf if high and place == middles[-1] else place
-
-        ends = [out(place) for place in (found.value, found.low, found.high)]
-        return Summary(ends[0], found.stderr if all(map(math.isfinite, ends)) else math.inf, ends[1], ends[2])
+        return quantile_of(self._ordered(name)[0], share, level=level)
 
     def has_mean(self, name: str) -> bool:
-        """Whether `mean` can be told: of a number, or of a range without open ends that everybody has answered."""
+        """Whether `mean` can be told: of a number, or of a range without open ends that all answered, and none by fakes."""
         domain, estimate = self.domains.get(name), self.estimates.get(name)
         if estimate is None or not isinstance(domain, Range):
             return name in self.means
+        if isinstance(estimate.law, Marginal) or estimate.asked is not None:
+            return False  # how its counts vary together is not known
         return estimate.k == domain.k and not (domain.open_low or domain.open_high)
 
-    def _open(self, name: str) -> tuple[bool, bool]:
-        domain = self.domains[name]
-        assert isinstance(domain, Range)
-        return domain.open_low, domain.open_high
-
-    def _ordered(self, name: str) -> Estimate:
-        found = self[name]
-        if isinstance(self.domains.get(name), Grid):
+    def _ordered(self, name: str) -> tuple[Estimate, Bins]:
+        found, domain = self[name], self.domains.get(name)
+        if isinstance(domain, Grid):
             raise InvalidParameter(f"{name!r} is a place; ask dn.mean_of(result[{name!r}], places) for either coordinate")
-        if not isinstance(found, Estimate) or not isinstance(self.domains.get(name), Range):
+        if not isinstance(found, Estimate) or not isinstance(domain, Range):
             raise InvalidParameter(f"{name!r} is no range of numbers, so it has no mean and no quantiles here")
-        if found.k > self.domains[name].k:
+        bins = bins_of(domain, found.k)
+        if bins is None:
             raise InvalidParameter(f"{name!r} has people without an answer, who have no place on a line; ask mean_of yourself")
-        return found
-
-    def _middles(self, name: str) -> Floats:
-        """The middle of every bin; of an open one, as if it were not, which is for the caller to see to."""
-        domain = self.domains[name]
-        assert isinstance(domain, Range)
-        return np.asarray((domain.edges[1:] + domain.edges[:-1]) / 2)
+        return replace(found, bins=bins), bins
 
     def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
         """A row per value that is estimated, and one per mean, where there are any; then `mean` is a column of its own."""
@@ -204,7 +193,8 @@ class Result(Mapping[str, Any]):
                 lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
             if self.has_mean(name):
                 mean = self.mean(name, level)
-                lines.append(f"{MEAN:>{wide}} {mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g}")
+                about = f"bins count by their middles, so that each of these may be up to {mean.within:g} off"
+                lines.append(f"{MEAN:>{wide}} {mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g}; {about}")
         for row in shown_means:
             heading = f"{row['attribute']} ({counted(self.means[row['attribute']].n, 'report')})"
             names = (MEAN, "stderr", "low", "high")

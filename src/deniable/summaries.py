@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable import consistency
+from deniable.bins import Bins
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number
+from deniable.intervals import normal_quantile, student
 from deniable.law import Floats, Law, Marginal, Moments
 from deniable.likelihood import Likelihood
 
@@ -33,14 +35,18 @@ class Summary:
     stderr: float
     low: float
     high: float
+    within: float = 0.0
+    """Of answers known by their bins: how far the value and both ends may be off beside, half of a bin for a mean."""
 
 
 def mean_of(
     result: Result, places: npt.ArrayLike | None = None, level: float = 0.95, repeats: int = 200, seed: int = 1
 ) -> Summary:
-    """The mean of the values' places (0, 1, 2, ... unless given), with a normal interval, or that of a bootstrap.
+    """The mean of the values' places, with a normal interval (Student's), or that of a bootstrap.
 
-    On a grid, ask once for each coordinate.
+    Places are numbers, one for each value. They need not be given for bins of a range, whose middles they are (an answer may be
+    half a bin from it, which is `within`), nor for values without names, which are at 0, 1, 2, ... On a grid, ask once for each
+    coordinate.
 
     >>> from deniable.protocols import grr
     >>> from deniable.mechanism import Tally
@@ -49,12 +55,19 @@ def mean_of(
     >>> round(half.value, 1), round(half.stderr, 2), half.low < half.value < half.high
     (15.7, 1.14, True)
     """
-    points = _points(places, result.k)
+    points, bins = _points(result, places), _bins(result, places)
+    if bins is not None and (bins.open_low or bins.open_high):
+        raise InvalidParameter(
+            "an end of the range is open, so nobody knows where the people in its outermost bin are; say it with places=[...], "
+            "one for each bin, or ask for a quantile"
+        )
     if isinstance(result, Likelihood):
-        return _bootstrapped(result, lambda rows: rows @ points, level, repeats, seed)
-    center = float(points.min() + points.max()) / 2  # shares of all values add up to 1: only distances from here are estimated
-    value = center + float(result.frequencies @ (points - center))
-    return _normal(value, _error(result, points - center), level)
+        found = _bootstrapped(result, lambda rows: rows @ points, level, repeats, seed)
+    else:
+        center = float(points.min() + points.max()) / 2  # shares add up to 1: only distances from here are estimated
+        value = center + float(result.frequencies @ (points - center))
+        found = _normal(value, _error(result, points - center), level, result.n)
+    return found if bins is None else replace(found, within=bins.half)
 
 
 def circular_mean_of(
@@ -62,10 +75,10 @@ def circular_mean_of(
 ) -> Summary:
     """The mean place of values around a circle of this length: the direction of the sum of all directions.
 
-    Without a clear direction (all hours alike) there is none, and its standard error says so. The interval may reach past
-    the end of the circle.
+    Values are evenly spread from 0 on; of bins of a range, which begin there, the middles count. Without a clear direction (all
+    hours alike) there is none, and its standard error says so. The interval may reach past the end of the circle.
     """
-    turns = 2 * math.pi * np.arange(result.k) / result.k
+    turns = 2 * math.pi * (np.arange(result.k) + (0.5 if result.bins is not None else 0.0)) / result.k
     scale = number("length", length, 0.0, math.inf, "a positive number") / (2 * math.pi)
     across, along = np.sin(turns), np.cos(turns)
     angle = math.atan2(float(result.frequencies @ across), float(result.frequencies @ along))
@@ -80,7 +93,7 @@ def circular_mean_of(
     else:
         size = math.hypot(float(result.frequencies @ across), float(result.frequencies @ along))
         moved = _error(result, across * math.cos(angle) - along * math.sin(angle)) / max(size, 1e-300)
-        found = _normal(scale * angle, scale * moved, level)
+        found = _normal(scale * angle, scale * moved, level, result.n)
     shift = scale * 2 * math.pi if found.value < 0 else 0.0
     return Summary(found.value + shift, found.stderr, found.low + shift, found.high + shift)
 
@@ -93,51 +106,108 @@ def quantile_of(
     repeats: int = 200,
     seed: int = 1,
 ) -> Summary:
-    """The first place at which the cumulative share reaches `share`, for values on a line.
+    """Where the cumulative share of values on a line reaches `share`: the first such place (see `mean_of`), or inside of a bin.
 
-    From an estimate, the interval holds all places whose cumulative share may be just that one; the standard error is a
-    quarter of its length at 95 %, as for a normal number.
+    In bins of a range people are taken to be spread evenly, and the interval reaches to the outer edges of the bins that it
+    ends in: nobody knows where in a bin its people are. A bin without an end is infinitely far out. From an estimate, the
+    interval holds all places whose cumulative share may be just that one; the standard error is a quarter of its length at
+    95 %, as for a normal number.
     """
-    points, wanted = _points(places, result.k), number("share", share, 0.0, 1.0)
+    points, bins, wanted = _points(result, places), _bins(result, places), number("share", share, 0.0, 1.0)
     if (np.diff(points) < 0).any():
         raise InvalidParameter("places on a line must be in ascending order")
 
-    def first(cumulative: Floats) -> Floats:
-        return np.asarray(points[np.minimum((cumulative < wanted - 1e-12).sum(axis=-1), result.k - 1)])
+    def first(cumulative: Floats) -> npt.NDArray[np.int64]:
+        return np.asarray(np.minimum((cumulative < wanted - 1e-12).sum(axis=-1), result.k - 1))
 
+    z = normal_quantile(level)
     if isinstance(result, Likelihood):
-        return _bootstrapped(result, lambda rows: first(np.cumsum(rows, axis=-1)), level, repeats, seed)
-    z = _normal_quantile(level)
-    cumulative = np.cumsum(consistency.isotonic(result.frequencies))
-    errors = np.array([_error(result, _up_to(v, result.k)) for v in range(result.k - 1)] + [0.0])
-    low, high = first(cumulative + z * errors), first(cumulative - z * errors)
-    return Summary(float(first(cumulative)), float(high - low) / (2 * z), float(low), float(high))
+        tail = (1 - level) / 2
+        cumulative, drawn = np.cumsum(result.frequencies), first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
+        low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
+        low, high = min(low, first(cumulative)), max(high, first(cumulative))
+    else:
+        cumulative = np.cumsum(consistency.isotonic(result.frequencies))
+        reach = z * np.append(_cumulative_errors(result, wanted), 0.0)
+        low, high = first(cumulative + reach), first(cumulative - reach)
+    at = int(first(cumulative))
+    ends = points[at], points[low], points[high]
+    if bins is not None:
+        ends = np.float64(_inside(bins, cumulative, at, wanted)), bins.ends[low], bins.ends[high + 1]
+    value, lowest, highest = (float(end) for end in ends)
+    return Summary(value, (highest - lowest) / (2 * z) if math.isfinite(value) else math.inf, lowest, highest)
 
 
-def _up_to(v: int, k: int) -> Floats:
-    """The values up to v, or the others with the opposite sign: whichever are fewer err less."""
-    chosen = np.arange(k) <= v
-    return np.where(chosen, 1.0, 0.0) if 2 * (v + 1) <= k else np.where(chosen, 0.0, -1.0)
+def _inside(bins: Bins, cumulative: Floats, at: int, wanted: float) -> float:
+    """Where in a bin the cumulative share is reached, if its people are spread evenly."""
+    low, high = float(bins.ends[at]), float(bins.ends[at + 1])
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return low if math.isinf(low) else high
+    before = float(cumulative[at - 1]) if at else 0.0
+    part = (wanted - before) / max(float(cumulative[at]) - before, 1e-300)
+    return low + (high - low) * min(max(part, 0.0), 1.0)
+
+
+def _cumulative_errors(result: Estimate, wanted: float) -> Floats:
+    """The standard errors of all cumulative shares but the last, if each of them is the wanted one: by running sums.
+
+    The people alone scatter as that share says, and the noise comes on top, as it was seen.
+    """
+    law, shares = result.law, result.frequencies
+    _refuse_unknown(result)
+    reached = np.cumsum(shares)[:-1]
+    if isinstance(law, Moments) and law.cumulated is not None:
+        variances = law.cumulated()
+    elif isinstance(law, Moments):
+        fewer = np.minimum(np.arange(1, law.k), np.arange(law.k - 1, 0, -1))
+        variances = fewer * law.noise + reached * (1 - reached)
+    else:
+        assert isinstance(law, Law)
+        up, down = _sums_squared(law, shares), _sums_squared(law, shares[::-1])[::-1]
+        half = 2 * np.arange(1, law.k) <= law.k  # the values up to there, or the others: whichever are fewer err less
+        variances = np.where(half, up, down)
+        reached = np.where(half, reached, 1 - np.cumsum(shares[::-1])[-2::-1])
+    noise = np.maximum(variances - reached * (1 - reached), 0.0)
+    return np.asarray(np.sqrt((noise + wanted * (1 - wanted)) / result.n))
+
+
+def _sums_squared(law: Law, shares: Floats) -> Floats:
+    """The variance, for one report, of the sums of the first shares."""
+    together, apart = _pairs(law)
+    sizes, reached = np.arange(1.0, law.k), np.cumsum(shares)[:-1]
+    supported = law.q * sizes + law.gain * reached
+    square = supported + apart * sizes * (sizes - 1) + (together - apart) * 2 * reached * (sizes - 1)
+    return np.asarray((square - supported**2) / law.gain**2)
+
+
+def _refuse_unknown(result: Estimate) -> None:
+    if isinstance(result.law, Marginal) or result.asked is not None:
+        raise InvalidParameter("how the counts of an attribute among fakes, or of a few bits, vary together is not known here")
 
 
 def _error(result: Estimate, points: Floats) -> float:
-    """The standard error of the sum of frequency times point, the people being a sample."""
-    law, shares = result.law, np.clip(result.frequencies, 0.0, 1.0)
-    if isinstance(law, Marginal) or result.asked is not None:
-        raise InvalidParameter("how the counts of an attribute among fakes, or of a few bits, vary together is not known here")
+    """The standard error of the sum of frequency times point, the people being a sample.
+
+    It is linear in the shares, so that unbiased ones give an unbiased variance: none is clipped, since with many values that
+    adds up. The least that it can be is that of people who all have one value.
+    """
+    law, shares = result.law, result.frequencies
+    _refuse_unknown(result)
     mean = float(shares @ points)
     if isinstance(law, Moments) and law.combined is not None:
         return math.sqrt(law.combined(points) / result.n)
     if isinstance(law, Moments):
         noise = float((points**2 * law.noise).sum())
-        return math.sqrt(max(noise + float(shares @ points**2) - mean**2, 0.0) / result.n)
-    own, together, apart = law.q + shares * law.gain, *_pairs(law)
-    total, weighted = points.sum(), float(shares @ points)
+        return math.sqrt((noise + max(float(shares @ points**2) - mean**2, 0.0)) / result.n)
+    assert isinstance(law, Law)
+    together, apart = _pairs(law)
+    total, squares = float(points.sum()), float(points @ points)
     # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is the truth
-    square = float(own @ points**2) + apart * (total**2 - float(points @ points))
-    square += (together - apart) * 2 * (weighted * total - float(shares @ points**2))
-    average = float(own @ points)
-    return math.sqrt(max(square - average**2, 0.0) / result.n) / law.gain
+    blind = law.q * squares + apart * (total**2 - squares)
+    added = law.gain * points**2 + (together - apart) * 2 * (points * total - points**2)  # by who has the value
+    least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
+    variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
+    return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
 
 
 def _pairs(law: Law) -> tuple[float, float]:
@@ -150,21 +220,28 @@ def _pairs(law: Law) -> tuple[float, float]:
     return together, (inside + float((law.outside * s * (s - 1)).sum())) / ((k - 1) * (k - 2))
 
 
-def _points(places: npt.ArrayLike | None, k: int) -> Floats:
-    points = np.arange(k, dtype=np.float64) if places is None else np.asarray(places, dtype=np.float64)
-    if points.shape != (k,) or not np.isfinite(points).all():
-        raise InvalidParameter(f"places are {k} numbers, got an array of shape {points.shape}")
+def _bins(result: Result, places: npt.ArrayLike | None) -> Bins | None:
+    """The bins by which places are known, unless others are given."""
+    return result.bins if places is None else None
+
+
+def _points(result: Result, places: npt.ArrayLike | None) -> Floats:
+    if places is None and result.bins is not None:
+        return result.bins.middles
+    if places is None and result.labels is not None:
+        raise InvalidParameter(
+            f"the values have names ({result.labels[0]!s}, ...) and no places on a line; say where they are with places=[...], "
+            f"{result.k} numbers"
+        )
+    points = np.arange(result.k, dtype=np.float64) if places is None else np.asarray(places, dtype=np.float64)
+    if points.shape != (result.k,) or not np.isfinite(points).all():
+        raise InvalidParameter(f"places are {result.k} numbers, got an array of shape {points.shape}")
     return points
 
 
-def _normal_quantile(level: float) -> float:
-    from scipy.special import ndtri
-
-    return -float(ndtri((1 - number("a confidence level", level, 0.0, 1.0)) / 2))
-
-
-def _normal(value: float, error: float, level: float) -> Summary:
-    reach = _normal_quantile(level) * error
+def _normal(value: float, error: float, level: float, n: int) -> Summary:
+    """By Student's law: the error is one of n reports as they scatter, or nearly so."""
+    reach = student((1 - number("a confidence level", level, 0.0, 1.0)) / 2, n) * error
     return Summary(value, error, value - reach, value + reach)
 
 

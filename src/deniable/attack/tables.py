@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from deniable.estimate import Backend, checked_backend, clopper_pearson
+from deniable.estimate import Backend, checked_backend
 from deniable.exact import number
+from deniable.intervals import clopper_pearson
 
 Row = dict[str, Any]
 LEVEL = 0.95

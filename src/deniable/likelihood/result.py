@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted
 from deniable.estimate import Interval, checked_backend
 from deniable.exact import number, whole_number
@@ -42,6 +43,8 @@ class Likelihood:
     problem: Problem = field(repr=False)
     smoothing: Smoothing | None = field(default=None, repr=False)
     labels: Sequence[object] | None = field(default=None, repr=False)
+    bins: Bins | None = field(default=None, repr=False)
+    """Where the values are on a line, if they are bins of a range."""
     _asked: tuple[str, float, int | None] = field(default=("auto", 1e-9, None), repr=False)
 
     @staticmethod

@@ -20,6 +20,7 @@ from deniable.law import Convention, Floats, Integers, Moments, checked_prior
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Tally
 from deniable.metric.certified import divided_up, times_up
+from deniable.metric.inverse import inverted, off
 from deniable.shape import Shape
 from deniable.shapes.common import smallest
 
@@ -120,21 +121,50 @@ class Metric(Numbered):
             raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
         if tally.counts.size != self.outputs or tally.asked is not None or tally.counts.sum() != tally.n:
             raise InvalidReport(f"a tally of this mechanism counts all its reports, by {self.outputs} outputs")
-        n = max(1, tally.n)
-        frequencies = self._inverse(tally.counts / n)
-        # an output that was not seen may still be seen: it counts as one report in the error, and in nothing else
-        seen = np.maximum(tally.counts, 1) / n
-        noise: Any = np.maximum(self._squares(seen) - frequencies, 0.0)
+        n, counts = max(1, tally.n), tally.counts.astype(np.float64)
+        frequencies = self._inverse(counts / n)
+        inside = self._own
+        # a value whose outputs nobody reported still has an error: one more report, of somebody with it, counts in that only
+        squares = (self._squares(counts) + inside) / (n + 1)
+        commonest = int(np.argmax(frequencies))
+        clipped = np.clip(frequencies, 0.0, 1.0)
+        noise: Any = np.maximum(squares - frequencies**2 - clipped * (1 - clipped), 0.0)
+        more = squares + inside / (n + 1)  # in an interval two, as Wilson's has
+        outside = np.minimum(np.maximum(more - clipped * inside, 0.0) / np.maximum(1 - clipped, 1e-9), np.maximum(inside, more))
 
         def combined(points: Floats) -> float:
-            told = self._weighing(points)
-            return max(0.0, float(seen @ (told - float(seen @ told) / float(seen.sum())) ** 2))
+            """How what reports add scatters, and that of one more, of somebody with the commonest value: never nothing."""
+            told, row = self._weighing(points), self._rows(commonest, commonest + 1)[0]
+            scatter = float(counts @ (told - float(counts @ told) / n) ** 2)
+            return (scatter + float(row @ (told - float(row @ told)) ** 2)) / max(1, n - 1)
 
-        return Estimate(tally.n, frequencies * tally.n, Moments(self.k, noise, np.nan, combined), labels)
+        def cumulated() -> Floats:
+            return self._cumulated(counts / n) * n / max(1, n - 1)
+
+        law = Moments(self.k, noise, np.nan, combined, cumulated, inside, outside)
+        return Estimate(tally.n, frequencies * tally.n, law, labels)
 
     def _weighing(self, points: Floats) -> Floats:
         """What each output adds to the estimated sum of shares with these weights."""
         return np.asarray(points @ self._decoder)
+
+    def _cumulated(self, shares: Floats) -> Floats:
+        """The variance, for one report, of the sum of the first shares, for all but the last: by a running sum."""
+        found, told = np.empty(self.k - 1), np.zeros(self.outputs)
+        for value in range(self.k - 1):
+            told += self._decoder[value]
+            found[value] = shares @ (told - shares @ told) ** 2
+        return found
+
+    @property
+    def _own(self) -> Floats:
+        """The mean square of what the report of a person with a value adds to its own estimate."""
+        return self._dense_own
+
+    @cached_property
+    def _dense_own(self) -> Floats:
+        rows = [(self._decoder[start:stop] ** 2 * self._rows(start, stop)).sum(axis=1) for start, stop in self.law._blocks()]
+        return np.concatenate(rows)
 
     def _inverse(self, shares: Floats) -> Floats:
         """Shares of values whose outputs have these shares."""
@@ -150,13 +180,10 @@ class Metric(Numbered):
         if self.k > _DENSE:
             raise InvalidParameter(f"the channel of {self.k:,} values has no quick inverse; use mle, or fewer values")
         matrix = self.law.matrix()
-        try:
-            inverse = np.linalg.inv(matrix) if self.k == self.outputs else np.linalg.pinv(matrix)
-        except np.linalg.LinAlgError:
-            inverse = np.zeros(matrix.shape[::-1])
-        if float(np.abs(matrix @ inverse - np.eye(self.k)).max()) > _SINGULAR:
+        decoder = inverted(matrix)
+        if not off(decoder, matrix) <= _SINGULAR:
             raise InvalidParameter("different shares give the same reports here, so that nothing is unbiased for them; use mle")
-        return np.asarray(inverse.T)
+        return np.asarray(decoder)
 
     @cached_property
     def _decoder_squared(self) -> Floats:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import final
 
 import numpy as np
@@ -16,7 +16,8 @@ from deniable.calibrate import largest
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import MeanEstimate as MeanEstimate
 from deniable.exact import log_up, positive_epsilon, whole_number
-from deniable.law import Floats
+from deniable.intervals import clopper_pearson, scattered
+from deniable.law import Floats, Integers
 from deniable.mechanism import Array, Tally, unmasked
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
 from deniable.shapes.common import set_numbers, smallest
@@ -84,7 +85,7 @@ class Mean(ABC):
 
     @final
     def estimate(self, tally: Tally) -> MeanEstimate:
-        """The unbiased mean, with its error as the reports scatter."""
+        """The unbiased mean, with its error as the reports scatter, or as those of one number do if they happen to agree."""
         if not isinstance(tally, Tally) or tally.counts.size != self.outputs or tally.counts.sum() != tally.n:
             raise InvalidReport("the estimate of a mean is made from a tally, m.estimate(m.tally(reports))")
         if tally.n < 2:
@@ -92,13 +93,12 @@ class Mean(ABC):
         numbers = self.numbers(np.arange(self.outputs))
         mean = float(tally.counts @ numbers) / tally.n
         scatter = float(tally.counts @ (numbers - mean) ** 2) / (tally.n - 1)
-        # reports that all happen to say the same do not err less than reports of one and the same number do
-        return MeanEstimate(tally.n, mean, math.sqrt(max(scatter, self._least) / tally.n))
+        error = math.sqrt(max(scatter, float(np.min(self.variance(np.linspace(-1, 1, 257))))) / tally.n)
+        return MeanEstimate(tally.n, mean, error, partial(self.ends, tally.counts, mean, scatter))
 
-    @cached_property
-    def _least(self) -> float:
-        """The least variance that a report can have."""
-        return float(np.min(self.variance(np.linspace(-1, 1, 257))))
+    def ends(self, counts: Integers, mean: float, scatter: float, tail: float) -> tuple[float, float]:
+        """Where the mean may be, each end missed this often: by the least and the most that reports of a mean can scatter."""
+        return scattered(mean, scatter, int(counts.sum()), self.variance, tail)
 
 
 @final
@@ -138,6 +138,11 @@ class Duchi(Mean):
 
     def numbers(self, reports: Array) -> Floats:
         return np.where(reports, self.scale, -self.scale)
+
+    def ends(self, counts: Integers, mean: float, scatter: float, tail: float) -> tuple[float, float]:
+        """How many say yes is binomial, whoever the people are: exact ends."""
+        low, high = clopper_pearson(counts[1:].astype(np.float64), int(counts.sum()), tail)
+        return float(2 * low[0] - 1) * self.scale, float(2 * high[0] - 1) * self.scale
 
 
 @final

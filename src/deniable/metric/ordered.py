@@ -157,6 +157,34 @@ class Geometric(Metric):
         """By the transpose of the same inverse; an error bar needs no refinement."""
         return self._ideal.weighing(points) if self.is_geometric else super()._weighing(points)
 
+    @property
+    def _own(self) -> Floats:
+        return self._near_own if self.is_geometric else super()._own
+
+    @cached_property
+    def _near_own(self) -> Floats:
+        """A count adds to its own estimate by three outputs: itself and its neighbors."""
+        (main, side), table, single = self._ideal.kernel.diagonals, self.tails / float(FULL), self.steps / float(FULL)
+        stay, step = np.full(self.k, single[0]), np.full(self.k, single[1] if self.n > 1 else 0.0)
+        stay[0] = stay[-1] = table[0]
+        step[0] = step[-1] = table[1]  # into an end, from its neighbor
+        own = (main / self._ideal.ends) ** 2 * stay
+        nearby = (side[0] / self._ideal.ends) ** 2 * step
+        own[:-1] += nearby[1:]
+        own[1:] += nearby[:-1]
+        return np.asarray(own)
+
+    def _cumulated(self, shares: Floats) -> Floats:
+        """Up to a count every output adds 1, but for the last and the one after it, which add what a neighbor takes away."""
+        if not self.is_geometric:
+            return super()._cumulated(shares)
+        more = -self._ideal.kernel.diagonals[1][0] / self._ideal.ends
+        below = np.concatenate([[0.0], np.cumsum(shares)[:-2]])
+        last, after = shares[:-1], shares[1:]
+        mean = below + last * (1 + more[:-1]) - after * more[1:]
+        square = below + last * (1 + more[:-1]) ** 2 + after * more[1:] ** 2
+        return np.asarray(np.maximum(square - mean**2, 0.0))
+
     def forward(self, shares: Floats) -> Floats:
         """How likely every output is, from people with these shares (which need not be a distribution).
 

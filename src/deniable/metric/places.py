@@ -104,6 +104,15 @@ class ProductGeometric(Metric):
     def _weighing(self, points: Floats) -> Floats:
         return self._by_axis(points, "_weighing")
 
+    def _cumulated(self, shares: Floats) -> Floats:
+        """Of cells row by row: each sum is weighed by itself."""
+        told = (self._weighing((np.arange(self.k) <= value).astype(np.float64)) for value in range(self.k - 1))
+        return np.array([shares @ (one - shares @ one) ** 2 for one in told])
+
+    @property
+    def _own(self) -> Floats:
+        return np.outer(self.down._own, self.across._own).ravel()
+
     def _by_axis(self, shares: Floats, step: str) -> Floats:
         """The inverse of a product is the product of the inverses: down every column, then across every row."""
         down, across = getattr(self.down, step), getattr(self.across, step)

@@ -1,0 +1,43 @@
+"""Where the bins of a range are: what turns shares of bins into numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from deniable.law import Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Neighboring bins on a line. An open one has no end on its side, so nobody knows where its people are."""
+
+    edges: Floats
+    open_low: bool = False
+    open_high: bool = False
+
+    @property
+    def k(self) -> int:
+        """The number of bins."""
+        return int(self.edges.size) - 1
+
+    @cached_property
+    def middles(self) -> Floats:
+        """The middle of every bin; of an open one, as if it were not."""
+        return np.asarray((self.edges[1:] + self.edges[:-1]) / 2)
+
+    @property
+    def half(self) -> float:
+        """Half of the widest bin: as far as an answer may be from the middle of its bin."""
+        return float(np.diff(self.edges).max()) / 2
+
+    @cached_property
+    def ends(self) -> Floats:
+        """The edges, infinitely far out where a bin is open."""
+        ends = self.edges.copy()
+        ends[0], ends[-1] = (-np.inf if self.open_low else ends[0]), (np.inf if self.open_high else ends[-1])
+        return ends

@@ -1,0 +1,105 @@
+"""Where a share, or a mean, may be: ends of intervals, each missed with a given probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.exact import number
+from deniable.law import Floats
+
+Ends = tuple[Floats, Floats]
+_TRIED = 257  # means that are tried on either side, before the outermost is refined
+_HALVINGS = 24
+
+
+def normal_quantile(level: float) -> float:
+    """How many standard errors a normal interval reaches to either side."""
+    return reach_of((1 - number("a confidence level", level, 0.0, 1.0)) / 2)
+
+
+def reach_of(tail: float) -> float:
+    """How many standard errors a normal number is beyond with this probability."""
+    from scipy.special import ndtri
+
+    return -float(ndtri(tail))
+
+
+def student(tail: float, n: int) -> float:
+    """The same where the standard error is that of n numbers as they scatter."""
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(max(1, n - 1), tail))
+
+
+def clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:
+    """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ by nothing."""
+    from scipy.special import betainccinv, betaincinv
+
+    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, tail), 0.0)
+    high = np.where(counts < n, betainccinv(counts + 1, np.maximum(n - counts, 1), tail), 1.0)
+    huge = np.minimum(counts, n - counts) > 1e9
+    if huge.any():
+        low, high = (np.where(huge, wide, exact) for wide, exact in zip(wilson(counts, n, tail), (low, high), strict=True))
+    return low, high
+
+
+def wilson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:
+    """The shares whose own variance makes these counts of n likely enough."""
+    return scored(counts / n, n, 1.0, 0.0, tail)
+
+
+def scored(
+    shares: Floats, n: int | npt.NDArray[np.int64], inside: Floats | float, outside: Floats | float, tail: float
+) -> Ends:
+    """Wilson's interval where what a report adds has these mean squares, from who has the value and from who has not.
+
+    A share f is kept if the estimate is not more than some standard errors from it, those that it would have if f were true:
+    n (estimate - f)^2 <= z^2 (f inside + (1 - f) outside - f^2). The ends are the roots. Where a root is no share, the error
+    is that of the nearest one, 0 or 1.
+    """
+    z2 = reach_of(tail) ** 2
+    total, slope = n + z2, np.asarray(inside - outside)
+    center = (n * shares + z2 * slope / 2) / total
+    noise = outside + slope * shares - shares**2
+    reach = np.sqrt(np.maximum(z2 * (n * noise + z2 * outside + z2 * slope**2 / 4), 0.0)) / total
+    least, most = (np.sqrt(np.maximum(z2 * variance / n, 0.0)) for variance in (np.asarray(outside), np.asarray(inside - 1.0)))
+    low, high = center - reach, center + reach
+    low = np.where(low < 0, np.minimum(shares - least, 0.0), np.where(low > 1, np.maximum(shares - most, 1.0), low))
+    high = np.where(high > 1, np.maximum(shares + most, 1.0), np.where(high < 0, np.minimum(shares + least, 0.0), high))
+    return np.asarray(low), np.asarray(high)
+
+
+def scattered(mean: float, scatter: float, n: int, variance: Callable[[Floats], Floats], tail: float) -> tuple[float, float]:
+    """The means that are near enough to this one of n reports, by the errors that they would have.
+
+    How reports scatter about a mean that is tried lies between the `variance` of people who all have it, and that of people at
+    both ends, -1 and 1. In between it is what was seen, by Student's law, since a few reports can scatter little by chance,
+    and what was not: people of whom none of n has reported are fewer than ln(1 / tail) / n, and at most 2 away from the rest.
+    """
+    steps, rare = student(tail, n), math.log(1 / tail)
+    seen = math.hypot(steps * math.sqrt(scatter / n), 2 * rare / n)
+    z = min(steps, math.sqrt(2 * rare))  # of a few reports with a known variance: Student's, and never more than Chernoff's
+
+    squares = float(np.max(variance(np.array([-1.0, 1.0])))) + 1  # a report's mean square at an end
+
+    def reach(tried: Floats) -> Floats:
+        inside = np.clip(tried, -1.0, 1.0)
+        least, most = (z * np.sqrt(np.maximum(one, 0.0) / n) for one in (variance(inside), squares - inside**2))
+        return np.asarray(np.minimum(np.maximum(seen, least), most))
+
+    farthest = z * math.sqrt(squares / n)
+
+    def end(sign: float) -> float:
+        away = np.linspace(0.0, farthest, _TRIED)
+        held = np.flatnonzero(away <= reach(mean + sign * away))
+        near, far = float(away[held[-1]]), float(away[min(held[-1] + 1, _TRIED - 1)])
+        for _ in range(_HALVINGS):
+            middle = (near + far) / 2
+            near, far = (middle, far) if middle <= float(reach(np.array(mean + sign * middle))) else (near, middle)
+        return mean + sign * near
+
+    return end(-1.0), end(1.0)
