@@ -23,6 +23,7 @@ from deniable.commands.attack import attack_plan
 from deniable.commands.audit import COMMANDS as AUDITING
 from deniable.commands.console import FILE, one, percent, real, several, short, whole
 from deniable.commands.demo import run_demo
+from deniable.commands.estimate import estimate_file
 from deniable.commands.plan import COMMANDS
 from deniable.commands.reproduce import reproduce
 from deniable.commands.reproduce_attacks import reproduce_revisited, reproduce_risks
@@ -76,7 +77,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (*COMMANDS, *SERVING, *ROUNDS, *STORING, *AUDITING, attack_plan, run_demo, reproduce):
+for _command in (*COMMANDS, estimate_file, *SERVING, *ROUNDS, *STORING, *AUDITING, attack_plan, run_demo, reproduce):
     commands.add_command(_command)
 for _command in (reproduce_risks, reproduce_revisited):
     reproduce.add_command(_command)

@@ -62,6 +62,11 @@ class Domain(ABC):
         return len(self.labels)
 
     @property
+    def has_no_answer(self) -> bool:
+        """Whether no answer can be a value of its own, beside the others: values with distances have no place for it."""
+        return self.privacy != "metric"
+
+    @property
     def plain(self) -> Domain:
         """The values alone, as a plan has them: how they are hidden is its mechanisms' matter."""
         return self
@@ -70,7 +75,7 @@ class Domain(ABC):
     def encode(self, values: object, name: str = _SELF) -> Integers:
         """Each value's code; missing answers are refused."""
         codes = self.codes(values, name)
-        refuse_missing(codes, name)
+        refuse_missing(codes, name, self.has_no_answer)
         return codes
 
     @final
@@ -273,14 +278,16 @@ def check_privacy(domain: Domain) -> None:
         )
 
 
-def refuse_missing(codes: Integers, name: str) -> None:
-    """Refuse codes of missing answers."""
+def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> None:
+    """Refuse codes of missing answers; what can be done depends on whether no answer can be a value."""
     missing = int((codes == NO_ANSWER).sum())
     if missing:
         where = f", the first in row {int(np.argmax(codes == NO_ANSWER))}, counting from 0" if len(codes) > 1 else ""
         raise InvalidValue(
             f"{missing} of {len(codes)} answers to {name!r} are missing{where}",
-            "decide what that means: missing='value' makes it a value of its own, missing='random' answers at random",
+            "decide what that means: missing='value' makes it a value of its own, missing='random' answers at random"
+            if has_no_answer
+            else "fill them in or leave these people out, or decide that missing='random' answers at random",
         )
 
 

@@ -77,6 +77,10 @@ class Number(Domain):
     def k(self) -> int:
         return PLACES + 1
 
+    @property
+    def has_no_answer(self) -> bool:
+        return False
+
     def codes(self, values: object, name: str = _SELF) -> Integers:
         numbers, missing = numbers_of(values, name)
         outside = ((numbers < self.low) & (not self.open_low)) | ((numbers > self.high) & (not self.open_high))

@@ -20,6 +20,7 @@ from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.law import Floats, Law, Marginal, Moments
 from deniable.likelihood import Likelihood
+from deniable.mechanism import checked_values
 
 Result = Estimate | Likelihood
 
@@ -55,6 +56,21 @@ def mean_of(
     center = float(points.min() + points.max()) / 2  # shares of all values add up to 1: only distances from here are estimated
     value = center + float(result.frequencies @ (points - center))
     return _normal(value, _error(result, points - center), level)
+
+
+def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summary:
+    """The share of some values together, with its own standard error: what they err in opposite ways cancels.
+
+    >>> from deniable.protocols import grr
+    >>> from deniable.mechanism import Tally
+    >>> m = grr(k=3, epsilon=1.0)
+    >>> two = sum_of(m.estimate(Tally(10_000, [5000, 2500, 2500])), [0, 1])
+    >>> round(two.value, 3), round(two.stderr, 3)
+    (0.76, 0.015)
+    """
+    chosen = np.zeros(result.k)
+    chosen[checked_values(values, result.k)] = 1.0
+    return _normal(float(result.frequencies @ chosen), _error(result, chosen), level)
 
 
 def circular_mean_of(
