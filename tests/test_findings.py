@@ -13,7 +13,7 @@ import pytest
 
 import deniable as dn
 from deniable.findings import Findings
-from deniable.grouped import groups_of
+from deniable.grouped import Group, groups_of
 from deniable.plan import Plan, Tallies
 from deniable.plot_result import shares_plot
 from deniable.simulate import draw_tally
@@ -77,6 +77,7 @@ def test_errors_of_groups_are_how_they_scatter(name: str) -> None:
     mechanism, domain = MANY[name]
     people, generator = bell(domain.k, 5000), np.random.default_rng(2)
     found, errors = [], []
+    groups: list[Group] = []
     for _ in range(REPEATS):
         drawn = np.asarray(generator.multinomial(people.sum(), people / people.sum()))
         groups = groups_of(mechanism.estimate(draw_tally(mechanism, drawn, generator)), domain)
@@ -249,5 +250,7 @@ def test_plots_stay_small(bins: bool) -> None:
     figure.canvas.draw()
     wide = figure.bbox.width
     for axes in figure.axes:  # a color bar's label was cut off at the edge
-        assert 0 <= axes.get_tightbbox().x0
-        assert axes.get_tightbbox().x1 <= wide
+        box = axes.get_tightbbox()
+        assert box is not None
+        assert box.x0 >= 0
+        assert box.x1 <= wide

@@ -156,8 +156,8 @@ def metric() -> dict[str, Plan]:
 
 NUMBERS = ["4.7", "+4.7", "-0", "5.", ".5", "47e-1", "0.47E+1", "004", "4.70000000000000000000000000000000000001", "1e-400"]
 NO_NUMBERS = [
-    *("nan", "NaN", "sNaN", "-nan", "snan123", "inf", "-Infinity", "1e400", "x", "--1", "+", ".", "e1", "1e", "1 2", "1,2", "0x1"),
-    *("1_0", "0b1", "1n", "4,7", "\u0664", "\uff14", "\u0967", "4\u00b2", "\u2212" + "4", "4%", "'4'", "true", "None", "4\0", "4j"),
+    *("nan", "NaN", "sNaN", "-nan", "snan123", "inf", "-Infinity", "1e400", "x", "--1", "+", ".", "e1", "1e", "1 2", "1,2"),
+    *("0x1", "1_0", "0b1", "1n", "4,7", "\u0664", "\uff14", "\u0967", "4\u00b2", "\u22124", "4%", "'4'", "true", "None", "4\0"),
 ]
 BLANK = [chr(code) for code in (9, 10, 11, 12, 13, 32, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F)]
 BLANK += ["\u3000", "\ufeff"]
@@ -178,11 +178,13 @@ def answers() -> Iterator[dict[str, Any]]:
         plan = of(part, {name: domain}).to_json()
         numbers: list[Any] = [*NUMBER_TEXTS, 4.7, 4, True, False, None, "", [], [4], {}]
         if isinstance(domain, dn.Grid):
-            north = [text.replace("4.7", "47.605") for text in NUMBER_TEXTS]
-            numbers = [f"{text}, 6.81" for text in north] + [f"47.605,{text.replace('4.7', '6.81')}" for text in NUMBER_TEXTS]
-            numbers += [[text, "6.81"] for text in north] + [[47.605, one] for one in (6.81, "6.81", None, "", True, [6.81], {})]
-            numbers += ["", None, " ", ",", "47.605", "47.605, 6.81, 0", "47.605; 6.81", [], [47.605], [47.605, 6.81, 0], [None, "x"]]
-            numbers += [47.605, True, {}, {"latitude": 47.605, "longitude": 6.81}]
+            north, east = ([text.replace("4.7", degrees) for text in NUMBER_TEXTS] for degrees in ("47.605", "6.81"))
+            numbers = [*(f"{text}, 6.81" for text in north), *(f"47.605,{text}" for text in east)]
+            numbers += [[text, "6.81"] for text in north]
+            odd: list[Any] = [6.81, "6.81", None, "", True, [6.81], {}]
+            numbers += [[47.605, one] for one in odd]
+            numbers += ["", None, " ", ",", "47.605", "47.605, 6.81, 0", "47.605; 6.81", [], [47.605], [47.605, 6.81, 0]]
+            numbers += [[None, "x"], 47.605, True, {}, {"latitude": 47.605, "longitude": 6.81}]
         yield {"name": name, "plan": plan, "answers": [[answer, code_of(domain, answer)] for answer in numbers]}
 
 

@@ -19,7 +19,7 @@ from deniable.law import Floats
 _JOINERS = "\u200c\u200d"
 _AS_EMOJI = "\ufe0f"
 _VIRAMA = 9  # its combining class, in all scripts
-BLANKS = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+BLANKS = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What may be around a number that is a text: just what `trim` takes off in JavaScript, so that clients agree."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -162,6 +162,6 @@ def number_of(item: Any) -> float:
 
 
 def _not_a_number(item: Any, name: str) -> InvalidValue:
-    if isinstance(item, Integral) and not isinstance(item, bool):
+    if type(item) is not bool and isinstance(item, Integral):
         return InvalidValue(f"a number of more than 300 digits is too large for {name!r}, a range of numbers")
     return InvalidValue(f"{item!r} is not a number, and {name!r} is a range of numbers")

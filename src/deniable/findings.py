@@ -54,7 +54,8 @@ class Findings:
         """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely shares first."""
         result = plan.estimate(tallies)
         refused: dict[str, str] = {}
-        likely, smoothed = {}, {}
+        likely: dict[str, Likelihood] = {}
+        smoothed: dict[str, Likelihood] = {}
         for name in result.estimates if mle or smooth else ():
             ordered = isinstance(result.domains[name], Range)
             try:
@@ -70,7 +71,7 @@ class Findings:
 
     def means(self) -> dict[str, Summary]:
         """Of every number, and of every range whose mean can be told."""
-        found = {}
+        found: dict[str, Summary] = {}
         for name in [*self.result.estimates, *self.result.means]:
             try:
                 found |= {name: self.result.mean(name, self.level)} if self.result.has_mean(name) else {}
@@ -115,8 +116,10 @@ class Findings:
             for share, found in shares.items():
                 told = {"attribute": name, "value": f"quantile {share:g}", **_ends(found), "quantile": _finite(found.value)}
                 rows.append(told | {"n": self.result[name].n} | common | {"kind": "quantile"})
-        found = dict.fromkeys(name for row in rows for name in row)
-        columns = dict.fromkeys(["attribute", "value", "kind", *(name for name in found if name not in _LAST), *_LAST])
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns: dict[str, Any] = dict.fromkeys(
+            ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
+        )
         return [columns | row for row in rows]
 
     def _value_rows(self) -> list[dict[str, Any]]:
@@ -190,8 +193,9 @@ class Findings:
         lines += [line(f"quantile {share:g}", _spread(found)) for share, found in self.quantiles.get(name, {}).items()]
         for of, found in self._likelihoods:
             if name in found:
-                best = f"log-likelihood within {found[name].gap:.2g} of the best" if found[name].gap < math.inf else "no certificate"
-                lines.append(line(of, f"{found[name].method}, {found[name].stop}; {best}"))
+                one = found[name]
+                best = f"log-likelihood within {one.gap:.2g} of the best" if one.gap < math.inf else "no certificate"
+                lines.append(line(of, f"{one.method}, {one.stop}; {best}"))
         return [*lines, *([line("", self.refused[name])] if name in self.refused else [])]
 
 

@@ -160,10 +160,10 @@ def _panel(
         shown = np.sort(np.argsort(-estimate.frequencies, kind="stable")[:_LARGEST_SHARES])
         note = f", the {len(shown)} largest of {estimate.k:,} shares"
     labels = range(estimate.k) if estimate.labels is None else estimate.labels
-    bars = [
-        _Bar(_short(str(labels[v])), *ends, {of: float(all_[v]) for of, all_ in likely.items()})
-        for v, *ends in zip(shown.tolist(), *(end[shown].tolist() for end in (estimate.frequencies, low, high)), strict=True)
-    ]
+    bars = []
+    for v in shown.tolist():
+        share, least, most = (float(end[v]) for end in (estimate.frequencies, low, high))
+        bars.append(_Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
     return _Panel(name, estimate, bars, note, edges=edges)
 
 
