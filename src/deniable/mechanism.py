@@ -191,17 +191,32 @@ def integers(values: npt.ArrayLike, k: int) -> Array:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu" or (isinstance(values, list | tuple) and bool in set(map(type, values))):
         raise InvalidValue(
-            f"values must be integers from 0 to {k - 1}, got {_described(array)}; "
-            "code labels as integers and decide what a missing answer means first"
+            f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}"
         )
     return array
+
+
+def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
+    """A copy of numbers as floats, or a refusal that says what they must be."""
+    if np.ma.is_masked(values):
+        raise InvalidValue("some values are masked: decide what a missing answer means first, since a mask would be dropped")
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "iuf" and given.size:
+            raise TypeError(f"got {_described(given)}")
+        return np.array(given, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise InvalidValue(f"values are {what}: {problem}; nothing was reported") from None
 
 
 def unmasked(reports: Array) -> Array:
     """Reports as an array; a mask would be dropped, so it is refused."""
     if np.ma.is_masked(reports):
         raise InvalidReport("reports are masked: take out those that do not count, since a mask would be dropped")
-    return np.asarray(reports)
+    try:
+        return np.asarray(reports)
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise InvalidReport(f"reports are an array as `privatize` makes it, or a list of its numbers: {problem}") from None
 
 
 def checked_k(k: int, most: int, shape: str) -> int:
@@ -210,6 +225,12 @@ def checked_k(k: int, most: int, shape: str) -> int:
     if number > most:
         raise InvalidParameter(f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first")
     return number
+
+
+def _remedy(array: Array) -> str:
+    if array.dtype.kind == "f" and not np.isnan(array).any():
+        return "round numbers to whole ones, or put them into bins, first"
+    return "code labels as integers and decide what a missing answer means first"
 
 
 def _described(array: Array) -> str:
