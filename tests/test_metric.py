@@ -773,4 +773,4 @@ def test_reports_that_went_through_a_list_are_counted_alike(m: Any) -> None:
         with pytest.raises(dn.InvalidReport):
             m.tally(wrong)
     with pytest.raises(dn.InvalidReport, match="got 256"):
-        m.tally(none + 256)
+        m.tally(first * 0 + 256)

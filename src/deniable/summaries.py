@@ -78,6 +78,7 @@ def circular_mean_of(
 ) -> Summary:
     """The mean place of values around a circle of this length: the direction of the sum of all directions.
 
+    It is from 0 to the length, value 0 being at 0: in radians unless a length is given, such as 24.0 for hours.
     Without a clear direction (all hours alike) there is none, and its standard error says so. The interval may reach past
     the end of the circle.
     """
