@@ -19,6 +19,8 @@ from deniable.law import Floats
 _JOINERS = "\u200c\u200d"
 _AS_EMOJI = "\ufe0f"
 _VIRAMA = 9  # its combining class, in all scripts
+SELF = "this attribute"
+"""What is said of an attribute that was given no name."""
 BLANKS = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What may be around a number that is a text: just what `trim` takes off in JavaScript, so that clients agree."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -66,12 +68,17 @@ def _joined(before: str, after: str) -> bool:
     return arabic or unicodedata.combining(before) == _VIRAMA or emoji
 
 
+def called(name: str) -> str:
+    """An attribute by its name; one without is not quoted, as if that were one."""
+    return name if name == SELF else repr(name)
+
+
 def listed(values: object, name: str) -> Sequence[Any]:
     """Any one-dimensional array-like as a list: of Python's, numpy's, or a dataframe library's."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidValue(f"the values of {name!r} must be a list, got {values!r}")
+        raise InvalidValue(f"the values of {called(name)} must be a list, got {values!r}")
     if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise InvalidValue(f"the values of {name!r} must have one dimension, got {values.ndim}")
+        raise InvalidValue(f"the values of {called(name)} must have one dimension, got {values.ndim}")
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, method):
             return list(getattr(values, method)())
@@ -163,5 +170,5 @@ def number_of(item: Any) -> float:
 
 def _not_a_number(item: Any, name: str) -> InvalidValue:
     if type(item) is not bool and isinstance(item, Integral):
-        return InvalidValue(f"a number of more than 300 digits is too large for {name!r}, a range of numbers")
-    return InvalidValue(f"{item!r} is not a number, and {name!r} is a range of numbers")
+        return InvalidValue(f"a number of more than 300 digits is too large for {called(name)}, a range of numbers")
+    return InvalidValue(f"{item!r} is not a number, and {called(name)} is a range of numbers")

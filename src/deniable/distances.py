@@ -93,9 +93,7 @@ def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
     return _transport(excess, lambda x, y: table[np.ix_(x, y)])
 
 
-def sliced_wasserstein(
-    one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1
-) -> float:
+def sliced_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1) -> float:
     """The mean over directions of the distance on a line through the plane: quick, and never above the true distance."""
     excess = _excess(one, other)
     points = np.asarray(places, dtype=np.float64)

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from deniable.answer import is_missing, number_of
+from deniable.answer import SELF, called, is_missing, number_of
 from deniable.domain import NO_ANSWER, Domain, Privacy, check_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
@@ -19,7 +19,6 @@ from deniable.law import Floats, Integers
 from deniable.metric import great_circle
 
 _MOST_SIDE = 1 << 12
-_SELF = "this attribute"
 _CORNERS = ("south", "west", "north", "east")
 _NANO = 10**9
 
@@ -134,7 +133,7 @@ class Grid(Domain):
         columns = _spans([_text(x, digits, "E", "W") for x in right[list(column_ends)].tolist()])
         return tuple(f"{row}, {column}" for row in rows for column in columns)
 
-    def codes(self, values: object, name: str = _SELF) -> Integers:
+    def codes(self, values: object, name: str = SELF) -> Integers:
         """Each place's cell, for pairs of latitude and longitude in degrees; a missing one is None, or has a NaN."""
         pairs = _pairs(values, name)
         missing = np.isnan(pairs).any(axis=1)
@@ -148,7 +147,7 @@ class Grid(Domain):
         if (~inside & ~missing).any():
             latitude, longitude = pairs[np.argmax(~inside & ~missing)].tolist()
             raise InvalidValue(
-                f"({latitude}, {longitude}) is not in the box of {name!r} (latitude {self.south} to {self.north}, "
+                f"({latitude}, {longitude}) is not in the box of {called(name)} (latitude {self.south} to {self.north}, "
                 f"longitude {self.west} to {self.east})",
                 "move it to the edge, or widen the box",
             )
@@ -159,19 +158,19 @@ def _pairs(values: object, name: str) -> Floats:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
         pairs = values.astype(np.float64)
     elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidValue(f"the values of {name!r} must be a list of places, got {values!r}")
+        raise InvalidValue(f"the values of {called(name)} must be a list of places, got {values!r}")
     else:
-        pairs = np.array([_pair(item, name) for item in values], dtype=np.float64)
+        pairs = np.array([place_of(item, name) for item in values], dtype=np.float64)
     if pairs.size == 0:
         return np.zeros((0, 2))
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidValue(f"the values of {name!r} must be pairs of latitude and longitude, got shape {pairs.shape}")
+        raise InvalidValue(f"the values of {called(name)} must be pairs of latitude and longitude, got shape {pairs.shape}")
     if np.isinf(pairs).any():
-        raise InvalidValue(f"the values of {name!r} must be pairs of degrees, got one that is infinite")
+        raise InvalidValue(f"the values of {called(name)} must be pairs of degrees, got one that is infinite")
     return pairs
 
 
-def _pair(item: Any, name: str) -> tuple[float, float]:
+def place_of(item: Any, name: str) -> tuple[float, float]:
     """Latitude and longitude, of a pair or of a text with both; NaN where the place is missing."""
     parts: Any = item.split(",") if isinstance(item, str) else item
     is_pair = isinstance(parts, Sequence | np.ndarray) and not isinstance(parts, bytes) and len(parts) == 2
@@ -180,7 +179,7 @@ def _pair(item: Any, name: str) -> tuple[float, float]:
     latitude, longitude = (number_of(parts[0]), number_of(parts[1])) if is_pair else (math.nan, math.nan)
     if math.isnan(latitude) or math.isnan(longitude):
         raise InvalidValue(
-            f"the values of {name!r} must be pairs of latitude and longitude in degrees, or texts such as '47.64, 6.86', "
+            f"the values of {called(name)} must be pairs of latitude and longitude in degrees, or texts such as '47.64, 6.86', "
             f"got {item!r}"
         )
     return latitude, longitude

@@ -104,6 +104,8 @@ class Mechanism(ABC):
 
     k: int
     """The number of values; they are 0 to k - 1."""
+    counts_reports: bool = True
+    """Whether a tally counts reports; else it adds up numbers."""
 
     @property
     @abstractmethod
@@ -156,6 +158,9 @@ class Mechanism(ABC):
             raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
         if tally.counts.size != self.tallied:
             raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.tallied}")
+        if self.counts_reports and tally.counts.dtype.kind == "f" and (tally.counts % 1).any():
+            odd = tally.counts[np.argmax(tally.counts % 1 > 0)]
+            raise InvalidReport(f"counts of reports are whole numbers, got {odd:g}; give counts, not shares")
         return tally
 
 
@@ -190,9 +195,7 @@ def integers(values: npt.ArrayLike, k: int) -> Array:
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu" or (isinstance(values, list | tuple) and bool in set(map(type, values))):
-        raise InvalidValue(
-            f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}"
-        )
+        raise InvalidValue(f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}")
     return array
 
 
