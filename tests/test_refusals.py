@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a typo": (
         lambda: dn.Study.from_dict({"epsilon": 1, "attributes": {"income": {"low": 0, "high": 10, "maen": True}}}),
-        "'maen' is not a key of an attribute; .*; did you mean 'mean'?",
+        "attributes.income.maen: .* and no 'maen'; did you mean 'mean'?",
     ),
     "no place": (
         lambda: HOME.encode({"income": [1]}),
@@ -47,7 +47,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "far around": (lambda: dn.planar_laplace(0.1).privatize((45, 400)), "or up to 360 where it goes on around the globe"),
     "per meter": (lambda: dn.planar_geometric(CITY, 0.5), r"epsilon is per meter on a Grid, .* use per_meter\(level"),
     "half a year": (lambda: LINE.privatize([3.5]), "round numbers to whole ones"),
-    "pairs": (lambda: dn.Study.infer({"home": [(47.6, 6.8), (47.7, 6.9)]}), "metric={'home': dn.per_meter"),
     "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
 }
 
@@ -90,6 +89,12 @@ def test_a_warning_writes_numbers_of_people_alike() -> None:
     warned = dn.Study({"town": [str(i) for i in range(50)]}, epsilon=0.5).plan(20_000).explain()
     assert "With 20,000 people the answer would be noise" in warned
     assert "20000" not in warned
+
+
+@pytest.mark.filterwarnings("ignore:the values of this study")
+def test_pairs_are_not_taken_for_places_unasked() -> None:
+    with pytest.raises(dn.InvalidParameter, match="metric={'home': dn.per_meter"):
+        dn.Study.infer({"home": [(47.6, 6.8), (47.7, 6.9)]})
 
 
 def test_distances_are_inferred_where_they_are_asked_for() -> None:

@@ -62,7 +62,7 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             shown = key if str(key).isprintable() else repr(key)
             more = "" if kind in ("values", "range") else f"; here it is one of {', '.join(known)}"
-            raise InvalidParameter(f"{where}.{shown}: {str(key)!r} is not a key of an attribute; {_ALLOWED}{more}{hint}")
+            raise InvalidParameter(f"{where}.{shown}: {_ALLOWED}{more}, and no {str(key)!r}{hint}")
     if kind == "values":
         if not isinstance(table["values"], list):
             raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")

@@ -158,7 +158,9 @@ def _pairs(values: object, name: str) -> Floats:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
         pairs = values.astype(np.float64)
     elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidValue(f"the values of {called(name)} must be a list of places, got {values!r}")
+        raise InvalidValue(
+            f"the values of {called(name)} must be a list of places, pairs of latitude and longitude, got {values!r}"
+        )
     else:
         pairs = np.array([place_of(item, name) for item in values], dtype=np.float64)
     if pairs.size == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -72,7 +73,11 @@ def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
 def has_places(column: object) -> bool:
     """Whether a column holds pairs of numbers."""
     items = [item for item in listed(column, "this column") if not (isinstance(item, str) or is_missing(item))]
-    return bool(items) and all(isinstance(item, list | tuple | np.ndarray) and len(item) == 2 for item in items)
+    return bool(items) and all(isinstance(item, list | tuple | np.ndarray) and _is_pair(item) for item in items)
+
+
+def _is_pair(item: Sequence[Any] | np.ndarray[Any, Any]) -> bool:
+    return len(item) == 2 and all(isinstance(one, Real) and not isinstance(one, bool) for one in item)
 
 
 def hint_for(name: str, domain: Domain, column: object) -> str:

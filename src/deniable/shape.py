@@ -192,10 +192,12 @@ class Shape(Encoder):
 
 
 def _as_sent(reports: Array, like: Array) -> Array:
-    """Whole numbers that went through a list, CSV or JSON, as they were sent; whatever else there is stays as it is."""
+    """Reports that are one whole number each and went through a list, CSV or JSON, as they were sent; others as they are."""
     if reports.size == 0 and reports.ndim == 1:
         return like
-    if like.dtype.kind != "u" or reports.dtype.kind not in "iu" or reports.dtype == like.dtype or reports.ndim != like.ndim:
+    if like.dtype.kind != "u" or like.ndim != 1 or reports.ndim != 1 or reports.dtype.kind not in "iu":
+        return reports
+    if reports.dtype == like.dtype:
         return reports
     if reports.min() < 0 or reports.max() > np.iinfo(like.dtype).max:
         raise InvalidReport(f"a report of this mechanism is a whole number that {like.dtype} holds, got {_farthest(reports)}")

@@ -31,6 +31,10 @@ from deniable.units import metric_mechanism, rest_loss
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
+_READ_OFF = (
+    "the values of this study were read off the data: if those are private, the study tells who is among them "
+    "(a rare value, the oldest age); name the values yourself before you show it to anybody"
+)
 _ANYTHING = Objective()
 
 
@@ -239,19 +243,15 @@ class Study:
                 raise InvalidParameter(not_among(str(name), "a column of the table", names))
         found: dict[str, Domain] = {}
         hints = []
-        for name, column in zip(names, columns_of(table, names, places), strict=True):
-            if name in rates:
-                found[name] = inferred_metric(name, column, rates[name])
-            else:
-                found[name] = inferred_number(name, column) if name in wanted else inferred_domain(name, column)
-                hints.append(hint_for(name, found[name], column))
-        warnings.warn(
-            "the values of this study were read off the data: if those are private, the study tells who is among them "
-            "(a rare value, the oldest age); name the values yourself before you show it to anybody"
-            + "".join(f"; {hint}" for hint in hints if hint),
-            DeniableWarning,
-            stacklevel=2,
-        )
+        try:
+            for name, column in zip(names, columns_of(table, names, places), strict=True):
+                if name in rates:
+                    found[name] = inferred_metric(name, column, rates[name])
+                else:
+                    found[name] = inferred_number(name, column) if name in wanted else inferred_domain(name, column)
+                    hints.append(hint_for(name, found[name], column))
+        finally:  # what is refused names values, too
+            warnings.warn("; ".join([_READ_OFF, *filter(None, hints)]), DeniableWarning, stacklevel=2)
         return Study(found, epsilon, **options)
 
     def plan(self, people: int) -> Plan:
