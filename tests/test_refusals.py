@@ -15,22 +15,23 @@ from tests import vectors
 
 CITY = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=20, columns=20)
 HOME = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)
+WRONG: Any = object()
 LINE = dn.geometric(19, 0.5)
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "text for a mean": (lambda: dn.duchi(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
     "text for a piece": (lambda: dn.piecewise(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
-    "text for both": (lambda: dn.hybrid(1.0).privatize([None]), "list of numbers from -1 to 1"),
+    "text for both": (lambda: dn.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
     "text for a wave": (lambda: dn.square_wave(1.0).privatize(["a"]), "list of numbers from 0 to 1"),
     "no distance": (lambda: dn.duchi(1.0).loss(distance=-1.0), "a distance must be a positive number"),
     "a ragged table": (lambda: dn.exponential([[0, 1], [1]], 0.5), "square table of numbers"),
-    "a text of distances": (lambda: dn.exponential("abc", 0.5), "square table of numbers"),  # type: ignore[arg-type]
+    "a text of distances": (lambda: dn.exponential("abc", 0.5), "square table of numbers"),
     "a continuous tally": (lambda: dn.square_wave(1.0).tally([0.5]), "count them in bins"),
-    "shares of nothing": (lambda: dn.line_wasserstein(object(), [0.5, 0.5]), "result that has frequencies, got object"),
-    "another size": (lambda: LINE.estimate(dn.Tally(10, [4, 3, 2, 1])), "counts of 20 outputs, got 4"),
-    "another sum": (lambda: LINE.estimate(dn.Tally(10, [1] * 20)), "add up to its 10 reports, got 20"),
-    "fractions": (lambda: LINE.estimate(dn.Tally(10, [0.5] * 20)), "a whole number for each output"),
-    "fractions of values": (lambda: dn.grr(3, 1.0).estimate(dn.Tally(10, [3.5, 3.5, 3])), "whole numbers, got 3.5"),
+    "shares of nothing": (lambda: dn.line_wasserstein(WRONG, [0.5, 0.5]), "result that has frequencies, got object"),
+    "another size": (lambda: LINE.estimate(dn.Tally(10, np.array([4, 3, 2, 1]))), "counts of 20 outputs, got 4"),
+    "another sum": (lambda: LINE.estimate(dn.Tally(10, np.ones(20, int))), "add up to its 10 reports, got 20"),
+    "fractions": (lambda: LINE.estimate(dn.Tally(10, np.full(20, 0.5))), "a whole number for each output"),
+    "fractions of values": (lambda: dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([3.5, 3.5, 3]))), "whole numbers, got 3.5"),
     "a box without a name": (lambda: CITY.codes([(1, 2)]), r"not in the box of this attribute \(lat"),
     "a number's epsilon": (
         lambda: dn.Study({"income": dn.Number(0, 10)}, epsilon=100).plan(100),
@@ -93,7 +94,7 @@ def test_a_warning_writes_numbers_of_people_alike() -> None:
 
 @pytest.mark.filterwarnings("ignore:the values of this study")
 def test_pairs_are_not_taken_for_places_unasked() -> None:
-    with pytest.raises(dn.InvalidParameter, match="metric={'home': dn.per_meter"):
+    with pytest.raises(dn.InvalidParameter, match=r"metric=\{'home': dn\.per_meter"):
         dn.Study.infer({"home": [(47.6, 6.8), (47.7, 6.9)]})
 
 
