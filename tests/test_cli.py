@@ -17,8 +17,9 @@ import pytest
 from rich.console import Console
 
 import deniable as dn
-from deniable import cli, plot, tour
-from deniable.commands import console
+from deniable import plot, tour
+from deniable.commands import console, simulate
+from deniable.metric import DISTANCED
 from tests.running import Run
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from deniable.cli import main; main()"]
@@ -65,9 +66,9 @@ def test_protocols_as_a_table(run: Run) -> None:
 def test_protocols_as_json(run: Run) -> None:
     facts = json.loads(run("protocols", "--k", "100", "--epsilon", "1.0", "--json").out)
     by_name = {fact["protocol"]: fact for fact in facts}
-    assert list(by_name) == list(dn.PROTOCOLS)
-    for name, fact in by_name.items():
-        mechanism = dn.PROTOCOLS[name].make(100, 1.0)
+    assert list(by_name) == [*dn.PROTOCOLS, *DISTANCED]
+    for name in dn.PROTOCOLS:
+        mechanism, fact = dn.PROTOCOLS[name].make(100, 1.0), by_name[name]
         assert (fact["p"], fact["q"], fact["success"]) == (mechanism.law.p, mechanism.law.q, mechanism.success())
         assert fact["variance"] == mechanism.law.variance(10_000)
         assert (fact["report_bytes"], fact["baseline"], fact["refused"]) == (mechanism.report_bytes, 0.01, None)
@@ -258,7 +259,7 @@ def test_an_interruption_is_told_in_one_line(run: Run, monkeypatch: pytest.Monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "sweep", interrupted)
+    monkeypatch.setattr(simulate, "sweep", interrupted)
     outcome = run("simulate")
     assert (outcome.code, outcome.out, outcome.err.strip()) == (130, "", "error: stopped")
 
@@ -287,7 +288,7 @@ def test_a_reader_that_leaves_early_is_no_error(command: str) -> None:
 def test_a_terminal_shows_the_columns_it_has_room_for(width: int, last: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "console", lambda: Console(width=width))
     table, _, more = run("protocols").out.partition("\n\n")
-    assert max(map(len, more.splitlines())) <= width
+    assert max(len(line) for line in more.splitlines() if not line.startswith("no room for")) <= width
     lines = table.splitlines()
     assert lines[1].rstrip().endswith(last)
     assert max(map(len, lines[:-1])) <= width
@@ -397,3 +398,38 @@ def test_the_story_can_be_told_without_matplotlib(tmp_path: Path, monkeypatch: p
     page = parsed(tour.write_page(tour.tell(1), tmp_path / "page.html"))
     assert page.of("svg") == []
     assert "pip install 'deniable[plot]'" in "".join(page.text)
+
+
+def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) -> None:
+    found = run("protocols", "--k", "20", "--epsilon", "0.5")
+    assert "Knowing distances: 20 ordered values one step apart, epsilon = 0.5 per unit" in found.out
+    for name in ("geometric", "planar_geometric", "exponential", "square_wave", "duchi", "planar_laplace"):
+        assert f" {name} " in found.out
+    facts = {fact["protocol"]: fact for fact in json.loads(run("protocols", "--k", "20", "--epsilon", "0.5", "--json").out)}
+    line = dn.geometric(19, 0.5)
+    assert (facts["geometric"]["unit_loss"], facts["geometric"]["loss"]) == (line.loss(1), line.loss())
+    assert facts["geometric"]["variance"] == line.law.error(10_000)
+    assert facts["square_wave"]["unit_loss"] == facts["square_wave"]["loss"]
+    assert "Grid" in facts["planar_geometric"]["refused"]
+
+
+def test_ordered_values_are_simulated_by_what_knows_distances(run: Run) -> None:
+    options = ["--k", "20", "--n", "20_000", "--repeats", "5", "--epsilon", "1"]
+    rows = json.loads(run("simulate", "--protocol", "grr,geometric,square_wave,exponential", *options, "--json").out)
+    found = {row["protocol"]: row for row in rows}
+    assert found["geometric"]["refused"] is None
+    assert found["geometric"]["unit_loss"] <= 1 < 18 < found["geometric"]["loss"]
+    assert found["square_wave"]["loss"] <= 1
+    assert found["geometric"]["metrics"]["mse"]["mean"] < found["grr"]["metrics"]["mse"]["mean"] / 3
+    assert found["geometric"]["expected_mse"] == dn.geometric(19, 1.0).law.error(20_000)
+    assert "geometric: epsilon is per step" in run("simulate", "--protocol", "geometric", *options).out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("duchi", "make a Study with a Number"), ("planar_geometric", "make a Study with a Grid"), ("geometrc", "'geometric'?")],
+)
+def test_what_is_not_for_ordered_values_is_refused_with_what_to_do(run: Run, name: str, words: str) -> None:
+    refused = run("simulate", "--protocol", name)
+    assert refused.code == 2
+    assert words in refused.err

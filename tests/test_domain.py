@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from decimal import Decimal
 from fractions import Fraction
@@ -15,11 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import deniable as dn
+from deniable.answer import number_of
 from deniable.asked import as_domain
 from deniable.domain import NO_ANSWER, Categories, Domain, Range
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.plan import Plan
 from deniable.protocols import grr
+from tests import vectors
 
 COLORS = Categories(["red", "green", "blue"])
 AGE = Range(0, 100, step=10)
@@ -297,3 +301,42 @@ def test_what_may_mean_two_things_is_refused() -> None:
     assert as_domain([0, 1], "smokes").labels == ("0", "1")
     assert as_domain((1, 2, 3), "grade").labels == ("1", "2", "3")
     assert as_domain({"red": 1, "blue": 2}.keys(), "color").labels == ("red", "blue")  # these have an order
+
+
+@pytest.mark.parametrize(
+    "text", ["sNaN", "-sNaN12", "nan", "1_0", "\u0664\u0667", "\uff14\uff17", "47\x85", "47\x1c", "inf", "1e999"]
+)
+def test_a_text_that_is_no_number_is_refused_by_all_domains_alike(text: str) -> None:
+    town = dn.Grid(0, 0, 60, 60, rows=2, columns=2)
+    for domain in (dn.Range(0, 100, step=1), dn.Number(0, 100)):
+        with pytest.raises(dn.InvalidValue, match="is not a number"):
+            domain.codes([text])
+    for place in (f"{text}, 6.86", f"6.86, {text}", (text, 6.86)):
+        with pytest.raises(dn.InvalidValue, match=r"pairs of (latitude|degrees)"):
+            town.codes([place])
+
+
+def test_what_may_be_around_a_number_is_written_down() -> None:
+    """The characters that JavaScript's trim takes off (ECMAScript: white space and line terminators), and no others."""
+    around = {chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000 and _is_around(chr(code))}
+    assert around == set(vectors.BLANK)
+    text = (vectors.FOLDER.parent / "wire.md").read_text(encoding="utf-8")
+    for name in ("U+0009", "U+000D", "U+0020", "U+00A0", "U+1680", "U+2000", "U+200A", "U+2028", "U+2029", "U+202F", "U+205F"):
+        assert name in text
+
+
+def _is_around(character: str) -> bool:
+    return not math.isnan(number_of(f"{character}47{character}")) and not character.isdigit()
+
+
+def test_advice_about_missing_answers_can_be_followed() -> None:
+    for domain in (
+        dn.Grid(0, 0, 60, 60, rows=2, columns=2),
+        dn.Number(0, 1),
+        dn.Range(0, 9, step=1, privacy="metric", epsilon=1),
+    ):
+        with pytest.raises(dn.InvalidValue, match="missing='random'") as refused:
+            domain.encode([None])
+        assert "missing='value'" not in str(refused.value)
+    with pytest.raises(dn.InvalidValue, match="missing='value'"):
+        dn.Range(0, 9, step=1).encode([None])

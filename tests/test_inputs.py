@@ -402,8 +402,8 @@ def put_field(field: str, value: int) -> Callable[[Array], None]:
 HOSTILE: list[tuple[str, str, Callable[[Array], Array]]] = [
     ("grr", "out of range", lambda r: changed(r, put(17, K))),
     ("grr", "largest", lambda r: changed(r, put(399, 255))),
-    ("grr", "wider type", lambda r: r.astype(np.int64)),
-    ("grr", "signed type", lambda r: r.astype(np.int8)),
+    ("grr", "wider type, out of range", lambda r: changed(r.astype(np.int64), put(17, 256))),
+    ("grr", "negative", lambda r: changed(r.astype(np.int64), put(17, -1))),
     ("grr", "floats", lambda r: r.astype(np.float64)),
     ("grr", "two dimensions", lambda r: r.reshape(20, 20)),
     ("grr", "no dimension", lambda r: r[0]),
@@ -434,7 +434,7 @@ HOSTILE: list[tuple[str, str, Callable[[Array], Array]]] = [
     ("olh", "two dimensions", lambda r: r.reshape(20, 20)),
     ("hr", "column out of range", lambda r: changed(r, put(17, 16))),
     ("hr", "largest column", lambda r: changed(r, put(399, 255))),
-    ("hr", "wider type", lambda r: r.astype(np.uint16)),
+    ("hr", "wider type, out of range", lambda r: changed(r.astype(np.uint16), put(17, 256 + 3))),
     ("she", "NaN", lambda r: changed(r, put((17, 3), math.nan))),
     ("she", "infinity", lambda r: changed(r, put((17, 3), math.inf))),
     ("she", "wider type", lambda r: r.astype(np.float64)),
@@ -464,9 +464,10 @@ def test_hostile_reports_are_hostile_to_what_they_are_tried_on() -> None:
     assert (ss.size, olh.g, hr.bits) == (4, 3, 4)
 
 
-def test_lists_are_not_reports() -> None:
-    with pytest.raises(dn.InvalidReport, match="reports of this mechanism are uint8"):
-        dn.grr(K, 1.0).tally([1, 2, 3])  # type: ignore[arg-type]
+def test_lists_of_other_things_than_whole_numbers_are_not_reports() -> None:
+    for wrong in ([1.0, 2.0], ["1", "2"], [True, False], [None], 3):
+        with pytest.raises(dn.InvalidReport, match="reports of this mechanism are uint8"):
+            dn.grr(K, 1.0).tally(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

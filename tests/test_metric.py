@@ -7,12 +7,14 @@ that are put through the sampler, and from none of the formulas of the library.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -508,7 +510,7 @@ def test_tallies_and_reports_that_cannot_be() -> None:
     with pytest.raises(dn.InvalidReport, match="from 0 to 5"):
         m.tally(np.array([6], dtype=np.uint8))
     with pytest.raises(dn.InvalidReport, match="uint8"):
-        m.tally(np.array([1], dtype=np.int64))
+        m.tally(np.array([1], dtype=np.float64))
     for wrong in ([6], [-1], [1.0], [True]):
         with pytest.raises(dn.InvalidValue):
             m.privatize(wrong)
@@ -744,3 +746,31 @@ def test_large_tables_of_any_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = m.law.exact().loss(lambda x, y: crooked[x, y])
     assert truth - 1e-12 <= m.loss(distance=1) <= 0.5
     assert 0.5 - m.loss(distance=1) < 1e-8
+
+
+@pytest.mark.parametrize("m", [dn.geometric(4, 1.0), dn.grr(5, 1.0), dn.square_wave(1.0, 20), dn.hr(5, 1.0)])
+def test_reports_that_went_through_a_list_are_counted_alike(m: Any) -> None:
+    reports = m.privatize(np.arange(100) % m.k, dn.seeded(1))
+    for again in (
+        reports.tolist(),
+        reports.astype(np.int64),
+        reports.astype(np.uint16),
+        json.loads(json.dumps(reports.tolist())),
+    ):
+        assert m.tally(again) == m.tally(reports)
+    assert m.tally([]).n == 0
+    assert m.tally([]) + m.tally(reports) == m.tally(reports)
+    first = reports[:1].astype(np.int64)
+    for wrong in (
+        first * 0 - 1,
+        first * 0 + 256 * 256,
+        first.astype(float),
+        first.astype(str),
+        [[1], [2, 3]],
+        [None],
+        first + 300,
+    ):
+        with pytest.raises(dn.InvalidReport):
+            m.tally(wrong)
+    with pytest.raises(dn.InvalidReport, match="got 256"):
+        m.tally(first * 0 + 256)

@@ -590,3 +590,28 @@ def test_long_work_shows_a_bar(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(heard) > 2
         assert heard == sorted(heard)
         assert heard[-1] == (200_000, 200_000)
+
+
+@pytest.mark.parametrize("cells", ["x,,5", "x,3,"])
+def test_what_to_do_about_a_missing_number_can_be_done(run: Run, cells: str) -> None:
+    study = 'epsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n[attributes.age]\nlow = 0\nhigh = 9\nstep = 1\n'
+    study += 'privacy = "metric"\nepsilon = 0.5\n[attributes.income]\nlow = 0\nhigh = 10\nmean = true\n'
+    Path("study.toml").write_text(study, encoding="utf-8")
+    Path("data.csv").write_text(f"a,age,income\n{cells}\n", encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    assert refused.code == 1
+    assert 'missing = "value"' not in refused.err
+    assert 'missing = "random" (a random value is reported), and make the plan again' in refused.err
+    Path("study.toml").write_text(f'missing = "random"\n{study}', encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json", "--force").code == 0
+    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet").code == 0
+
+
+def test_a_number_that_signals_is_refused_in_one_line(run: Run) -> None:
+    Path("study.toml").write_text("epsilon = 1.0\n[attributes.age]\nlow = 0\nhigh = 9\nstep = 1\n", encoding="utf-8")
+    Path("data.csv").write_text("age\n3\nsNaN\n", encoding="utf-8")
+    run("plan", "study.toml", "--people", "100", "-o", "plan.json")
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    assert refused.code == 1
+    assert "line 3, column 'age': 'sNaN' is not a number" in refused.err

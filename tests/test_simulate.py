@@ -17,6 +17,7 @@ import pytest
 
 import deniable as dn
 from deniable import metrics, population, simulate
+from deniable.metric import Metric, averaged
 from deniable.metrics import METRICS
 from deniable.population import Population
 from deniable.protocols import Protocol
@@ -401,3 +402,31 @@ def test_no_guess_is_better_than_the_budget_allows(rows: list[Row]) -> None:
 def test_one_repeat_has_a_mean_without_an_error() -> None:
     row = next(sweep(["grr"], [1.0], [4], [100], population.uniform, repeats=1))
     assert row.metrics["mse"] == Mean(row.metrics["mse"].mean, None)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [dn.geometric(9, 0.4), dn.square_wave(1.0, 10), dn.exponential(lambda x, y: abs(x - y), 0.5, 10)]
+)
+def test_tallies_of_channels_have_the_law_of_reports(mechanism: Metric) -> None:
+    people = np.arange(10) * 4000
+    drawn = draw_tally(mechanism, people, np.random.default_rng(4))
+    assert drawn.n == people.sum() == drawn.counts.sum()
+    expected = people @ mechanism.law.matrix()
+    statistics.goodness_of_fit(drawn.counts, expected, f"tallies of {mechanism}")
+    with pytest.raises(AssertionError):
+        statistics.goodness_of_fit(drawn.counts, people[::-1] @ mechanism.law.matrix(), "people in another order")
+
+
+def test_shares_of_channels_are_measured() -> None:
+    share = dn.Split((dn.geometric(4, 1.0), dn.grr(3, 1.0)))
+    people = [np.array([300, 200, 100, 200, 200]), np.array([500, 300, 200])]
+    runs = 400
+    errors = simulate.measure_share(share, people, runs, np.random.default_rng(1))
+    line, direct = dn.geometric(4, 1.0), dn.grr(3, 1.0)
+    expected = float(line.law.variance(1000, people[0] / 1000, "fixed").mean()) / 2
+    expected += float(np.mean(direct.law.variance(1000, people[1] / 1000, "fixed"))) / 2
+    assert errors.unbiased.stderr is not None
+    statistics.deviation(errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a share with distances")
+    numbers = dn.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
+    with pytest.raises(dn.InvalidParameter, match="the mean of a number has no shares"):
+        simulate.measure_share(numbers, people, 2, np.random.default_rng(1))

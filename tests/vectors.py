@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import deniable as dn
+from deniable.domain import Domain
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan
 from deniable.shape import Encoder
@@ -151,6 +152,47 @@ def metric() -> dict[str, Plan]:
     means = {name: of(averaged(name, 1.0), {"income": INCOME}) for name in MEANS}
     means["duchi, below zero"] = of(averaged("duchi", 0.3), {"income": dn.Number(-0.25, 0.5, open_low=True, open_high=True)})
     return found | means
+
+
+NUMBERS = ["4.7", "+4.7", "-0", "5.", ".5", "47e-1", "0.47E+1", "004", "4.70000000000000000000000000000000000001", "1e-400"]
+NO_NUMBERS = [
+    *("nan", "NaN", "sNaN", "-nan", "snan123", "inf", "-Infinity", "1e400", "x", "--1", "+", ".", "e1", "1e", "1 2", "1,2"),
+    *("0x1", "1_0", "0b1", "1n", "4,7", "\u0664", "\uff14", "\u0967", "4\u00b2", "\u22124", "4%", "'4'", "true", "None", "4\0"),
+]
+BLANK = [chr(code) for code in (9, 10, 11, 12, 13, 32, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F)]
+BLANK += ["\u3000", "\ufeff"]
+NOT_BLANK = [chr(code) for code in (0, 1, 8, 0x1C, 0x1D, 0x1E, 0x1F, 0x7F, 0x85, 0xAD, 0x180E, 0x200B, 0x200C, 0x2060, 0xFFFE)]
+NUMBER_TEXTS = [
+    *NUMBERS,
+    *NO_NUMBERS,
+    *(text for blank in (*BLANK, *NOT_BLANK) for text in (f"{blank}4.7", f"4.7{blank}", blank)),
+    " \t4.7\u00a0\n",
+]
+"""Texts that some language takes for a number: what is one, and what may be around it, is the same for all clients."""
+
+
+def answers() -> Iterator[dict[str, Any]]:
+    """Answers to single attributes, each with its code: -1 for a missing one, null for one that is refused."""
+    for name, domain in (("age", AGES.plain), ("income", INCOME), ("home", TOWN.plain)):
+        part = dict(zip(METRIC_QUESTIONS, metric_parts(), strict=True))[name]
+        plan = of(part, {name: domain}).to_json()
+        numbers: list[Any] = [*NUMBER_TEXTS, 4.7, 4, True, False, None, "", [], [4], {}]
+        if isinstance(domain, dn.Grid):
+            north, east = ([text.replace("4.7", degrees) for text in NUMBER_TEXTS] for degrees in ("47.605", "6.81"))
+            numbers = [*(f"{text}, 6.81" for text in north), *(f"47.605,{text}" for text in east)]
+            numbers += [[text, "6.81"] for text in north]
+            odd: list[Any] = [6.81, "6.81", None, "", True, [6.81], {}]
+            numbers += [[47.605, one] for one in odd]
+            numbers += ["", None, " ", ",", "47.605", "47.605, 6.81, 0", "47.605; 6.81", [], [47.605], [47.605, 6.81, 0]]
+            numbers += [[None, "x"], 47.605, True, {}, {"latitude": 47.605, "longitude": 6.81}]
+        yield {"name": name, "plan": plan, "answers": [[answer, code_of(domain, answer)] for answer in numbers]}
+
+
+def code_of(domain: Domain, answer: Any) -> int | None:
+    try:
+        return int(domain.codes([answer])[0])
+    except dn.InvalidValue:
+        return None
 
 
 PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
@@ -500,12 +542,13 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
         {kind: plan for kind, plan in metric_of_each().items() if kind != "mixed, sample"}  # its bodies differ in length
     ),
     "metric/hostile-plans": hostile_metric_plans,
+    "answers": answers,
 }
 
 
 def text_of(kind: str) -> str:
     """A file of vectors, a line each."""
-    lines = [json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in FILES[kind]()]
+    lines = [json.dumps(case, ensure_ascii=kind == "answers", separators=(",", ":")) for case in FILES[kind]()]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 

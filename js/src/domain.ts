@@ -15,6 +15,7 @@ export const NO_ANSWER = -1;
 const MOST_BINS = 1 << 16;
 export const LARGEST = 10 ** 15; // integers up to here, and their quotients by powers of ten, are told apart by every float
 const SHOWN = 8;
+// the same in Python, and what trim takes off (spec/wire.md, 4)
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The values an attribute can have, in order. */

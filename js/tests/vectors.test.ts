@@ -2,7 +2,7 @@
 /** The examples that every implementation must reproduce, and the hostile ones that it must refuse. */
 
 import { describe, expect, it } from "vitest";
-import { InvalidPlan, InvalidReport } from "../src/errors.js";
+import { InvalidPlan, InvalidReport, InvalidValue } from "../src/errors.js";
 import { fromHexadecimal, hexadecimal, Plan } from "../src/plan.js";
 import { decode } from "../src/wire.js";
 import { type Case, reported } from "./helpers.js";
@@ -15,7 +15,14 @@ interface Hostile {
   readonly refused: string;
 }
 
-const files = import.meta.glob<(Case | Hostile)[]>("../../spec/vectors/**/*.json", { eager: true, import: "default" });
+/** Answers to a plan's one attribute, with their codes: -1 for a missing one, null for one that is refused. */
+interface Answered {
+  readonly name: string;
+  readonly plan: string;
+  readonly answers: readonly (readonly [answer: unknown, code: number | null])[];
+}
+
+const files = import.meta.glob<(Case | Hostile | Answered)[]>("../../spec/vectors/**/*.json", { eager: true, import: "default" });
 const all = Object.values(files).flat();
 const sound = all.filter((one): one is Case => "words" in one);
 const hostile = all.filter((one): one is Hostile => "refused" in one);
@@ -34,6 +41,24 @@ describe.each(sound)("$name", (one) => {
     expect(report.json).toBe(one.json);
     expect(decode(plan, fromHexadecimal(one.bytes)).json).toBe(one.json);
     expect(hexadecimal(decode(plan, one.json).bytes)).toBe(one.bytes);
+  });
+});
+
+const answered = all.filter((one): one is Answered => Array.isArray((one as Answered).answers));
+
+describe.each(answered)("answers to $name", (one) => {
+  it("have these codes, or are refused", async () => {
+    const [attribute] = (await Plan.fromJson(one.plan)).attributes;
+    const found = one.answers.map(([answer]) => {
+      try {
+        return [answer, attribute?.domain.code(answer, one.name)];
+      } catch (problem) {
+        expect(problem).toBeInstanceOf(InvalidValue);
+        return [answer, null];
+      }
+    });
+    expect(found).toEqual(one.answers);
+    expect(one.answers.length).toBeGreaterThan(100);
   });
 });
 

@@ -47,6 +47,15 @@ if _typing.TYPE_CHECKING:
     from deniable import attack as attack
     from deniable import audit as audit
     from deniable.channels import BestChannel, best_channel
+    from deniable.distances import (
+        circle_wasserstein,
+        cost_wasserstein,
+        grid_wasserstein,
+        line_wasserstein,
+        sliced_wasserstein,
+        smoothed_kl,
+        total_variation,
+    )
     from deniable.grid import Grid
     from deniable.likelihood import Likelihood, mle, mle_groups
     from deniable.metric import (
@@ -80,9 +89,9 @@ if _typing.TYPE_CHECKING:
         tight_constraints,
     )
     from deniable.numeric import Number
-    from deniable.summaries import Summary, circular_mean_of, mean_of, quantile_of
+    from deniable.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
 
-_LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries")
+_LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries", "distances")
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
 _ROOMS = ("attack", "audit")
 """Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered."""
@@ -168,8 +177,10 @@ __all__ = [
     "best_channel",
     "blh",
     "chance",
+    "circle_wasserstein",
     "circular_mean_of",
     "composed_loss",
+    "cost_wasserstein",
     "dbitflip",
     "device",
     "duchi",
@@ -177,6 +188,7 @@ __all__ = [
     "fixed",
     "geometric",
     "great_circle",
+    "grid_wasserstein",
     "grr",
     "hr",
     "hybrid",
@@ -187,6 +199,7 @@ __all__ = [
     "l_soue",
     "l_sue",
     "lh",
+    "line_wasserstein",
     "loloha",
     "mean_of",
     "mle",
@@ -207,14 +220,18 @@ __all__ = [
     "seeded",
     "she",
     "shuffled",
+    "sliced_wasserstein",
+    "smoothed_kl",
     "smp",
     "spl",
     "square_wave",
     "ss",
     "sue",
+    "sum_of",
     "system",
     "the",
     "tight_constraints",
+    "total_variation",
     "ue",
 ]
 

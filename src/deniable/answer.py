@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,6 +19,11 @@ from deniable.law import Floats
 _JOINERS = "\u200c\u200d"
 _AS_EMOJI = "\ufe0f"
 _VIRAMA = 9  # its combining class, in all scripts
+SELF = "this attribute"
+"""What is said of an attribute that was given no name."""
+BLANKS = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""What may be around a number that is a text: just what `trim` takes off in JavaScript, so that clients agree."""
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def checked_text(text: object, what: str) -> str:
@@ -61,12 +68,17 @@ def _joined(before: str, after: str) -> bool:
     return arabic or unicodedata.combining(before) == _VIRAMA or emoji
 
 
+def called(name: str) -> str:
+    """An attribute by its name; one without is not quoted, as if that were one."""
+    return name if name == SELF else repr(name)
+
+
 def listed(values: object, name: str) -> Sequence[Any]:
     """Any one-dimensional array-like as a list: of Python's, numpy's, or a dataframe library's."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidValue(f"the values of {name!r} must be a list, got {values!r}")
+        raise InvalidValue(f"the values of {called(name)} must be a list, got {values!r}")
     if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise InvalidValue(f"the values of {name!r} must have one dimension, got {values.ndim}")
+        raise InvalidValue(f"the values of {called(name)} must have one dimension, got {values.ndim}")
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, method):
             return list(getattr(values, method)())
@@ -137,21 +149,26 @@ def _number(item: Any, name: str) -> float:
     """A number, or NaN for a missing answer."""
     if is_missing(item):
         return np.nan
-    number = np.nan
-    if isinstance(item, str):
-        try:
-            number = float(Decimal(item.strip().replace("_", "x")))
-        except (InvalidOperation, OverflowError):
-            number = np.nan
-    elif not isinstance(item, bool) and isinstance(item, Real | Decimal):
-        try:
-            number = float(item)
-        except (OverflowError, ValueError):
-            raise InvalidValue(f"a number of more than 300 digits is too large for {name!r}, a range of numbers") from None
+    number = number_of(item)
     if not np.isfinite(number):
         raise _not_a_number(item, name)
     return number
 
 
+def number_of(item: Any) -> float:
+    """A number, or the text of one as people write it in all clients: 47, -4.7, .47, 4.7e1. NaN for everything else."""
+    if isinstance(item, str):
+        text = item.strip(BLANKS)
+        return float(text) if _NUMBER.fullmatch(text) else math.nan
+    if isinstance(item, bool | np.bool_) or not isinstance(item, Real | Decimal):
+        return math.nan
+    try:
+        return float(item)
+    except (OverflowError, ValueError):  # an integer beyond every float; a number that signals that it is none
+        return math.inf
+
+
 def _not_a_number(item: Any, name: str) -> InvalidValue:
-    return InvalidValue(f"{item!r} is not a number, and {name!r} is a range of numbers")
+    if type(item) is not bool and isinstance(item, Integral):
+        return InvalidValue(f"a number of more than 300 digits is too large for {called(name)}, a range of numbers")
+    return InvalidValue(f"{item!r} is not a number, and {called(name)} is a range of numbers")

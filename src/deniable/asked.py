@@ -57,11 +57,12 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
     known = _KINDS[kind]
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
+            all_ = dict.fromkeys(name for names in _KINDS.values() for name in names)
+            near = difflib.get_close_matches(str(key), known, n=1) or difflib.get_close_matches(str(key), all_, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             shown = key if str(key).isprintable() else repr(key)
             more = "" if kind in ("values", "range") else f"; here it is one of {', '.join(known)}"
-            raise InvalidParameter(f"{where}.{shown}: {_ALLOWED}{more}{hint}")
+            raise InvalidParameter(f"{where}.{shown}: {_ALLOWED}{more}, and no {str(key)!r}{hint}")
     if kind == "values":
         if not isinstance(table["values"], list):
             raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")

@@ -18,6 +18,7 @@ from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_a
 from deniable.law import Integers
 from deniable.ledger import Ledger
 from deniable.plan import InvalidPlan, Plan
+from deniable.table import DEGREES
 from deniable.wire import Report, Wire
 from deniable.words import device
 
@@ -84,6 +85,7 @@ class Client:
         if type(round) is not int or not 1 <= round <= self._wire.rounds:
             allowed = f"a whole number from 1 to {self._wire.rounds}"
             raise InvalidParameter(f"round must be {allowed}, got {round!r}; the plan's losses are for these")
+        answers = self._joined(answers)
         for name in answers:
             if name not in self.plan.names:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", self.plan.names))
@@ -94,6 +96,16 @@ class Client:
             return Report(self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0]).to_bytes()
 
         return Report.from_bytes(self._ledger.once(self.plan, round, draw, self._cap))
+
+    def _joined(self, answers: Mapping[str, object]) -> dict[str, object]:
+        """A place that is given in two parts, `home.latitude` and `home.longitude`, as one."""
+        given = dict(answers)
+        for name in self.plan.places:
+            parts = [f"{name}.{degrees}" for degrees in DEGREES]
+            if name not in given and any(part in given for part in parts):
+                pair = [given.pop(part, None) for part in parts]
+                given[name] = None if any(is_missing(one) for one in pair) else pair
+        return given
 
     def _encoded(self, answers: Mapping[str, object]) -> Integers:
         given = dict.fromkeys(self.plan.names) | dict(answers)

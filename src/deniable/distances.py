@@ -1,7 +1,8 @@
 """How far apart two distributions are, where values have places: on a line, on a circle, on a grid, or with any cost.
 
-What needs no places (total variation, squared error) is in `metrics`. All of these take shares that add up to the same,
-so that unbiased estimates, which may be negative and add up to something else, are to be projected first.
+Shares are lists of numbers, or results (`Estimate`, `Likelihood`). Total variation and the divergence need no places. Those
+that carry shares from place to place take such that add up to the same, so that unbiased estimates, which may add up to
+something else, are to be projected first.
 """
 
 from __future__ import annotations
@@ -13,15 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
+from deniable.estimate import Estimate
 from deniable.exact import number, whole_number
 from deniable.law import Floats
+from deniable.likelihood import Likelihood
 
+Shares = npt.ArrayLike | Estimate | Likelihood
+"""Numbers, or a result that has them."""
 MOST_PAIRS = 1 << 18
 """Pairs of cells between which a transport is planned; beyond them, use `sliced_wasserstein`."""
 _SAME = 1e-9
 
 
-def line_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, places: npt.ArrayLike | None = None) -> float:
+def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = None) -> float:
     """How far shares must be carried on average to turn one into the other: the area between the cumulative shares.
 
     Places are 0, 1, 2, ... unless given, in ascending order.
@@ -36,7 +41,7 @@ def line_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, places: npt.Array
     return float(np.abs(np.cumsum(excess)[:-1]) @ steps)
 
 
-def circle_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, length: float | None = None) -> float:
+def circle_wasserstein(one: Shares, other: Shares, length: float | None = None) -> float:
     """The same around a circle, whose values follow each other at equal distances and the last is next to the first.
 
     What flows over each border is the cumulative difference less a constant: the median costs least.
@@ -51,8 +56,8 @@ def circle_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, length: float |
 
 
 def grid_wasserstein(
-    one: npt.ArrayLike,
-    other: npt.ArrayLike,
+    one: Shares,
+    other: Shares,
     shape: tuple[int, int],
     metric: Literal["euclidean", "manhattan"] = "euclidean",
     step: float = 1.0,
@@ -76,7 +81,7 @@ def grid_wasserstein(
     return size * _transport(excess, lambda x, y: np.linalg.norm(cells[x][:, None] - cells[y], axis=2))
 
 
-def cost_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, cost: npt.ArrayLike) -> float:
+def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
     """The same where cost[x][y] is the distance of any two values, which must be a metric.
 
     >>> cost_wasserstein([1, 0], [0, 1], cost=[[0, 3], [3, 0]])
@@ -88,9 +93,7 @@ def cost_wasserstein(one: npt.ArrayLike, other: npt.ArrayLike, cost: npt.ArrayLi
     return _transport(excess, lambda x, y: table[np.ix_(x, y)])
 
 
-def sliced_wasserstein(
-    one: npt.ArrayLike, other: npt.ArrayLike, places: npt.ArrayLike, directions: int = 64, seed: int = 1
-) -> float:
+def sliced_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1) -> float:
     """The mean over directions of the distance on a line through the plane: quick, and never above the true distance."""
     excess = _excess(one, other)
     points = np.asarray(places, dtype=np.float64)
@@ -107,7 +110,7 @@ def sliced_wasserstein(
     return total / directions
 
 
-def smoothed_kl(estimates: npt.ArrayLike, truth: npt.ArrayLike, n: int) -> float:
+def smoothed_kl(estimates: Shares, truth: Shares, n: int) -> float:
     """How surprising the truth is to who believes the estimates from n reports and one more, spread over all values.
 
     Without that report, a most likely distribution with a zero would be infinitely surprised.
@@ -116,7 +119,7 @@ def smoothed_kl(estimates: npt.ArrayLike, truth: npt.ArrayLike, n: int) -> float
     1.9585
     """
     whole_number("n, the number of reports,", n, 1)
-    believed, real = np.maximum(np.asarray(estimates, dtype=np.float64), 0.0), np.asarray(truth, dtype=np.float64)
+    believed, real = np.maximum(_shares(estimates), 0.0), _shares(truth)
     if believed.shape != real.shape or believed.ndim != 1:
         raise InvalidParameter(f"estimates and truth must have the same values, got {believed.shape} and {real.shape}")
     believed = (n * believed / max(believed.sum(), 1e-300) + 1 / believed.size) / (n + 1)
@@ -124,8 +127,30 @@ def smoothed_kl(estimates: npt.ArrayLike, truth: npt.ArrayLike, n: int) -> float
     return float(real[seen] @ np.log(real[seen] / believed[seen]))
 
 
-def _excess(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-    left, right = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+def total_variation(one: Shares, other: Shares) -> float:
+    """Half the sum of all differences: the most that the share of any set of values differs by.
+
+    >>> total_variation([0.5, 0.5, 0], [0.2, 0.5, 0.3])
+    0.3
+    """
+    left, right = _shares(one), _shares(other)
+    if left.shape != right.shape or left.ndim != 1:
+        raise InvalidParameter(f"both must have the same values, got shapes {left.shape} and {right.shape}")
+    return float(np.abs(left - right).sum() / 2)
+
+
+def _shares(given: Shares) -> Floats:
+    """Shares as they are, or those of an estimate or of what is most likely."""
+    try:
+        return np.asarray(getattr(given, "frequencies", given), dtype=np.float64)
+    except (ValueError, TypeError):
+        raise InvalidParameter(
+            f"shares are a list of numbers, or a result that has frequencies, got {type(given).__name__}"
+        ) from None
+
+
+def _excess(one: Shares, other: Shares) -> Floats:
+    left, right = _shares(one), _shares(other)
     if left.ndim != 1 or left.shape != right.shape or left.size < 2:
         raise InvalidParameter(f"both must have the same values, at least two, got shapes {left.shape} and {right.shape}")
     if not (np.isfinite(left).all() and np.isfinite(right).all()):

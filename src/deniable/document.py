@@ -15,6 +15,7 @@ from deniable.answer import checked_text
 from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
+from deniable.metric import Averaged, Metric
 from deniable.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
 from deniable.repeat import Losses, Repeated
 from deniable.shape import Encoder
@@ -98,6 +99,11 @@ class Content:
     def parts(self) -> tuple[Encoder, ...]:
         """One mechanism per attribute."""
         return self.share.parts if isinstance(self.share, Share) else (self.share,)
+
+    @property
+    def has_no_answer(self) -> bool:
+        """Whether no answer could be a value of every attribute: beside distances, and numbers, there is no place for it."""
+        return not any(isinstance(part, Metric | Averaged) for part in self.parts)
 
     def size(self, attribute: Attribute) -> int:
         """How many values the mechanism of an attribute has: no answer may be one of them."""

@@ -20,7 +20,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.answer import checked_label, composed, is_missing, label_of, listed, numbers_of
+from deniable.answer import SELF, called, checked_label, composed, is_missing, label_of, listed, numbers_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law import Floats, Integers
@@ -36,7 +36,6 @@ LARGEST = 10**15
 MOST_DIGITS = 15
 """Decimals of a number."""
 _SHOWN = 8
-_SELF = "this attribute"
 
 
 Privacy = Literal["equal", "metric"]
@@ -53,7 +52,7 @@ class Domain(ABC):
     """Of metric privacy: what a study lets a report lose, per unit of distance."""
 
     @abstractmethod
-    def codes(self, values: object, name: str = _SELF) -> Integers:
+    def codes(self, values: object, name: str = SELF) -> Integers:
         """Each value's code, or -1 where there is no answer; what is not a value is refused."""
 
     @property
@@ -62,15 +61,20 @@ class Domain(ABC):
         return len(self.labels)
 
     @property
+    def has_no_answer(self) -> bool:
+        """Whether no answer can be a value of its own, beside the others: values with distances have no place for it."""
+        return self.privacy != "metric"
+
+    @property
     def plain(self) -> Domain:
         """The values alone, as a plan has them: how they are hidden is its mechanisms' matter."""
         return self
 
     @final
-    def encode(self, values: object, name: str = _SELF) -> Integers:
+    def encode(self, values: object, name: str = SELF) -> Integers:
         """Each value's code; missing answers are refused."""
         codes = self.codes(values, name)
-        refuse_missing(codes, name)
+        refuse_missing(codes, name, self.has_no_answer)
         return codes
 
     @final
@@ -109,7 +113,7 @@ class Categories(Domain):
     def _lookup(self) -> dict[object, int]:
         return {"": NO_ANSWER, None: NO_ANSWER, **{label: code for code, label in enumerate(self.labels)}}
 
-    def codes(self, values: object, name: str = _SELF) -> Integers:
+    def codes(self, values: object, name: str = SELF) -> Integers:
         if isinstance(values, np.ndarray) and values.dtype.kind in "iufUb" and values.ndim == 1:
             distinct, where = np.unique(values, return_inverse=True)
             return self._coded(distinct.tolist(), name)[where]
@@ -120,7 +124,7 @@ class Categories(Domain):
         try:
             found = np.fromiter((lookup.get(item, _UNKNOWN) for item in items), dtype=np.int64, count=len(items))
         except TypeError:
-            raise InvalidValue(f"the values of {name!r} must be text, numbers or booleans") from None
+            raise InvalidValue(f"the values of {called(name)} must be text, numbers or booleans") from None
         for i in np.flatnonzero(found == _UNKNOWN).tolist():
             found[i] = self._code(items[i], name)
         return found
@@ -132,7 +136,7 @@ class Categories(Domain):
         if code is None:
             near = difflib.get_close_matches(str(item), self.labels[:10_000], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise InvalidValue(f"{item!r} is not a value of {name!r} ({self._listing()}){hint}")
+            raise InvalidValue(f"{item!r} is not a value of {called(name)} ({self._listing()}){hint}")
         return code
 
     def _listing(self) -> str:
@@ -244,7 +248,7 @@ class Range(Domain):
             return f"{self.low} or more"
         return f"under {self.high}" if self.open_low else f"{self.low} to under {self.high}"
 
-    def codes(self, values: object, name: str = _SELF) -> Integers:
+    def codes(self, values: object, name: str = SELF) -> Integers:
         numbers, missing = numbers_of(values, name)
         codes = np.searchsorted(self.edges, numbers, side="right").astype(np.int64) - 1
         outside = ~missing & (((codes < 0) & (not self.open_low)) | ((codes >= self.bins) & (not self.open_high)))
@@ -253,7 +257,7 @@ class Range(Domain):
             end = "open_low" if float(wrong) < self.low else "open_high"
             which = "first" if end == "open_low" else "last"
             raise InvalidValue(
-                f"{wrong} is not a value of {name!r} ({self._extent})",
+                f"{wrong} is not a value of {called(name)} ({self._extent})",
                 f"widen the range, or set {end} to count it in the {which} bin",
             )
         return np.where(missing, NO_ANSWER, np.clip(codes, 0, self.bins - 1))
@@ -273,14 +277,16 @@ def check_privacy(domain: Domain) -> None:
         )
 
 
-def refuse_missing(codes: Integers, name: str) -> None:
-    """Refuse codes of missing answers."""
+def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> None:
+    """Refuse codes of missing answers; what can be done depends on whether no answer can be a value."""
     missing = int((codes == NO_ANSWER).sum())
     if missing:
         where = f", the first in row {int(np.argmax(codes == NO_ANSWER))}, counting from 0" if len(codes) > 1 else ""
         raise InvalidValue(
-            f"{missing} of {len(codes)} answers to {name!r} are missing{where}",
-            "decide what that means: missing='value' makes it a value of its own, missing='random' answers at random",
+            f"{missing} of {len(codes)} answers to {called(name)} are missing{where}",
+            "decide what that means: missing='value' makes it a value of its own, missing='random' answers at random"
+            if has_no_answer
+            else "fill them in or leave these people out, or decide that missing='random' answers at random",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from deniable.answer import is_missing
+from deniable.answer import SELF, called, is_missing, number_of
 from deniable.domain import NO_ANSWER, Domain, Privacy, check_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
@@ -19,7 +19,6 @@ from deniable.law import Floats, Integers
 from deniable.metric import great_circle
 
 _MOST_SIDE = 1 << 12
-_SELF = "this attribute"
 _CORNERS = ("south", "west", "north", "east")
 _NANO = 10**9
 
@@ -123,14 +122,18 @@ class Grid(Domain):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
-        down = np.linspace(self.south, self.north, self.rows + 1)
+        return self.labels_between(range(self.rows + 1), range(self.columns + 1))
+
+    def labels_between(self, row_ends: Sequence[int], column_ends: Sequence[int]) -> tuple[str, ...]:
+        """The names of blocks of cells, row by row: where they begin and end, by the numbers of rows and columns."""
+        down = np.linspace(self.south, self.north, self.rows + 1)[list(row_ends)]
         right = (self.west + np.arange(self.columns + 1) * self._wide / self.columns + 180) % 360 - 180
         digits = max(0, 1 - math.floor(math.log10(min((self.north - self.south) / self.rows, self._wide / self.columns))))
         rows = _spans([_text(x, digits, "N", "S") for x in down.tolist()])
-        columns = _spans([_text(x, digits, "E", "W") for x in right.tolist()])
+        columns = _spans([_text(x, digits, "E", "W") for x in right[list(column_ends)].tolist()])
         return tuple(f"{row}, {column}" for row in rows for column in columns)
 
-    def codes(self, values: object, name: str = _SELF) -> Integers:
+    def codes(self, values: object, name: str = SELF) -> Integers:
         """Each place's cell, for pairs of latitude and longitude in degrees; a missing one is None, or has a NaN."""
         pairs = _pairs(values, name)
         missing = np.isnan(pairs).any(axis=1)
@@ -144,7 +147,7 @@ class Grid(Domain):
         if (~inside & ~missing).any():
             latitude, longitude = pairs[np.argmax(~inside & ~missing)].tolist()
             raise InvalidValue(
-                f"({latitude}, {longitude}) is not in the box of {name!r} (latitude {self.south} to {self.north}, "
+                f"({latitude}, {longitude}) is not in the box of {called(name)} (latitude {self.south} to {self.north}, "
                 f"longitude {self.west} to {self.east})",
                 "move it to the edge, or widen the box",
             )
@@ -152,35 +155,36 @@ class Grid(Domain):
 
 
 def _pairs(values: object, name: str) -> Floats:
-    try:
-        items = values if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" else list(map(_pair, values))  # type: ignore[call-overload]
-        pairs = np.array(items, dtype=np.float64)
-    except (TypeError, ValueError):
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        pairs = values.astype(np.float64)
+    elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidValue(
-            f"the values of {name!r} must be pairs of latitude and longitude in degrees, or texts such as '47.64, 6.86'"
-        ) from None
+            f"the values of {called(name)} must be a list of places, pairs of latitude and longitude, got {values!r}"
+        )
+    else:
+        pairs = np.array([place_of(item, name) for item in values], dtype=np.float64)
     if pairs.size == 0:
         return np.zeros((0, 2))
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidValue(f"the values of {name!r} must be pairs of latitude and longitude, got shape {pairs.shape}")
+        raise InvalidValue(f"the values of {called(name)} must be pairs of latitude and longitude, got shape {pairs.shape}")
     if np.isinf(pairs).any():
-        raise InvalidValue(f"the values of {name!r} must be pairs of degrees, got one that is infinite")
+        raise InvalidValue(f"the values of {called(name)} must be pairs of degrees, got one that is infinite")
     return pairs
 
 
-def _pair(item: Any) -> tuple[float, float]:
-    """Latitude and longitude, of a pair or of a text with both; NaN where one is missing."""
-    if isinstance(item, str) and item.strip():
-        first, second = item.split(",")
-        return float(first), float(second)
-    if not isinstance(item, Sequence | np.ndarray) or is_missing(item):
-        if is_missing(item):
-            return math.nan, math.nan
-        raise TypeError
-    first, second = item
-    if isinstance(first, bool) or isinstance(second, bool):
-        raise TypeError
-    return tuple(math.nan if is_missing(one) else float(one) for one in (first, second))  # type: ignore[return-value]
+def place_of(item: Any, name: str) -> tuple[float, float]:
+    """Latitude and longitude, of a pair or of a text with both; NaN where the place is missing."""
+    parts: Any = item.split(",") if isinstance(item, str) else item
+    is_pair = isinstance(parts, Sequence | np.ndarray) and not isinstance(parts, bytes) and len(parts) == 2
+    if is_missing(item) or (is_pair and parts is item and (is_missing(item[0]) or is_missing(item[1]))):
+        return math.nan, math.nan
+    latitude, longitude = (number_of(parts[0]), number_of(parts[1])) if is_pair else (math.nan, math.nan)
+    if math.isnan(latitude) or math.isnan(longitude):
+        raise InvalidValue(
+            f"the values of {called(name)} must be pairs of latitude and longitude in degrees, or texts such as '47.64, 6.86', "
+            f"got {item!r}"
+        )
+    return latitude, longitude
 
 
 def _text(degrees: float, digits: int, positive: str, negative: str) -> tuple[str, str]:

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from deniable.answer import composed, is_missing, label_of, listed
 from deniable.asked import as_domain
-from deniable.domain import Domain, Range
+from deniable.domain import Categories, Domain, Range
 from deniable.errors import InvalidParameter, InvalidValue
+from deniable.grid import Grid, place_of
+from deniable.numeric import Number
 
 _MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned
 _BINS = 10
+_FINE = 100  # bins of a range with distances
+_MOST_BINS = 1000
+_CELLS = 20  # in either direction of a grid
 
 
 def inferred_domain(name: str, column: object) -> Domain:
     """Few distinct values are categories; many numbers are a range of about ten bins."""
+    if has_places(column):
+        raise InvalidParameter(
+            f"{name!r} has pairs, maybe places: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} makes them cells "
+            "of a Grid with an epsilon per meter; or name the Grid yourself"
+        )
     known = _distinct(name, column)
     if len(known) < 2:
         raise InvalidParameter(f"{name!r} has {len(known)} different values; a study needs at least two, so name them yourself")
@@ -33,6 +47,55 @@ def inferred_domain(name: str, column: object) -> Domain:
         raise InvalidParameter(
             f"{name!r} has {len(numbers)} numbers that need more than 15 digits; round them, or name the range yourself"
         ) from None
+
+
+def inferred_number(name: str, column: object) -> Number:
+    """A number from the lowest to the highest that is there, rounded outwards, whose mean is wanted."""
+    low, high = _ends(name, column)
+    binned = _binned(low, high)
+    return Number(binned.low, binned.high)
+
+
+def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
+    """Numbers as a range of whole ones, or of about a hundred bins; places as a grid around them; each with this epsilon."""
+    if has_places(column):
+        pairs = np.array([place_of(item, name) for item in listed(column, name) if not is_missing(item)], dtype=np.float64)
+        south, west = (math.floor(100 * low) / 100 for low in pairs.min(axis=0).tolist())
+        north, east = (math.ceil(100 * high + 1e-9) / 100 for high in pairs.max(axis=0).tolist())
+        return Grid(south, west, max(north, south + 0.01), max(east, west + 0.01), _CELLS, _CELLS, epsilon=epsilon)
+    low, high = _ends(name, column)
+    if all(float(number).is_integer() for number in (low, high)) and high - low < _MOST_BINS:
+        return Range(math.floor(low), math.floor(high) + 1, step=1, privacy="metric", epsilon=epsilon)
+    binned = _binned(low, high, _FINE)
+    return replace(binned, privacy="metric", epsilon=epsilon)
+
+
+def has_places(column: object) -> bool:
+    """Whether a column holds pairs of numbers."""
+    items = [item for item in listed(column, "this column") if not (isinstance(item, str) or is_missing(item))]
+    return bool(items) and all(isinstance(item, list | tuple | np.ndarray) and _is_pair(item) for item in items)
+
+
+def _is_pair(item: Sequence[Any] | np.ndarray[Any, Any]) -> bool:
+    return len(item) == 2 and all(isinstance(one, Real) and not isinstance(one, bool) for one in item)
+
+
+def hint_for(name: str, domain: Domain, column: object) -> str:
+    """What else a column could be asked as: of many whole numbers that were taken for categories."""
+    if not isinstance(domain, Categories) or domain.k <= _BINS or None in _distinct(name, column).values():
+        return ""
+    return (
+        f"{name!r} has {domain.k} numbers, taken for categories: metric={{{name!r}: 0.1}} makes them a range with an epsilon "
+        f"per unit, means=[{name!r}] asks for their mean only"
+    )
+
+
+def _ends(name: str, column: object) -> tuple[float, float]:
+    known = _distinct(name, column)
+    numbers = [number for number in known.values() if number is not None]
+    if len(numbers) < 2 or len(numbers) < len(known):
+        raise InvalidParameter(f"{name!r} has no two different numbers, or other values beside them; name its range yourself")
+    return min(numbers), max(numbers)
 
 
 def _distinct(name: str, column: object) -> dict[str, float | None]:
@@ -58,9 +121,9 @@ def _as_number(item: Any) -> float | None:
     return int(item) if isinstance(item, Integral) else float(item)
 
 
-def _binned(low: float, high: float) -> Range:
-    step = 10.0 ** math.floor(math.log10((high - low) / _BINS))
-    step = next(step * times for times in (1, 2, 5, 10, 20) if (high - low) / (step * times) <= _BINS)
+def _binned(low: float, high: float, most: int = _BINS) -> Range:
+    step = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(step * times for times in (1, 2, 5, 10, 20) if (high - low) / (step * times) <= most)
     step = int(step) if step >= 1 else float(f"{step:.1g}")
     first = math.floor(low / step)
     bins = max(2, math.floor(high / step) + 1 - first)

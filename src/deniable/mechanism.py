@@ -104,6 +104,8 @@ class Mechanism(ABC):
 
     k: int
     """The number of values; they are 0 to k - 1."""
+    counts_reports: bool = True
+    """Whether a tally counts reports; else it adds up numbers."""
 
     @property
     @abstractmethod
@@ -156,6 +158,9 @@ class Mechanism(ABC):
             raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
         if tally.counts.size != self.tallied:
             raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.tallied}")
+        if self.counts_reports and tally.counts.dtype.kind == "f" and (tally.counts % 1).any():
+            odd = tally.counts[np.argmax(tally.counts % 1 > 0)]
+            raise InvalidReport(f"counts of reports are whole numbers, got {odd:g}; give counts, not shares")
         return tally
 
 
@@ -190,18 +195,31 @@ def integers(values: npt.ArrayLike, k: int) -> Array:
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu" or (isinstance(values, list | tuple) and bool in set(map(type, values))):
-        raise InvalidValue(
-            f"values must be integers from 0 to {k - 1}, got {_described(array)}; "
-            "code labels as integers and decide what a missing answer means first"
-        )
+        raise InvalidValue(f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}")
     return array
+
+
+def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
+    """A copy of numbers as floats, or a refusal that says what they must be."""
+    if np.ma.is_masked(values):
+        raise InvalidValue("some values are masked: decide what a missing answer means first, since a mask would be dropped")
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "iuf" and given.size:
+            raise TypeError(f"got {_described(given)}")
+        return np.array(given, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise InvalidValue(f"values are {what}: {problem}; nothing was reported") from None
 
 
 def unmasked(reports: Array) -> Array:
     """Reports as an array; a mask would be dropped, so it is refused."""
     if np.ma.is_masked(reports):
         raise InvalidReport("reports are masked: take out those that do not count, since a mask would be dropped")
-    return np.asarray(reports)
+    try:
+        return np.asarray(reports)
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise InvalidReport(f"reports are an array as `privatize` makes it, or a list of its numbers: {problem}") from None
 
 
 def checked_k(k: int, most: int, shape: str) -> int:
@@ -210,6 +228,12 @@ def checked_k(k: int, most: int, shape: str) -> int:
     if number > most:
         raise InvalidParameter(f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first")
     return number
+
+
+def _remedy(array: Array) -> str:
+    if array.dtype.kind == "f" and not np.isnan(array).any():
+        return "round numbers to whole ones, or put them into bins, first"
+    return "code labels as integers and decide what a missing answer means first"
 
 
 def _described(array: Array) -> str:

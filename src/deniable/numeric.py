@@ -8,14 +8,12 @@ from typing import final
 
 import numpy as np
 
-from deniable.answer import numbers_of
+from deniable.answer import SELF, called, numbers_of
 from deniable.domain import LARGEST, MOST_DIGITS, NO_ANSWER, Domain, decimal_exponent, from_integer, plain_number, to_integer
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law import Integers
 from deniable.metric.means import PLACES
-
-_SELF = "this attribute"
 
 
 @final
@@ -77,14 +75,18 @@ class Number(Domain):
     def k(self) -> int:
         return PLACES + 1
 
-    def codes(self, values: object, name: str = _SELF) -> Integers:
+    @property
+    def has_no_answer(self) -> bool:
+        return False
+
+    def codes(self, values: object, name: str = SELF) -> Integers:
         numbers, missing = numbers_of(values, name)
         outside = ((numbers < self.low) & (not self.open_low)) | ((numbers > self.high) & (not self.open_high))
         if outside.any():
             wrong = plain_number(float(numbers[np.argmax(outside)]), "a number")
             end = "open_low" if wrong < self.low else "open_high"
             raise InvalidValue(
-                f"{wrong} is not a value of {name!r} ({self.low} to {self.high})",
+                f"{wrong} is not a value of {called(name)} ({self.low} to {self.high})",
                 f"widen it, or set {end} to count what lies beyond as the end",
             )
         inside = np.clip(np.where(missing, self.low, numbers), self.low, self.high)

@@ -180,7 +180,7 @@ class Plan:
             except InvalidValue as problem:
                 raise located(problem, attribute.domain, column, attribute.name) from None
             if self.content.missing == "refuse":
-                refuse_missing(found, attribute.name)
+                refuse_missing(found, attribute.name, self.content.has_no_answer)
             elif self.content.missing == "value":
                 found[found == NO_ANSWER] = attribute.domain.k
             codes.append(found)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deniable.domain import Domain
+from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.grid import Grid
-from deniable.law import Integers
+from deniable.grouped import groups_of
+from deniable.law import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,49 +24,60 @@ if TYPE_CHECKING:
 _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
+_MANY_BINS = 20  # of a range with more, all are drawn side by side
 _COLUMNS = 3
-_MAP, _LINE = 2.3, 0.19  # inches: how tall a map is, and a value's line in every panel
+_MAP, _MAP_WIDE, _LINE = 2.3, 2.2, 0.19  # inches: how tall and wide a map is, and a value's line in every panel
 _WIDE, _RIGHT, _BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
 _LETTER, _TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
+
+
+class _Bar(NamedTuple):
+    """A value, or a group of neighboring ones, with its share, its interval and other shares of it, by name."""
+
+    label: str
+    share: float
+    low: float
+    high: float
+    likely: Mapping[str, float] = {}
 
 
 class _Panel(NamedTuple):
     name: str
     estimate: Estimate | MeanEstimate
-    values: Integers
+    bars: Sequence[_Bar] = ()
     """Those that there is room for, in order."""
+    note: str = ""
+    """Of what they are a part."""
     grid: Grid | None = None
     """Whose cells the values are."""
+    shares: Floats | None = None
+    """What is drawn on a map."""
+    edges: Floats | None = None
+    """Where the bins of a long range begin and end, all of which are drawn side by side."""
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether it has an axis of its own at the left, in place of a line per value."""
+        return self.grid is not None or self.edges is not None
 
     @property
     def title(self) -> list[str]:
         """In lines that the panel has room for."""
-        n = self.estimate.n
-        text = f"{self.name}: {counted(n, 'report')}"
-        if isinstance(self.estimate, Estimate) and self.grid is None and len(self.values) < self.estimate.k:
-            text += f", the {len(self.values)} largest of {self.estimate.k:,} shares"
+        text = f"{self.name}: {counted(self.estimate.n, 'report')}{self.note}"
         return wrap(text, round((_WIDE + _RIGHT) / _LETTER)) or [""]
-
-    @property
-    def labels(self) -> list[str]:
-        """Of the values that are shown."""
-        if isinstance(self.estimate, MeanEstimate):
-            return ["mean"]
-        labels = range(self.estimate.k) if self.estimate.labels is None else self.estimate.labels
-        return [_short(str(labels[v])) for v in self.values]
 
     @property
     def left(self) -> float:
         """Inches that the labels take."""
-        return 0.75 if self.grid is not None else 0.2 + _LETTER * max(map(len, self.labels))
+        return 0.75 if self.is_tall else 0.2 + _LETTER * max((len(bar.label) for bar in self.bars), default=4)
 
     @property
     def above(self) -> float:
-        return 0.12 + _TEXT * (len(self.title) + (self.grid is not None))
+        return 0.12 + _TEXT * len(self.title)
 
     @property
     def body(self) -> float:
-        return _MAP if self.grid is not None else _LINE * len(self.values)
+        return _MAP if self.is_tall else _LINE * max(1, len(self.bars))
 
     @property
     def height(self) -> float:
@@ -78,9 +90,13 @@ def shares_plot(
     level: float = 0.95,
     means: Mapping[str, MeanEstimate] | None = None,
     domains: Mapping[str, Domain] | None = None,
+    bins: bool = False,
+    likely: Mapping[str, Mapping[str, Floats]] | None = None,
 ) -> Figure:
     """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each; places, a map.
 
+    Neighboring bins of a long range are drawn together, unless all `bins` are asked for. `likely` are other shares of the
+    values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and on a map in place of the estimates.
     Panels go down one column and then the next, in the order of the attributes. All sizes are in inches, so that a value's
     bar is as thick in every panel.
     """
@@ -89,11 +105,11 @@ def shares_plot(
     found = len(estimates) + len(means or {})
     if found > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {found}; plot fewer")
-    panels = [
-        _Panel(name, estimate, _shown(estimate), _grid_of((domains or {}).get(name), estimate))
-        for name, estimate in estimates.items()
-    ]
-    panels += [_Panel(name, mean, np.arange(1)) for name, mean in (means or {}).items()]
+    panels = []
+    for name, estimate in estimates.items():
+        others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
+        panels.append(_panel(name, estimate, (domains or {}).get(name), level, bins, others))
+    panels += [_Panel(name, mean) for name, mean in (means or {}).items()]
     order = {name: place for place, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = _columns(panels)
@@ -110,17 +126,45 @@ def shares_plot(
             x, y = x + left, tall - top
             for panel in column:
                 y -= panel.above + panel.body
-                axes = figure.add_axes((x / wide, y / tall, _WIDE / wide, panel.body / tall))
-                _draw(axes, panel, level)
+                width = _WIDE if panel.grid is None else _MAP_WIDE
+                axes = figure.add_axes((x / wide, y / tall, width / wide, panel.body / tall))
+                scale = None
+                if panel.grid is not None:
+                    scale = figure.add_axes(((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall))
+                _draw(axes, panel, level, scale)
                 y -= _BELOW
             x += _WIDE + _RIGHT
     return figure
 
 
-def _shown(estimate: Estimate) -> Integers:
-    if estimate.k <= _MOST_VALUES:
-        return np.arange(estimate.k)
-    return np.sort(np.argsort(-estimate.frequencies, kind="stable")[:_LARGEST_SHARES])
+def _panel(
+    name: str, estimate: Estimate, domain: Domain | None, level: float, bins: bool, likely: Mapping[str, Floats]
+) -> _Panel:
+    low, high = estimate.interval(level)
+    if isinstance(domain, Grid) and domain.k == estimate.k:
+        of, shares = next(iter(likely.items()), ("", estimate.frequencies))
+        reach = 100 * float((high - low).mean()) / 2
+        note = f", shares by {of}" if of else f", ± {reach:.1f} points on average"
+        return _Panel(name, estimate, note=note, grid=domain, shares=shares)
+    groups = [] if bins else groups_of(estimate, domain, level)
+    if groups:
+        bars = [
+            _Bar(_short(label), one.value, one.low, one.high, {of: float(all_[values].sum()) for of, all_ in likely.items()})
+            for label, values, one in groups
+        ]
+        return _Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups")
+    shown, note, edges = np.arange(estimate.k), "", None
+    if isinstance(domain, Range) and domain.k == estimate.k and domain.k > _MANY_BINS:
+        note, edges = f", {estimate.k:,} bins", domain.edges
+    elif estimate.k > _MOST_VALUES:
+        shown = np.sort(np.argsort(-estimate.frequencies, kind="stable")[:_LARGEST_SHARES])
+        note = f", the {len(shown)} largest of {estimate.k:,} shares"
+    labels = range(estimate.k) if estimate.labels is None else estimate.labels
+    bars = []
+    for v in shown.tolist():
+        share, least, most = (float(end[v]) for end in (estimate.frequencies, low, high))
+        bars.append(_Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
+    return _Panel(name, estimate, bars, note, edges=edges)
 
 
 def _columns(panels: list[_Panel]) -> list[list[_Panel]]:
@@ -135,44 +179,66 @@ def _tall(column: list[_Panel]) -> float:
     return sum(panel.height for panel in column)
 
 
-def _draw(axes: Axes, panel: _Panel, level: float) -> None:
-    _, estimate, values, grid = panel
+def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
     axes.set_title("\n".join(panel.title), loc="left")
-    if grid is not None and isinstance(estimate, Estimate):
-        _draw_map(axes, panel.title, estimate, grid, level)
+    if panel.grid is not None and scale is not None:
+        _draw_map(axes, scale, panel)
         return
-    if isinstance(estimate, MeanEstimate):
-        _draw_mean(axes, estimate, level)
+    if isinstance(panel.estimate, MeanEstimate):
+        _draw_mean(axes, panel.estimate, level)
         return
-    low, high = (100 * end[values] for end in estimate.interval(level))
-    middle, places = 100 * estimate.frequencies[values], np.arange(len(values))
+    low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
+    if panel.edges is not None:
+        _draw_steps(axes, panel, low, middle, high)
+        return
+    places = np.arange(len(panel.bars))
     axes.barh(places, middle, height=0.8, color=TRUTH, alpha=0.6)
     axes.errorbar(middle, places, xerr=[middle - low, high - middle], color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1)
+    for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
+        marks = [100 * bar.likely[of] for bar in panel.bars]
+        axes.plot(marks, places, marker, color=INK, markersize=4, markerfacecolor="none", label=of, linestyle="none")
+    if panel.bars[0].likely:
+        axes.legend(fontsize=7, loc="best")
     axes.axvline(0.0, color=INK, linewidth=0.8)
-    axes.set_yticks(places, panel.labels)
-    axes.set_ylim(len(values) - 0.5, -0.5)
+    axes.set_yticks(places, [bar.label for bar in panel.bars])
+    axes.set_ylim(len(places) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("share of people, %")
 
 
-def _grid_of(domain: Domain | None, estimate: Estimate) -> Grid | None:
-    return domain if isinstance(domain, Grid) and domain.k == estimate.k else None
+def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Floats) -> None:
+    """Many bins side by side: a step each, their intervals as a band."""
+    edges = panel.edges
+    assert edges is not None
+    axes.stairs(high, edges, baseline=low, fill=True, color=ESTIMATE, alpha=0.25)
+    axes.stairs(middle, edges, baseline=None, color=ESTIMATE)
+    for of, style_of in zip(panel.bars[0].likely, ("-", "--"), strict=False):
+        marks = np.array([100 * bar.likely[of] for bar in panel.bars])
+        axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
+    if panel.bars[0].likely:
+        axes.legend(fontsize=7, loc="best")
+    axes.axhline(0.0, color=INK, linewidth=0.8)
+    axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))
+    axes.set_xlabel("value, in its own unit")
+    axes.set_ylabel("share of people, %")
 
 
-def _draw_map(axes: Axes, title: list[str], estimate: Estimate, grid: Grid, level: float) -> None:
-    """Cells, the north at the top; how wide the intervals are is said above."""
-    low, high = estimate.interval(level)
-    shares = 100 * estimate.frequencies.reshape(grid.rows, grid.columns)
+def _draw_map(axes: Axes, scale: Axes, panel: _Panel) -> None:
+    """Cells, the north at the top, and beside them what their colors mean."""
+    grid, shown = panel.grid, panel.shares
+    assert grid is not None
+    assert shown is not None
+    shares = 100 * shown.reshape(grid.rows, grid.columns)
     most = float(np.abs(shares).max())
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
     drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most)
-    axes.figure.colorbar(drawn, ax=axes, label="share of people, %")
+    axes.figure.colorbar(drawn, cax=scale, label="share of people, %")
     axes.grid(visible=False)
+    scale.grid(visible=False)
     axes.set_xlabel("longitude")
     axes.set_ylabel("latitude")
-    reach = 100 * float((high - low).mean()) / 2
-    axes.set_title("\n".join([*title, f"± {reach:.1f} points on average"]), loc="left")
+    axes.locator_params(axis="x", nbins=5)
 
 
 def _draw_mean(axes: Axes, mean: MeanEstimate, level: float) -> None:

@@ -280,8 +280,8 @@ PROTOCOLS: dict[str, Protocol] = {
 """Every protocol that needs only k and epsilon, for the command line, simulations, plans and tests."""
 
 
-def named_protocol(name: str) -> Protocol:
-    """The row of the table with this name; a misspelled one is refused with the nearest."""
+def named_protocol(name: str, also: Iterable[str] = ()) -> Protocol:
+    """The row of the table with this name; a misspelled one is refused with the nearest, or with what else has a name."""
     if name not in PROTOCOLS:
-        raise InvalidParameter(not_among(name, "a protocol", PROTOCOLS))
+        raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *also]))
     return PROTOCOLS[name]

@@ -150,7 +150,7 @@ class Shape(Encoder):
     @final
     def tally(self, reports: Array) -> Tally:
         like = self.blank(0)
-        array = unmasked(reports)
+        array = _as_sent(unmasked(reports), like)
         if array.dtype != like.dtype or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
             raise InvalidReport(
                 f"reports of this mechanism are {like.dtype} of shape (n, {', '.join(map(str, like.shape[1:]))}), "
@@ -189,6 +189,23 @@ class Shape(Encoder):
     def _cells_per_report(self) -> int:
         """How much work it is to count one report."""
         return max(1, self.report_bytes)
+
+
+def _as_sent(reports: Array, like: Array) -> Array:
+    """Reports that are one whole number each and went through a list, CSV or JSON, as they were sent; others as they are."""
+    if reports.size == 0 and reports.ndim == 1:
+        return like
+    if like.dtype.kind != "u" or like.ndim != 1 or reports.ndim != 1 or reports.dtype.kind not in "iu":
+        return reports
+    if reports.dtype == like.dtype:
+        return reports
+    if reports.min() < 0 or reports.max() > np.iinfo(like.dtype).max:
+        raise InvalidReport(f"a report of this mechanism is a whole number that {like.dtype} holds, got {_farthest(reports)}")
+    return reports.astype(like.dtype)
+
+
+def _farthest(reports: Array) -> int:
+    return int(reports.min() if reports.min() < 0 else reports.max())
 
 
 def checked_per(per: str) -> None:

@@ -23,6 +23,7 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.law import Floats, Integers, Law, Marginal
 from deniable.mechanism import Mechanism, Tally
+from deniable.metric import DISTANCED, Averaged, Metric
 from deniable.metrics import METRICS
 from deniable.population import MOST_PEOPLE, Population, checked_people, checked_size, numbers_from
 from deniable.protocols import Protocol, named_protocol
@@ -100,6 +101,17 @@ def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Genera
     counts, n = _checked_counts(mechanism, true_counts)
     noise = generator.standard_gamma(n, size=mechanism.k) - generator.standard_gamma(n, size=mechanism.k)
     return Tally(n, counts + mechanism.scale * noise)
+
+
+@draw_tally.register
+def _(mechanism: Metric, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+    """The people with one value report outputs by its row of the channel: a multinomial each."""
+    counts, n = _checked_counts(mechanism, true_counts)
+    found = np.zeros(mechanism.outputs, dtype=np.int64)
+    for value in np.flatnonzero(counts).tolist():
+        row = mechanism._rows(value, value + 1)[0]
+        found += generator.multinomial(counts[value], row / row.sum())
+    return Tally(n, found)
 
 
 def is_drawn_directly(mechanism: Mechanism) -> bool:
@@ -254,7 +266,11 @@ def measure_share(
     for j, draws in enumerate(draw_share(share, true_counts, runs, generator)):
         counts = np.asarray(true_counts[j])
         truth = counts / counts.sum()
-        frequencies = draws.frequencies(share.marginal(j))
+        part = share.parts[j]
+        if isinstance(part, Metric):
+            frequencies = np.array([part.estimated(draws.tally(run)).frequencies for run in range(runs)])
+        else:
+            frequencies = draws.frequencies(share.marginal(j))
         unbiased += ((frequencies - truth) ** 2).mean(axis=1) / share.d
         projected += ((np.array([project(row) for row in frequencies]) - truth) ** 2).mean(axis=1) / share.d
     return ShareErrors(_mean(unbiased), _mean(projected))
@@ -276,7 +292,9 @@ class Row:
     refused: str | None = None
     drawn: Literal["directly", "by reports"] | None = None
     loss: float | None = None
-    """The exact loss; None for a mechanism that has none."""
+    """The exact loss of any two values; None for a mechanism that has none."""
+    unit_loss: float | None = None
+    """Where the loss depends on the distance: that of two values one step apart, which epsilon bounds."""
     expected_mse: float | None = None
     """The mean squared error of the unbiased estimates, by the law."""
     success: float | None = None
@@ -305,7 +323,7 @@ def sweep(
     its own parameters, not on the rest of the sweep; protocols and budgets are compared on the same people. A cell that a
     protocol refuses is a row that says why. `progress` hears how many repeats of how many are done.
     """
-    rows = [named_protocol(each) if isinstance(each, str) else each for each in protocols]
+    rows = [_named(each) if isinstance(each, str) else each for each in protocols]
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     sizes = [n if n is None else checked_people(n) for n in ns]
     populations = [_of_size(population, k) for k in ks]
@@ -359,11 +377,19 @@ def _measured(mechanism: Mechanism, people: Population, n: int | None, asked: Ro
         asked,
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
         loss=_loss_or_none(mechanism),
+        unit_loss=mechanism.loss(1) if isinstance(mechanism, Metric) else None,
         expected_mse=mechanism.law.error(asked.n),
         success=mechanism.success(),
         report_bytes=mechanism.report_bytes,
         metrics={name: _mean(values) for name, values in seen.items()},
     )
+
+
+def _named(name: str) -> Protocol:
+    """A protocol, or a mechanism that knows distances, for ordered values."""
+    if name in DISTANCED:
+        return DISTANCED[name].protocol
+    return named_protocol(name, DISTANCED)
 
 
 def _covered(estimate: Estimate, truth: Floats) -> float:
@@ -391,6 +417,8 @@ def _of_size(population: Callable[[int], Population], k: int) -> Population:
 
 
 def _checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
+    if isinstance(mechanism, Averaged):
+        raise InvalidParameter("the mean of a number has no shares, so that there are no counts of its values to draw from")
     counts = np.asarray(true_counts)
     if counts.shape != (mechanism.k,) or counts.dtype.kind not in "iu" or counts.min() < 0:
         raise InvalidParameter(f"true counts are {mechanism.k} whole numbers of people, one for each value")

@@ -21,16 +21,20 @@ from deniable.domain import Domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.grid import Grid
-from deniable.inferred import inferred_domain
+from deniable.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
 from deniable.numeric import Number
 from deniable.plan import Plan
 from deniable.shape import Encoder
 from deniable.share import Per
-from deniable.table import column_names, columns_of, file_kind
+from deniable.table import DEGREES, column_names, columns_of, file_kind
 from deniable.units import metric_mechanism, rest_loss
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
+_READ_OFF = (
+    "the values of this study were read off the data: if those are private, the study tells who is among them "
+    "(a rare value, the oldest age); name the values yourself before you show it to anybody"
+)
 _ANYTHING = Objective()
 
 
@@ -218,16 +222,36 @@ class Study:
         return Study(attributes, **options, **again, objective=Objective(**caps))
 
     @staticmethod
-    def infer(table: object, epsilon: float | None = None, **options: Any) -> Study:
-        """A study with the columns of a table, and the values found in them. The values of private data are private too."""
-        warnings.warn(
-            "the values of this study were read off the data: if those are private, the study tells who is among them "
-            "(a rare value, the oldest age); name the values yourself before you show it to anybody",
-            DeniableWarning,
-            stacklevel=2,
-        )
-        names = column_names(table)
-        found = {name: inferred_domain(name, column) for name, column in zip(names, columns_of(table, names), strict=True)}
+    def infer(
+        table: object,
+        epsilon: float | None = None,
+        metric: Mapping[str, float] | None = None,
+        means: Iterable[str] = (),
+        **options: Any,
+    ) -> Study:
+        """A study with the columns of a table, and the values found in them. The values of private data are private too.
+
+        `metric` has epsilons of their own for columns with distances: per unit for numbers, which become a `Range`, per meter
+        for places (pairs, or two columns `home.latitude` and `home.longitude`), which become cells of a `Grid`. `means` names
+        the numbers of which only the mean is wanted.
+        """
+        rates, wanted, columns = dict(metric or {}), list(means), column_names(table)
+        places = [name for name in rates if name not in columns and all(f"{name}.{one}" in columns for one in DEGREES)]
+        names = [name for name in columns if name not in {f"{place}.{one}" for place in places for one in DEGREES}] + places
+        for name in (*rates, *wanted):
+            if name not in names:
+                raise InvalidParameter(not_among(str(name), "a column of the table", names))
+        found: dict[str, Domain] = {}
+        hints = []
+        try:
+            for name, column in zip(names, columns_of(table, names, places), strict=True):
+                if name in rates:
+                    found[name] = inferred_metric(name, column, rates[name])
+                else:
+                    found[name] = inferred_number(name, column) if name in wanted else inferred_domain(name, column)
+                    hints.append(hint_for(name, found[name], column))
+        finally:  # what is refused names values, too
+            warnings.warn("; ".join([_READ_OFF, *filter(None, hints)]), DeniableWarning, stacklevel=2)
         return Study(found, epsilon, **options)
 
     def plan(self, people: int) -> Plan:

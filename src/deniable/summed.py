@@ -29,6 +29,8 @@ class Summed(Mechanism):
     epsilon: float
     """What the real-valued mechanism would lose; the floats that are sent may lose more."""
 
+    counts_reports = False
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k, 1 << 20, "summed"))
         object.__setattr__(self, "epsilon", number("epsilon", positive_epsilon(self.epsilon), 1e-9, 1000.0))

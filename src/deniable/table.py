@@ -45,6 +45,7 @@ def columns_of(table: object, names: Sequence[str], places: Container[str] = ())
     A place may have two columns instead of one of pairs: `home.latitude` and `home.longitude`.
     """
     asked = split_places(names, column_names(table), places)
+    _refuse_no_place(asked, column_names(table), places)
     found = dict(zip(asked, _columns_of(table, asked), strict=True))
     return [found[name] if name in found else joined(name, found) for name in names]
 
@@ -122,6 +123,17 @@ def _frame(table: object) -> Any:
     return frame
 
 
+def _refuse_no_place(names: Sequence[str], columns: Sequence[str], places: Container[str]) -> None:
+    """A place that has no column: it may have one of pairs, or two."""
+    for name in names:
+        if name in places and name not in columns and columns:
+            both = " and ".join(repr(f"{name}.{degrees}") for degrees in DEGREES)
+            raise InvalidValue(
+                f"{name!r} is not a column of the table ({', '.join(columns)}); a place has a column of pairs, "
+                f"or of texts such as '47.64, 6.86', or two columns, {both}"
+            )
+
+
 def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "the table") -> None:
     absent = [name for name in names if name not in columns]
     if not absent:
@@ -168,7 +180,9 @@ def read_answers(
     import pyarrow as pa
 
     between = separator_of(path, separator)
-    names = split_places(list(labels), _header(path, between) if places != () else (), places)
+    header = _header(path, between) if places != () else []
+    names = split_places(list(labels), header, places)
+    _refuse_no_place(names, header, places)
     known = {name: labels.get(name, ()) for name in names}
     rows = 0
     try:

@@ -101,8 +101,8 @@ def warning(considered: Considered, n: int) -> str | None:
     >>> from deniable.choose import consider
     >>> best = consider({"town": 50, "smokes": 3}, epsilon=0.5, n=2000)[0]
     >>> print(warning(best, 2000))
-    With 2000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 % on average, but it would
-    be known only to within 24.0 points either way. It takes 288894 people at this epsilon, or epsilon 3.596 with these people.
+    With 2,000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 % on average, but it would
+    be known only to within 24.0 points either way. It takes 288,894 people at this epsilon, or epsilon 3.596 with these people.
     But then a report nearly tells an answer; better ask more people, or about fewer values.
     """
     whole_number("n, the number of people,", n, 1)
@@ -121,12 +121,12 @@ def warning(considered: Considered, n: int) -> str | None:
     known = (
         f"The mean of {name} would be known only to within {width:.1f} % of its range either way."
         if isinstance(considered.parts[worst], Averaged)
-        else f"{name[0].upper()}{name[1:]} has {ks[worst]} values, so a share is {100 / ks[worst]:.1f} % on average, but it "
+        else f"{name[0].upper()}{name[1:]} has {ks[worst]:,} values, so a share is {100 / ks[worst]:.1f} % on average, but it "
         f"would be known only to within {width:.1f} points either way."
     )
     text = (
-        f"With {n} people {about} would be noise. {known}"
-        f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2)} people at this epsilon"
+        f"With {n:,} people {about} would be noise. {known}"
+        f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
     if isinstance(considered.parts[worst], Metric):
         line = isinstance(considered.parts[worst], Geometric)

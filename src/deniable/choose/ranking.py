@@ -18,6 +18,8 @@ from deniable.fakes import Fake
 from deniable.multidimensional import equal_part, largest_budget
 from deniable.share import Faked, Per, Sample, Split
 
+_MOST_COUNTED = 1 << 32
+
 
 def consider(
     ks: Sizes,
@@ -215,7 +217,8 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
         for name in CAPPED:
             offer(name)
     if not options:
-        raise InvalidParameter(f"{task.label(attribute)} with {k} values: {refused[0]}")
+        size = f" with {k:,} values" if k <= _MOST_COUNTED else ""  # the places of a number are none of anybody's values
+        raise InvalidParameter(f"{task.label(attribute)}{size}: {refused[0]}")
     return options
 
 

@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from deniable.collect.messages import Estimates, Mean, Refusal, Row
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.grid import Grid
+from deniable.grouped import groups_of
 from deniable.plan import Plan, Result, Tallies
 from deniable.spreadsheet import csv_bytes
-from deniable.summaries import mean_of
-
-_GROUPS = 10
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -66,26 +63,12 @@ def _means(result: Result, ordered: Sequence[str], level: float) -> list[Mean]:
 
 def _groups(result: Result, name: str, level: float, project: str | None) -> list[Row]:
     """The shares of about ten groups of neighboring bins, each with its own interval."""
-    estimate = result[name]
-    if estimate.k <= 2 * _GROUPS:
-        return []
-    size, found = -(-estimate.k // _GROUPS), []
+    estimate, found = result[name], []
     projected = None if project is None else estimate.project(project)
-    for start in range(0, estimate.k, size):
-        bins = np.arange(estimate.k) // size == start // size
-        share = mean_of(estimate, bins.astype(np.float64), level)
-        label = _joined(estimate.labels[start], estimate.labels[min(start + size, estimate.k) - 1])
-        count, step = share.value * estimate.n, None if projected is None else float(projected[bins].sum())
+    for label, values, share in groups_of(estimate, result.domains.get(name), level):
+        count, step = share.value * estimate.n, None if projected is None else float(projected[values].sum())
         found.append(Row(name, label, share.value, share.stderr, share.low, share.high, count, estimate.n, step))
     return found
-
-
-def _joined(first: str, last: str) -> str:
-    """From the beginning of the first bin to the end of the last; "under 5" has no beginning, "95 or more" no end."""
-    low, high = first.removesuffix(" or more").split(" to under ")[0], last.removeprefix("under ").split(" to under ")[-1]
-    if first.startswith("under "):
-        return f"under {high}"
-    return f"{low} or more" if last.endswith(" or more") else f"{low} to under {high}"
 
 
 def as_csv(found: Estimates) -> bytes:

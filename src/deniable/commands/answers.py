@@ -103,18 +103,18 @@ class _Kinds:
                 if key not in self.found and len(self.found) == _MOST_KINDS:
                     self.more = True
                     break
-                self.found.setdefault(key, _Kind(attribute.name, self.rows + row, _reason(attribute, answers[row])))
+                self.found.setdefault(key, _Kind(attribute.name, self.rows + row, self._reason(attribute, answers[row])))
             for answer, count in Counter(map(repr, answers)).items():
                 if (attribute.name, answer) in self.found:
                     self.found[attribute.name, answer].count += count
 
-
-def _reason(attribute: Attribute, answer: Any) -> str:
-    reason = reason_of(attribute.domain, answer, attribute.name)
-    if reason is not None:
-        empty = isinstance(answer, str) and answer.strip().lower() in _ABSENT
-        return f"{reason}; if it means no answer, leave the cell empty" if empty else reason
-    return (
-        "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what it means, "
-        'missing = "value" (one more value) or missing = "random" (a random value is reported), and make the plan again'
-    )
+    def _reason(self, attribute: Attribute, answer: Any) -> str:
+        reason = reason_of(attribute.domain, answer, attribute.name)
+        if reason is not None:
+            empty = isinstance(answer, str) and answer.strip().lower() in _ABSENT
+            return f"{reason}; if it means no answer, leave the cell empty" if empty else reason
+        own = 'missing = "value" (one more value) or ' if self.plan.content.has_no_answer else ""
+        return (
+            "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what it means, "
+            f'{own}missing = "random" (a random value is reported), and make the plan again'
+        )

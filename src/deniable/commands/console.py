@@ -31,7 +31,15 @@ FILE = click.Path(path_type=Path)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 force = click.option("--force", is_flag=True, help="Overwrite files that are there.")
 
-_TEXTS = ("protocol", "dataset", "method", "drawn", "what it does")  # columns of text, the others being numbers
+_TEXTS = (
+    "protocol",
+    "mechanism",
+    "epsilon per",
+    "dataset",
+    "method",
+    "drawn",
+    "what it does",
+)  # columns of text, the others being numbers
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
 _PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line
 

@@ -1,9 +1,9 @@
-"""`deniable plan`, `verify`, `privatize`, `estimate`: from a study to its results, file by file."""
+"""`deniable plan`, `verify`, `privatize`: from a study to its reports, file by file."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable import consistency
-from deniable.commands import console, reading, writing
+from deniable.commands import console, reading
 from deniable.commands.answers import Answers
-from deniable.commands.console import FILE, one, positive, real, round_number, whole
+from deniable.commands.console import FILE, one, positive, round_number, whole
 from deniable.commands.example import write_example
-from deniable.errors import DeniableError, InvalidParameter, counted
+from deniable.errors import InvalidParameter, counted
 
 if TYPE_CHECKING:
-    from deniable.collect.reading import Collected
-    from deniable.plan import Plan, Reports
+    from deniable.plan import Reports
     from deniable.table import Show
 
 
@@ -160,74 +158,7 @@ def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -
     yield answers.plan.privatize_codes(codes, simulated.remembering(seed, round=number), answers.people())
 
 
-@click.command("estimate")
-@click.argument("plan", type=FILE)
-@click.argument("reports", type=FILE, required=False)
-@click.option("--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…).")
-@click.option("--round", "number", callback=one(round_number), help="With --from: the round.")
-@click.option(
-    "--token-file",
-    type=FILE,
-    help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it, or operator.token in this folder.",
-)
-@writing.out
-@writing.plot("the shares")
-@click.option("--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals.")
-@click.option("--project", help=f"Show a consistent version, too: {', '.join(consistency.NAMES)}.")
-@console.as_json
-@console.force
-def estimate_file(
-    plan: Path,
-    reports: Path | None,
-    source: str | None,
-    number: int | None,
-    token_file: Path | None,
-    out: Sequence[Path],
-    plot_files: Sequence[Path],
-    level: float,
-    project: str | None,
-    as_json: bool,
-    force: bool,
-) -> None:
-    """Estimate every attribute's shares from REPORTS, a Parquet file, or from a collector, with error bars."""
-    if (reports is None) == (source is None):
-        raise InvalidParameter("reports come from a file, or with --from from a collector or its store; give one of both")
-    writing.check(out, plot_files, force)
-    read = reading.read_plan(plan)
-    if reports is not None:
-        with console.progress("counting") as show:
-            tallies = reading.read_tallies(read, reports, show)
-    else:
-        number, tallies = _collected(read, str(source), number, token_file)
-        if not tallies.n:
-            where = "" if number is None else f" in round {number}"
-            raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
-    result = read.estimate(tallies)
-    asked = {} if source is None else {"round": number}
-    rows = [row | asked for row in result.table(level, project)]
-    about = {"plan": result.plan_id, "title": result.title, "n": result.n, "level": level, "project": project} | asked
-    about["rows"] = rows
-    writing.write_tables(out, rows, about)
-    writing.save_plots(plot_files, partial(result.plot, level))
-    if as_json:
-        console.print_json(about)
-    else:
-        click.echo(result.text(level, project))
-
-
-def _collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:
-    """The tallies of a collector, or of its store, and their round."""
-    from deniable.collect.reading import fetch_tallies, find_token, token_file_for
-
-    if not source.startswith(("http://", "https://")):
-        return fetch_tallies(plan, source, number)
-    file = token_file_for(source, token_file)
-    if file is not None and token_file is None:
-        click.echo(f"the operator's token is from {file}", err=True)
-    return fetch_tallies(plan, source, number, find_token(file))
-
-
-COMMANDS = (write_example, make_plan, verify_plan, privatize_file, estimate_file)
+COMMANDS = (write_example, make_plan, verify_plan, privatize_file)
 """What the command line offers from here."""
 
 

@@ -17,6 +17,8 @@ from deniable.metric.means import Piecewise as Piecewise
 from deniable.metric.means import duchi as duchi
 from deniable.metric.means import hybrid as hybrid
 from deniable.metric.means import piecewise as piecewise
+from deniable.metric.named import DISTANCED as DISTANCED
+from deniable.metric.named import Distanced as Distanced
 from deniable.metric.numbers import Averaged as Averaged
 from deniable.metric.numbers import Averages as Averages
 from deniable.metric.numbers import averaged as averaged

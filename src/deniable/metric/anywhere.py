@@ -192,7 +192,12 @@ def checked_distances(distances: Distances, k: int | None = None) -> Floats:
             raise InvalidParameter("k, the number of values, is needed where distances are given by a function")
         size = whole_number("k, the number of values,", k, 2, _MOST)
         distances = [[distances(x, y) for y in range(size)] for x in range(size)]
-    table = np.array(distances, dtype=np.float64)
+    try:
+        table = np.array(distances, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        raise InvalidParameter(
+            "distances are a square table of numbers, a row for each value, or a function of two values"
+        ) from None
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not 2 <= len(table) <= _MOST:
         raise InvalidParameter(f"distances are a square table of 2 to {_MOST} values, got shape {table.shape}")
     if not np.isfinite(table).all() or (table != table.T).any() or np.diagonal(table).any():

@@ -119,8 +119,13 @@ class Metric(Numbered):
     def estimated(self, tally: Tally, law: object = None, labels: Sequence[object] | None = None) -> Estimate:
         if not isinstance(tally, Tally):
             raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
-        if tally.counts.size != self.outputs or tally.asked is not None or tally.counts.sum() != tally.n:
-            raise InvalidReport(f"a tally of this mechanism counts all its reports, by {self.outputs} outputs")
+        if tally.counts.size != self.outputs or tally.asked is not None:
+            raise InvalidReport(f"a tally of this mechanism has counts of {self.outputs} outputs, got {tally.counts.size}")
+        if tally.counts.sum() != tally.n or (tally.counts < 0).any() or (tally.counts % 1).any():
+            raise InvalidReport(
+                f"a tally of this mechanism has a whole number for each output, and they add up to its {tally.n:,} reports, "
+                f"got {tally.counts.sum():g} from {tally.counts.min():g} to {tally.counts.max():g}"
+            )
         n, counts = max(1, tally.n), tally.counts.astype(np.float64)
         frequencies = self._inverse(counts / n)
         inside = self._own

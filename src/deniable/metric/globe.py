@@ -131,5 +131,7 @@ def checked_places(places: npt.ArrayLike) -> Floats:
     if pairs.ndim not in (1, 2) or pairs.shape[-1] != 2:
         raise InvalidValue(f"places are pairs of latitude and longitude, got shape {pairs.shape}")
     if not np.isfinite(pairs).all() or (np.abs(pairs[..., 0]) > 90).any() or (np.abs(pairs[..., 1]) > 360).any():
-        raise InvalidValue("a latitude is from -90 to 90 degrees, a longitude from -180 to 180")
+        raise InvalidValue(
+            "a latitude is from -90 to 90 degrees, a longitude from -180 to 180, or up to 360 where it goes on around the globe"
+        )
     return pairs

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from deniable.calibrate import largest
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import MeanEstimate as MeanEstimate
-from deniable.exact import log_up, positive_epsilon, whole_number
+from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.intervals import clopper_pearson, scattered
 from deniable.law import Floats, Integers
-from deniable.mechanism import Array, Tally, unmasked
+from deniable.mechanism import Array, Tally, floats, unmasked
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
 from deniable.shapes.common import set_numbers, smallest
 from deniable.words import FULL, WordArray, Words, checked_source
@@ -55,16 +55,16 @@ class Mean(ABC):
         """What each report stands for: equal to the true number on average, and mostly outside -1 to 1."""
 
     @final
-    def loss(self) -> float:
-        """The exact epsilon of one report, rounded up."""
+    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
+        """The exact epsilon of one report, rounded up: the bound for any two numbers, whatever their distance."""
+        if distance is not None:
+            number("a distance", distance, 0.0, math.inf, "a positive number")
         return log_up(self.ratio)
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         """One report per number from -1 to 1; anything else is refused."""
-        if np.ma.is_masked(values):
-            raise InvalidValue("some values are masked: decide what a missing answer means first; a mask would be dropped")
-        given = np.array(values, dtype=np.float64)
+        given = floats(values, "a list of numbers from -1 to 1")
         if given.ndim != 1 or not (np.abs(given) <= 1).all():
             raise InvalidValue("values are a list of numbers from -1 to 1; nothing was reported")
         rows = checked_source(words).rows(given.size, self.words)

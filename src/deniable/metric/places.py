@@ -44,6 +44,9 @@ class Cells(Protocol):
         """The distance from one row to the next, and from one column to the next."""
 
 
+_LARGEST_STEP = 40.0  # nats from a cell to the next: beyond this nobody moves in a table out of 2^64
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ProductGeometric(Metric):
@@ -279,6 +282,11 @@ def planar_geometric(
         raise InvalidParameter(not_among(str(measure), "a measure", _MEASURES))
     rows, columns, steps = _shape_of(grid)
     budget = positive_epsilon(epsilon)
+    if not isinstance(grid, tuple) and budget * max(steps) > _LARGEST_STEP:
+        raise InvalidParameter(
+            f"epsilon is per meter on a Grid, and its cells are {min(steps):.0f} m wide: {budget:g} per meter hides nothing; "
+            "use per_meter(level=2.0, radius=200), or the like"
+        )
     if measure == "manhattan":
         down, across = (math.nextafter(budget * step, 0.0) for step in steps)
         return ProductGeometric(geometric(rows - 1, down), geometric(columns - 1, across), steps)

@@ -15,7 +15,7 @@ from deniable.calibrate import largest
 from deniable.errors import InvalidParameter, InvalidValue, NotExact
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanism import Array, floats
 from deniable.metric.channel import Metric
 from deniable.shapes.common import set_numbers
 from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
@@ -146,7 +146,7 @@ class ContinuousWave:
 
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Floats:
         """One report per number, from two words each."""
-        given = np.array(values, dtype=np.float64)
+        given = floats(values, "a list of numbers from 0 to 1")
         if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
             raise InvalidValue("values are a list of numbers from 0 to 1")
         drawn = checked_source(words).rows(given.size, self.words).array()
@@ -154,6 +154,14 @@ class ContinuousWave:
         b = self.width
         outside = np.where(place < given, place - b, place + b)
         return np.asarray(np.where(coin < 2 * b * self.densities[0], given + (2 * place - 1) * b, outside))
+
+    def tally(self, reports: npt.ArrayLike) -> NoReturn:
+        """Refused: reports are numbers, no two of them the same; put them into bins, whose channel `matrix` is."""
+        raise InvalidParameter(
+            "reports of a continuous wave are numbers, which have no tally; count them in bins, "
+            "np.histogram(reports, outputs, (-m.width, 1 + m.width)), whose channel is m.matrix(bins, outputs) for dn.mle; "
+            "or use square_wave(epsilon, bins=...), whose reports are counted"
+        )
 
     def matrix(self, bins: int, outputs: int | None = None) -> Floats:
         """How likely a report is in each of so many bins from -width to 1 + width, from values spread evenly over each of

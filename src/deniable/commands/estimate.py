@@ -1,0 +1,101 @@
+"""`deniable estimate`: what reports say, from a file, a collector or its store, as a table, a plot or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable import consistency
+from deniable.commands import console, reading, writing
+from deniable.commands.console import FILE, one, real, round_number, several
+from deniable.errors import DeniableError, InvalidParameter
+
+if TYPE_CHECKING:
+    from deniable.collect.reading import Collected
+    from deniable.plan import Plan
+
+
+@click.command("estimate")
+@click.argument("plan", type=FILE)
+@click.argument("reports", type=FILE, required=False)
+@click.option("--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…).")
+@click.option("--round", "number", callback=one(round_number), help="With --from: the round.")
+@click.option(
+    "--token-file",
+    type=FILE,
+    help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it, or operator.token in this folder.",
+)
+@writing.out
+@writing.plot("the shares")
+@click.option("--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals.")
+@click.option("--project", help=f"Show a consistent version, too: {', '.join(consistency.NAMES)}.")
+@click.option("--mle", is_flag=True, help="Show the most likely shares, too, with how near they are to the best.")
+@click.option("--smooth", is_flag=True, help="Show the most likely shares of ranges, smoothed, too; no intervals come with it.")
+@click.option(
+    "--quantile", "shares", callback=several(real), multiple=True, help="Of ranges: quantiles, such as 0.5,0.9, with intervals."
+)
+@click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid, not groups of them.")
+@console.as_json
+@console.force
+def estimate_file(
+    plan: Path,
+    reports: Path | None,
+    source: str | None,
+    number: int | None,
+    token_file: Path | None,
+    out: Sequence[Path],
+    plot_files: Sequence[Path],
+    level: float,
+    project: str | None,
+    mle: bool,
+    smooth: bool,
+    shares: Sequence[float],
+    bins: bool,
+    as_json: bool,
+    force: bool,
+) -> None:
+    """Estimate every attribute's shares from REPORTS, a Parquet file, or from a collector, with error bars.
+
+    Of a long range or a large grid the table and the plot show groups of neighboring values, whose shares are known far better
+    than single ones; files and JSON have both. A range without open ends has its mean below.
+    """
+    from deniable.findings import Findings
+
+    if (reports is None) == (source is None):
+        raise InvalidParameter("reports come from a file, or with --from from a collector or its store; give one of both")
+    writing.check(out, plot_files, force)
+    read = reading.read_plan(plan)
+    if reports is not None:
+        with console.progress("counting") as show:
+            tallies = reading.read_tallies(read, reports, show)
+    else:
+        number, tallies = _collected(read, str(source), number, token_file)
+        if not tallies.n:
+            where = "" if number is None else f" in round {number}"
+            raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
+    found = Findings.of(read, tallies, level, project, shares, mle, smooth)
+    asked = {} if source is None else {"round": number}
+    about = found.about() | asked
+    about["rows"] = [row | asked for row in about["rows"]]
+    writing.write_tables(out, [row | asked for row in found.table()], about)
+    writing.save_plots(plot_files, partial(found.plot, bins))
+    if as_json:
+        console.print_json(about)
+    else:
+        click.echo(found.text(bins))
+
+
+def _collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:
+    """The tallies of a collector, or of its store, and their round."""
+    from deniable.collect.reading import fetch_tallies, find_token, token_file_for
+
+    if not source.startswith(("http://", "https://")):
+        return fetch_tallies(plan, source, number)
+    file = token_file_for(source, token_file)
+    if file is not None and token_file is None:
+        click.echo(f"the operator's token is from {file}", err=True)
+    return fetch_tallies(plan, source, number, find_token(file))

@@ -1,0 +1,130 @@
+"""`deniable protocols`: every protocol for one k and epsilon, and the mechanisms that know distances."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deniable.commands import console, writing
+from deniable.commands.console import one, percent, real, short, whole
+from deniable.errors import InvalidParameter, NotExact
+from deniable.mechanism import Mechanism
+from deniable.metric import DISTANCED, Distanced, Metric
+from deniable.protocols import PROTOCOLS, Protocol, lh, rr, ue
+
+_FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
+
+
+@click.command("protocols")
+@click.option("--k", callback=one(whole), default="100", show_default=True, help="Number of possible values.")
+@click.option("--epsilon", callback=one(real), default="1.0", show_default=True, help="Privacy budget of one report.")
+@click.option("--n", callback=one(whole), default="10_000", show_default=True, help="Number of people, for the variance.")
+@writing.out
+@console.as_json
+@console.force
+def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json: bool, force: bool) -> None:
+    """List all protocols for one k and epsilon.
+
+    The loss is exact. The variance is that of an estimated share that is truly 0. The best guess is that of an attacker
+    who sees one report. Those that know distances have a table of their own: there epsilon is per unit of distance, the loss
+    of any two values is that of the worst case, and the variance is averaged over the values. Protocols that need a number
+    besides k and epsilon are named below.
+    """
+    writing.check(out, (), force)
+    facts = [_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
+    refuse_nothing_but_refusals([fact["refused"] for fact in facts])
+    distanced = [_distanced_facts(mechanism, k, epsilon, n) for mechanism in DISTANCED.values()]
+    everything = [*({**fact, "per": "any two values", "unit_loss": None} for fact in facts), *distanced]
+    writing.write_tables(out, everything, everything)
+    if as_json:
+        console.print_json(everything)
+        return
+    headers = ["protocol", "p", "q", "loss", "variance", "best guess", "bytes", "what it does"]
+    rows = [
+        [fact["protocol"], "refused", *[""] * 5, fact["title"]]
+        if fact["refused"]
+        else [
+            fact["protocol"],
+            short(fact["p"]),
+            short(fact["q"]),
+            "none (research only)" if fact["loss"] is None else f"{fact['loss']:.6f}",
+            short(fact["variance"]),
+            percent(fact["success"]),
+            str(fact["report_bytes"]),
+            fact["title"],
+        ]
+        for fact in facts
+    ]
+    console.print_table(f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {percent(1 / k)}", headers, rows)
+    console.print_refusals((fact["protocol"], fact["refused"]) for fact in facts)
+    _print_distanced(distanced, k, epsilon)
+    page = console.console()
+    page.print("\nMore in Python, with a number of your own or none to choose:")
+    for family in _FAMILIES:
+        called = f"dn.{family.__name__}({', '.join(inspect.signature(family).parameters)})"
+        page.print(f"  {called:<21} {(family.__doc__ or '').splitlines()[0]}", markup=False)
+
+
+def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]:
+    asked = {"protocol": protocol.name, "title": protocol.title, "k": k, "epsilon": epsilon, "n": n, "baseline": 1 / max(k, 1)}
+    known: dict[str, Any] = dict.fromkeys(("p", "q", "loss", "no_loss", "variance", "success", "report_bytes", "refused"))
+    try:
+        mechanism = protocol.make(k, epsilon)
+        if isinstance(mechanism, Metric):
+            known["variance"] = mechanism.law.error(n)
+        else:
+            known |= {"p": mechanism.law.p, "q": mechanism.law.q, "variance": mechanism.law.variance(n)}
+        known |= {"success": mechanism.success(), "report_bytes": mechanism.report_bytes}
+        known["loss"] = mechanism.loss()
+    except NotExact as problem:
+        known["no_loss"] = str(problem)
+    except InvalidParameter as problem:
+        known = dict.fromkeys(known) | {"refused": str(problem)}
+    return asked | known
+
+
+def _distanced_facts(mechanism: Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
+    """The same of a mechanism that knows distances, for k ordered values one step apart, if it is for such."""
+    if mechanism.ordered is None:
+        asked = _facts(Protocol(mechanism.name, _never), k, epsilon, n) | {"refused": mechanism.instead}
+    else:
+        asked = _facts(mechanism.protocol, k, epsilon, n)
+    made = None if asked["refused"] else mechanism.protocol.make(k, epsilon)
+    unit = made.loss(1) if isinstance(made, Metric) else None
+    return asked | {"title": mechanism.title, "per": mechanism.per, "unit_loss": unit}
+
+
+def _never(k: int, epsilon: float) -> Mechanism:
+    raise InvalidParameter(f"there is none for {k} values and epsilon {epsilon:g}")
+
+
+def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) -> None:
+    headers = ["mechanism", "epsilon per", "loss per step", "worst case", "variance", "best guess", "bytes", "what it does"]
+    rows = [
+        [fact["protocol"], fact["per"], *[""] * 5, fact["title"]]
+        if fact["refused"]
+        else [
+            fact["protocol"],
+            fact["per"],
+            f"{fact['unit_loss']:.6f}",
+            f"{fact['loss']:.6f}",
+            short(fact["variance"]),
+            percent(fact["success"]),
+            str(fact["report_bytes"]),
+            fact["title"],
+        ]
+        for fact in facts
+    ]
+    title = f"\nKnowing distances: {k:,} ordered values one step apart, epsilon = {epsilon:g} per unit"
+    console.print_table(title, headers, rows)
+    console.print_refusals((fact["protocol"], fact["refused"]) for fact in facts if DISTANCED[fact["protocol"]].ordered)
+
+
+def refuse_nothing_but_refusals(reasons: Sequence[str | None]) -> None:
+    """Refuse where every one is refused."""
+    if reasons and all(reasons):
+        raise InvalidParameter(reasons[0] or "")

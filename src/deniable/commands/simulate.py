@@ -1,0 +1,140 @@
+"""`deniable simulate`: measure protocols on invented people, or on a column of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import click
+
+from deniable import consistency
+from deniable.commands import console, writing
+from deniable.commands.console import FILE, one, percent, real, several, short, whole
+from deniable.commands.protocols import refuse_nothing_but_refusals
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.population import POPULATIONS, Population, named_population, read_column
+from deniable.protocols import PROTOCOLS
+from deniable.simulate import Row, sweep
+
+_FEW = ("grr", "oue", "olh", "ss", "hr")
+
+
+@click.command("simulate")
+@click.option(
+    "--protocol",
+    callback=several(str.strip),
+    multiple=True,
+    default=_FEW,
+    show_default=True,
+    help="Names, or all; geometric and its kin, too.",
+)
+@click.option("--epsilon", callback=several(real), multiple=True, default=["1.0"], show_default=True, help="Budgets.")
+@click.option("--k", callback=several(whole), multiple=True, help="Numbers of values.  [default: 100]")
+@click.option("--n", callback=several(whole), multiple=True, help="Numbers of people, such as 1e6.  [default: 10_000]")
+@click.option("--population", help=f"One of {', '.join(POPULATIONS)}; zipf:1.5 sets its number.  [default: zipf]")
+@click.option("--data", type=FILE, help="A CSV file with a header, instead of a population.")
+@click.option("--column", help="The column of the file; its people are asked, or --n people drawn from them.")
+@click.option("--repeats", callback=one(whole), default="20", show_default=True, help="How often each cell is done.")
+@click.option("--seed", callback=one(whole), default="1", show_default=True, help="Everything is drawn from it.")
+@click.option("--project", help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}.")
+@writing.out
+@console.as_json
+@writing.plot("error against epsilon")
+@writing.plot("attack success against epsilon", "--plot-attack")
+@console.force
+def run_sweep(
+    protocol: list[str],
+    epsilon: list[float],
+    k: list[int],
+    n: list[int],
+    population: str | None,
+    data: Path | None,
+    column: str | None,
+    repeats: int,
+    seed: int,
+    project: str | None,
+    out: Sequence[Path],
+    as_json: bool,
+    plot_files: Sequence[Path],
+    plot_attack_files: Sequence[Path],
+    force: bool,
+) -> None:
+    """Measure protocols on invented people or on a column of data.
+
+    Options with several values take commas, or may be given several times: --epsilon 0.5,1,2 --epsilon 4.
+
+    All errors are those of estimated shares, averaged over the repeats: mse (squared, averaged over the values), max error,
+    total variation, wasserstein (for ordered values, in steps from one value to the next) and kl (in nats). With --project
+    they are measured after that step; expected mse and coverage are always those of the unbiased estimates.
+
+    For ordered values geometric, exponential, tight_constraints and square_wave can be named, too. The epsilon of the first
+    three is per step from one value to the next; `loss` is that of any two values.
+    """
+    writing.check(out, (*plot_files, *plot_attack_files), force)
+    names = list(PROTOCOLS) if "all" in protocol else list(dict.fromkeys(protocol))
+    make, ks, ns = _asked_people(population, data, column, k, n, seed)
+    with console.progress("simulating") as show:
+        rows = list(sweep(names, epsilon, ks, ns, make, repeats, seed, project, show))
+    refuse_nothing_but_refusals([row.refused for row in rows])
+    measured = [asdict(row) for row in rows]
+    writing.write_tables(out, measured, measured)
+    _draw_plots(rows, plot_files, plot_attack_files)
+    if as_json:
+        console.print_json(measured)
+        return
+    first = rows[0]
+    step = f", errors after {project} (expected mse and coverage before)" if project else ""
+    title = f"population {first.population}, {repeats:,} repeats, seed {seed}{step}; blind guess 1 / k"
+    console.print_table(title, ["protocol", "epsilon", "k", "n", *_MEASURED], [_cells(row) for row in rows])
+    console.print_refusals((row.protocol, row.refused) for row in rows)
+    steps = dict.fromkeys(row.protocol for row in rows if row.unit_loss is not None and (row.loss or 0) > row.unit_loss)
+    if steps:
+        click.echo(f"{', '.join(steps)}: epsilon is per step from one value to the next; loss is that of any two values")
+
+
+_MEASURED: dict[str, Callable[[Row], str]] = {
+    "mse": lambda row: console.with_error(row.metrics["mse"].mean, row.metrics["mse"].stderr),
+    "expected mse": lambda row: short(row.expected_mse),
+    "coverage": lambda row: percent(row.metrics["coverage"].mean),
+    "best guess": lambda row: percent(row.success),
+    "bytes": lambda row: str(row.report_bytes),
+    "max error": lambda row: short(row.metrics["max_error"].mean),
+    "total variation": lambda row: short(row.metrics["total_variation"].mean),
+    "wasserstein (steps)": lambda row: short(row.metrics["wasserstein"].mean),
+    "kl (nats)": lambda row: short(row.metrics["kl"].mean),
+    "loss": lambda row: "none" if row.loss is None else f"{row.loss:.6f}",
+    "drawn": lambda row: row.drawn or "",
+}
+"""What the table shows of a row, the most wanted first: a narrow terminal leaves out the last ones."""
+
+
+def _cells(row: Row) -> list[str]:
+    measured = ["refused"] if row.refused else [show(row) for show in _MEASURED.values()]
+    asked = [row.protocol, f"{row.epsilon:g}", f"{row.k:,}", f"{row.n:,}"]
+    return [*asked, *measured, *[""] * (len(_MEASURED) - len(measured))]
+
+
+def _asked_people(
+    population: str | None, data: Path | None, column: str | None, k: list[int], n: list[int], seed: int
+) -> tuple[Callable[[int], Population], list[int], Sequence[int | None]]:
+    """Invented people, or those of a file, with the k and n that go with them."""
+    if data is None and column is None:
+        return named_population(population or "zipf", seed), k or [100], n or [10_000]
+    if data is None or column is None:
+        raise click.UsageError("--data and --column go together: a CSV file and the name of one of its columns")
+    if population is not None or k:
+        raise click.UsageError("--data brings its own people and values; leave out --population and --k")
+    try:
+        people = read_column(data, column)
+    except InvalidParameter as problem:
+        raise DeniableError(str(problem)) from None
+    return (lambda _: people), [people.k], n or [None]
+
+
+def _draw_plots(rows: Sequence[Row], error_files: Sequence[Path], attack_files: Sequence[Path]) -> None:
+    from deniable import plot
+
+    for files, draw in ((error_files, plot.error_plot), (attack_files, plot.attack_plot)):
+        writing.save_plots(files, partial(draw, rows))

@@ -1,0 +1,236 @@
+"""All that a plan's tallies tell at once: shares, groups of neighboring values, means, quantiles, and what is most likely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+from deniable.domain import Range
+from deniable.errors import InvalidParameter, counted
+from deniable.exact import number
+from deniable.grouped import Group, groups_of
+from deniable.law import Floats
+from deniable.plan import Plan, Result, Tallies
+from deniable.summaries import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from deniable.likelihood import Likelihood, Progress
+
+_LAST = ("n", "level", "plan")  # of a table's columns
+_NUMBERS = ("frequency", "stderr", "low", "high", "projected", "mle", "smoothed")
+
+
+@final
+@dataclass(frozen=True)
+class Findings:
+    """What was found, at one confidence level; everything that could not be is in `refused`, with the reason."""
+
+    result: Result
+    level: float = 0.95
+    project: str | None = None
+    quantiles: Mapping[str, Mapping[float, Summary]] = field(default_factory=dict)
+    likely: Mapping[str, Likelihood] = field(default_factory=dict)
+    """The most likely shares, by attribute; they have a certificate and no error bars."""
+    smoothed: Mapping[str, Likelihood] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """What was asked for and cannot be told: why, by attribute."""
+
+    @staticmethod
+    def of(
+        plan: Plan,
+        tallies: Tallies,
+        level: float = 0.95,
+        project: str | None = None,
+        quantiles: Sequence[float] = (),
+        mle: bool = False,
+        smooth: bool = False,
+        progress: Progress | None = None,
+    ) -> Findings:
+        """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely shares first."""
+        result = plan.estimate(tallies)
+        refused: dict[str, str] = {}
+        likely: dict[str, Likelihood] = {}
+        smoothed: dict[str, Likelihood] = {}
+        for name in result.estimates if mle or smooth else ():
+            ordered = isinstance(result.domains[name], Range)
+            try:
+                most = plan.mle(tallies, name, ordered=ordered or None, progress=progress)
+                likely |= {name: most} if mle else {}
+                smoothed |= {name: most.smooth()} if smooth and ordered and not _has_no_answer(result, name) else {}
+            except InvalidParameter as problem:
+                refused[name] = str(problem)
+        if smooth and not smoothed and not refused:
+            raise InvalidParameter("only shares of ordered values can be smoothed, and no attribute here is a range of numbers")
+        found = _quantiles(result, quantiles, level, refused)
+        return Findings(result, level, project, found, likely, smoothed, refused)
+
+    def means(self) -> dict[str, Summary]:
+        """Of every number, and of every range whose mean can be told."""
+        found: dict[str, Summary] = {}
+        for name in [*self.result.estimates, *self.result.means]:
+            try:
+                found |= {name: self.result.mean(name, self.level)} if self.result.has_mean(name) else {}
+            except InvalidParameter:  # how the values' counts vary together is not known
+                continue
+        return found
+
+    def groups(self) -> dict[str, list[Group]]:
+        """Neighboring values together, of every attribute that has too many to look at one by one."""
+        shares = self.result.estimates.items()
+        found = {name: groups_of(estimate, self.result.domains.get(name), self.level) for name, estimate in shares}
+        return {name: groups for name, groups in found.items() if groups}
+
+    def about(self) -> dict[str, Any]:
+        """Everything, ready for JSON; an end that is infinitely far out is null."""
+        result = self.result
+        told = {"plan": result.plan_id, "title": result.title, "n": result.n, "level": self.level, "project": self.project}
+        means = [{"attribute": name, "mean": mean.value, **_ends(mean)} for name, mean in self.means().items()]
+        quantiles = [
+            {"attribute": name, "share": share, "quantile": _finite(found.value), **_ends(found)}
+            for name, shares in self.quantiles.items()
+            for share, found in shares.items()
+        ]
+        certificates = [
+            {"attribute": name, "of": of, "method": one.method, "stop": one.stop, "gap": _finite(one.gap)}
+            for of, found in (("mle", self.likely), ("smoothed", self.smoothed))
+            for name, one in found.items()
+        ]
+        lists = {"groups": self._group_rows(), "means": means, "quantiles": quantiles, "certificates": certificates}
+        return told | {"rows": self._value_rows(), **lists, "refused": dict(self.refused)}
+
+    def table(self) -> list[dict[str, Any]]:
+        """The same as rows of one table: `kind` says whether a row is a value, a group of values, a mean or a quantile."""
+        rows = [row | {"kind": "mean" if row.get("mean") is not None else "value"} for row in self._value_rows()]
+        rows += [row | {"kind": "group"} for row in self._group_rows()]
+        common = {"level": self.level, "plan": self.result.plan_id}
+        for name, mean in self.means().items():
+            if name not in self.result.means:
+                told = {"attribute": name, "value": "mean", **_ends(mean), "mean": mean.value, "n": self.result[name].n}
+                rows.append(told | common | {"kind": "mean"})
+        for name, shares in self.quantiles.items():
+            for share, found in shares.items():
+                told = {"attribute": name, "value": f"quantile {share:g}", **_ends(found), "quantile": _finite(found.value)}
+                rows.append(told | {"n": self.result[name].n} | common | {"kind": "quantile"})
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns: dict[str, Any] = dict.fromkeys(
+            ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
+        )
+        return [columns | row for row in rows]
+
+    def _value_rows(self) -> list[dict[str, Any]]:
+        rows = self.result.table(self.level, self.project)
+        for of, likely in (("mle", self.likely), ("smoothed", self.smoothed)):
+            shares = {name: iter(one.frequencies.tolist()) for name, one in likely.items()}
+            rows = [row | {of: next(shares.get(row["attribute"], iter(())), None)} for row in rows] if likely else rows
+        return rows
+
+    def _group_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for name, groups in self.groups().items():
+            estimate = self.result[name]
+            sums: dict[str, Floats] = {} if self.project is None else {"projected": estimate.project(self.project)}
+            sums |= {of: all_[name].frequencies for of, all_ in self._likelihoods if name in all_}
+            for label, values, share in groups:
+                row = {"attribute": name, "value": label, "frequency": share.value, **_ends(share)}
+                row |= {"count": share.value * estimate.n} | {of: float(shares[values].sum()) for of, shares in sums.items()}
+                rows.append(row | {"n": estimate.n, "level": self.level, "plan": self.result.plan_id})
+        return rows
+
+    @property
+    def _likelihoods(self) -> tuple[tuple[str, Mapping[str, Likelihood]], ...]:
+        return ("mle", self.likely), ("smoothed", self.smoothed)
+
+    def plot(self, bins: bool = False) -> Figure:
+        """A figure of matplotlib: shares with their intervals, in groups unless all bins are asked for; and what is likely."""
+        from deniable.plot_result import shares_plot
+
+        shares = {of: {name: one.frequencies for name, one in found.items()} for of, found in self._likelihoods if found}
+        result = self.result
+        title = result.title or f"Plan {result.plan_id[:12]}"
+        return shares_plot(result.estimates, title, self.level, result.means, result.domains, bins=bins, likely=shares)
+
+    def text(self, bins: bool = False) -> str:
+        """A plain table per attribute: groups of neighboring values where there are many, unless all bins are asked for."""
+        result = self.result
+        lines = [f"{counted(result.n, 'record')} reported for plan {result.plan_id[:12]}; {100 * self.level:g} % intervals"]
+        groups = {} if bins else self.groups()
+        values, grouped, means = self._value_rows(), self._group_rows(), self.means()
+        for name, estimate in result.estimates.items():
+            rows = [row for row in (grouped if name in groups else values) if row["attribute"] == name]
+            heading = f"{name} ({counted(estimate.n, 'report')})"
+            if name in groups:
+                heading += f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one"
+            lines += ["", heading, *self._shares(rows)]
+            lines += self._summary(name, means.get(name), max(12, *(len(str(row["value"])) for row in rows)))
+        for name in result.means:
+            found = means[name]
+            names = ("mean", "stderr", "low", "high")
+            lines += ["", f"{name} ({counted(result[name].n, 'report')})", " " * 12 + "".join(f"{one:>13}" for one in names)]
+            lines.append(" " * 12 + "".join(f"{one:13.6g}" for one in (found.value, found.stderr, found.low, found.high)))
+        for name, nothing in result.unreported.items():
+            lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
+        return "\n".join(lines)
+
+    def _shares(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        wide = max(12, *(len(str(row["value"])) for row in rows))
+        columns = [one for one in _NUMBERS if rows[0].get(one) is not None]
+        head = f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)
+        return [head, *(f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in columns) for row in rows)]
+
+    def _summary(self, name: str, mean: Summary | None, wide: int) -> list[str]:
+        """Below an attribute's shares: its mean, its quantiles, and how good what is most likely is."""
+        domain, lines = self.result.domains.get(name), []
+        line = partial("{:>{wide}} {}".format, wide=wide)
+        if mean is not None:
+            lines.append(line("mean", _spread(mean)))
+        elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
+            lines.append(line("mean", "not known, since an end of the range is open; ask for --quantile 0.5"))
+        lines += [line(f"quantile {share:g}", _spread(found)) for share, found in self.quantiles.get(name, {}).items()]
+        for of, found in self._likelihoods:
+            if name in found:
+                one = found[name]
+                best = f"log-likelihood within {one.gap:.2g} of the best" if one.gap < math.inf else "no certificate"
+                lines.append(line(of, f"{one.method}, {one.stop}; {best}"))
+        return [*lines, *([line("", self.refused[name])] if name in self.refused else [])]
+
+
+def _quantiles(
+    result: Result, shares: Sequence[float], level: float, refused: dict[str, str]
+) -> dict[str, dict[float, Summary]]:
+    asked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
+    ranges = [name for name in result.estimates if isinstance(result.domains[name], Range)]
+    if asked and not ranges:
+        raise InvalidParameter("quantiles are of ranges of numbers, and no attribute here is one")
+    found = {}
+    for name in ranges if asked else ():
+        try:
+            found[name] = {share: result.quantile(name, share, level) for share in asked}
+        except InvalidParameter as problem:
+            refused[name] = str(problem)
+    return found
+
+
+def _has_no_answer(result: Result, name: str) -> bool:
+    """Whether no answer is one of the values: it is beside the others, not between them."""
+    return bool(result.estimates[name].k > result.domains[name].k)
+
+
+def _spread(found: Summary) -> str:
+    return f"{_told(found.value)}, from {_told(found.low)} to {_told(found.high)}"
+
+
+def _told(place: float) -> str:
+    return f"{place:.6g}" if math.isfinite(place) else "beyond the open end"
+
+
+def _ends(found: Summary) -> dict[str, float | None]:
+    return {"stderr": _finite(found.stderr), "low": _finite(found.low), "high": _finite(found.high)}
+
+
+def _finite(place: float) -> float | None:
+    return place if math.isfinite(place) else None

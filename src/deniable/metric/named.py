@@ -1,0 +1,70 @@
+"""The mechanisms that know distances, by name: for the command line, as PROTOCOLS are those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from deniable.errors import InvalidParameter
+from deniable.mechanism import Mechanism
+from deniable.metric.anywhere import exponential, tight_constraints
+from deniable.metric.globe import planar_laplace
+from deniable.metric.means import duchi, hybrid, piecewise
+from deniable.metric.ordered import geometric
+from deniable.metric.places import planar_geometric
+from deniable.metric.waves import square_wave
+from deniable.protocols import Protocol
+
+
+@final
+@dataclass(frozen=True)
+class Distanced:
+    """A mechanism by its name: the function that makes it, what its epsilon is per, and how it is made for k ordered values."""
+
+    made_by: Callable[..., object]
+    per: str
+    """What the budget is for: a step from one value to the next, a unit of distance, or any two values."""
+    ordered: Callable[[int, float], Mechanism] | None = None
+    """For values 0 to k - 1 on a line, one step apart; None where it is for something else."""
+    instead: str = ""
+    """Where it is for something else: for what, and what to do."""
+
+    @property
+    def name(self) -> str:
+        """As the function is called."""
+        return self.made_by.__name__
+
+    @property
+    def title(self) -> str:
+        """The first sentence of its documentation."""
+        return (self.made_by.__doc__ or "").split("\n", 1)[0]
+
+    @property
+    def protocol(self) -> Protocol:
+        """The same as a row for sweeps over k ordered values."""
+        if self.ordered is None:
+            raise InvalidParameter(f"{self.name!r} is not for the shares of ordered values: {self.instead}")
+        return Protocol(self.name, self.ordered, classical=False)
+
+
+def _line(x: int, y: int) -> float:
+    return float(abs(x - y))
+
+
+_STEP, _ANY = "step", "any two values"
+_PLACES = "it is for places; make a Study with a Grid, whose plan says what to expect, or measure it in Python"
+_MEANS = "it is for the mean of a number; make a Study with a Number, whose plan says what to expect, or measure it in Python"
+_ALL = (
+    Distanced(geometric, _STEP, lambda k, epsilon: geometric(k - 1, epsilon)),
+    Distanced(exponential, _STEP, lambda k, epsilon: exponential(_line, epsilon, k)),
+    Distanced(tight_constraints, _STEP, lambda k, epsilon: tight_constraints(_line, epsilon, k)),
+    Distanced(square_wave, _ANY, lambda k, epsilon: square_wave(epsilon, k)),
+    Distanced(planar_geometric, "unit of a grid", instead=_PLACES),
+    Distanced(planar_laplace, "meter", instead=_PLACES),
+    Distanced(duchi, "any two numbers", instead=_MEANS),
+    Distanced(piecewise, "any two numbers", instead=_MEANS),
+    Distanced(hybrid, "any two numbers", instead=_MEANS),
+)
+DISTANCED: dict[str, Distanced] = {one.name: one for one in _ALL}
+"""Every one of them, in the order in which they are listed."""

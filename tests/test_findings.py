@@ -1,0 +1,256 @@
+"""What `deniable estimate` tells of a plan's tallies beside single shares: groups, means, quantiles, what is most likely."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.findings import Findings
+from deniable.grouped import Group, groups_of
+from deniable.plan import Plan, Tallies
+from deniable.plot_result import shares_plot
+from deniable.simulate import draw_tally
+from deniable.units import metric_mechanism
+from tests.running import Run
+from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
+
+AGES = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5)
+TOWN = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=12, columns=12, epsilon=0.01)
+STUDY = """
+title = "Ages and places"
+epsilon = 1.0
+[attributes.smokes]
+values = ["yes", "no"]
+[attributes.age]
+low = 0
+high = 100
+step = 1
+privacy = "metric"
+epsilon = 0.5
+[attributes.income]
+mean = true
+low = 0
+high = 10_000
+"""
+PLANAR = metric_mechanism(TOWN)
+assert PLANAR is not None
+MANY: dict[str, tuple[dn.Mechanism, dn.Range]] = {
+    "geometric": (dn.geometric(99, 0.5), AGES),
+    "grr": (dn.grr(100, 5.0), dn.Range(0, 100, step=1)),
+    "oue": (dn.oue(100, 3.0), dn.Range(0, 100, step=1)),
+    "olh": (dn.olh(40, 3.0), dn.Range(0, 40, step=1)),
+}
+
+
+def bell(k: int, n: int) -> Any:
+    """People around a third of the way, and some everywhere: an output that nobody sent would count as one in an error."""
+    shares = 0.1 + np.exp(-(((np.arange(k) - k / 3) / (k / 6)) ** 2))
+    return np.random.default_rng(5).multinomial(n, shares / shares.sum())
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_groups_are_sums_with_errors_of_their_own(name: str) -> None:
+    mechanism, domain = MANY[name]
+    people = bell(domain.k, ESTIMATE_REPORTS if name != "olh" else 20_000)
+    estimate = mechanism.estimate(draw_tally(mechanism, people, np.random.default_rng(1)))
+    groups = groups_of(estimate, domain)
+    assert [v for group in groups for v in group.values.tolist()] == list(range(domain.k))
+    assert 5 <= len(groups) <= 12
+    for _, values, share in groups:
+        assert share.value == pytest.approx(estimate.frequencies[values].sum(), abs=1e-12)
+        deviation(share.value, people[values].sum() / people.sum(), share.stderr, f"a group by {name}")
+        assert share.low < share.value < share.high
+    if name == "geometric":  # neighbors err in opposite ways: a group errs less than independent bins would
+        apart = [math.sqrt(float((estimate.stderr[group.values] ** 2).sum())) for group in groups]
+        assert max(group.share.stderr / alone for group, alone in zip(groups, apart, strict=True)) < 0.5
+
+
+@pytest.mark.parametrize("name", ["geometric", "oue"])
+def test_errors_of_groups_are_how_they_scatter(name: str) -> None:
+    mechanism, domain = MANY[name]
+    people, generator = bell(domain.k, 5000), np.random.default_rng(2)
+    found, errors = [], []
+    groups: list[Group] = []
+    for _ in range(REPEATS):
+        drawn = np.asarray(generator.multinomial(people.sum(), people / people.sum()))
+        groups = groups_of(mechanism.estimate(draw_tally(mechanism, drawn, generator)), domain)
+        found.append([group.share.value for group in groups])
+        errors.append([group.share.stderr for group in groups])
+    truth = [people[group.values].sum() / people.sum() for group in groups]
+    for values, stated, true in zip(np.array(found).T, np.array(errors).T, truth, strict=True):
+        squares = float((((values - true) / stated) ** 2).sum())
+        spread(squares, REPEATS, f"the scatter of a group by {name}")
+        with pytest.raises(AssertionError):
+            spread(squares * 2, REPEATS, "a standard error that is too small")
+
+
+@pytest.mark.parametrize(
+    ("domain", "labels"),
+    [
+        (dn.Range(18, 98, step=1), ["18 to under 20", "20 to under 30", "90 to under 98"]),
+        (dn.Range(0, 100, step=1, open_high=True), ["0 to under 10", "10 to under 20", "90 or more"]),
+        (dn.Range(-5, 5, step=0.25, open_low=True), ["under -4.00", "-4.00 to under -3.00", "4.00 to under 5.00"]),
+        (dn.Range(1, 64, step=3), ["1 to under 10", "10 to under 19", "64"]),
+        (dn.Range(0, 20, step=1), []),
+    ],
+)
+def test_groups_begin_at_round_numbers(domain: dn.Range, labels: list[str]) -> None:
+    mechanism = dn.grr(domain.k, 3.0)
+    found = [group.label for group in groups_of(mechanism.estimate(draw_tally(mechanism, bell(domain.k, 1000), RNG)), domain)]
+    assert found[:2] == labels[:2]
+    assert not labels or found[-1].endswith(labels[-1])
+
+
+RNG = np.random.default_rng(3)
+
+
+def test_blocks_of_a_grid() -> None:
+    assert PLANAR is not None
+    estimate = PLANAR.estimate(draw_tally(PLANAR, bell(144, 20_000), RNG))
+    groups = groups_of(estimate, TOWN)
+    assert len(groups) == 16
+    assert groups[1].label == "47.6000 to 47.6250 N, 6.8375 to 6.8750 E"
+    assert groups[1].values.tolist() == [row * 12 + column for row in range(3) for column in range(3, 6)]
+    assert sorted(v for group in groups for v in group.values.tolist()) == list(range(144))
+    assert TOWN.labels[0].startswith("47.6000 to 47.6083 N, ")
+
+
+def test_no_answer_stays_on_its_own_and_fakes_have_no_groups() -> None:
+    ages = dn.Range(0, 50, step=1)
+    plan = Plan.of({"age": ages}, dn.grr(51, 3.0), 100, missing="value")
+    result = plan.estimate(Tallies(plan.id, 1000, {"age": draw_tally(dn.grr(51, 3.0), bell(51, 1000), RNG)}))
+    assert groups_of(result["age"], ages)[-1].label == "no answer"
+    assert groups_of(result["age"], ages)[-1].values.tolist() == [50]
+    share = dn.rsfd([50, 2], 1.0, "grr")
+    faked = Plan.of({"age": ages, "smokes": ["yes", "no"]}, share, 100)
+    drawn = faked.privatize({"age": [1] * 500, "smokes": ["no"] * 500}, dn.seeded(1))
+    assert groups_of(faked.estimate(faked.tally(drawn))["age"], ages) == []
+    found = Findings.of(faked, faked.tally(drawn), quantiles=[0.5])
+    assert "among fakes" in found.refused["age"]
+    assert "among fakes" in found.text()
+
+
+@pytest.fixture
+def reported(run: Run) -> Run:
+    """A plan and reports of it in files."""
+    generator = np.random.default_rng(7)
+    ages = np.clip(generator.normal(40, 12, 5000), 0, 99).astype(int)
+    lines = [f"{'yes' if age % 3 else 'no'},{age},{age * 90}" for age in ages]
+    Path("study.toml").write_text(STUDY, encoding="utf-8")
+    Path("data.csv").write_text("\n".join(["smokes,age,income", *lines]) + "\n", encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "5000", "-o", "plan.json").code == 0
+    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").code == 0
+    Path("truth.json").write_text(json.dumps(ages.tolist()), encoding="utf-8")
+    return run
+
+
+def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
+    ages = np.array(json.loads(Path("truth.json").read_text(encoding="utf-8")))
+    found = reported("estimate", "plan.json", "r.parquet", "--mle", "--smooth", "--quantile", "0.5,0.9")
+    assert found.code == 0, found.err
+    assert "age (5,000 reports): 10 groups of 100 values; --bins shows every one" in found.out
+    assert "40 to under 50" in found.out
+    assert "40 to under 41" not in found.out
+    for words in ("mean ", "quantile 0.5 ", "quantile 0.9 ", "mle banded interior point, certified; log-likelihood within"):
+        assert words in found.out
+    told = json.loads(reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json").out)
+    means = {one["attribute"]: one for one in told["means"]}
+    assert means["age"]["low"] < ages.mean() + 0.5 < means["age"]["high"]
+    assert set(means) == {"age", "income"}
+    (half,) = told["quantiles"]
+    assert (half["attribute"], half["share"]) == ("age", 0.5)
+    assert half["low"] <= np.median(ages) + 0.5 <= half["high"]
+    assert len(told["groups"]) == 10
+    assert sum(one["mle"] for one in told["groups"]) == pytest.approx(1)
+    assert sum(one["smoothed"] for one in told["groups"]) == pytest.approx(1)
+    bins = [row for row in told["rows"] if row["attribute"] == "age"]
+    assert len(bins) == 100
+    assert sum(row["smoothed"] for row in bins[40:50]) == pytest.approx(told["groups"][4]["smoothed"])
+    certificates = {(one["attribute"], one["of"]): one for one in told["certificates"]}
+    assert certificates["age", "mle"]["stop"] == "certified"
+    assert certificates["age", "mle"]["gap"] <= 1e-9 < certificates["age", "smoothed"]["gap"]
+    assert ("smokes", "smoothed") not in certificates
+    truth = np.bincount(ages, minlength=100) / ages.size
+    unbiased, smoothed = (np.array([row[of] for row in bins]) for of in ("frequency", "smoothed"))
+    assert np.abs(smoothed - truth).sum() < np.abs(unbiased - truth).sum() / 2
+
+
+def test_every_bin_is_shown_on_demand(reported: Run) -> None:
+    found = reported("estimate", "plan.json", "r.parquet", "--bins")
+    assert "40 to under 41" in found.out
+    assert "groups" not in found.out
+
+
+def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
+    files = ["-o", "e.csv", "-o", "e.json", "-o", "e.parquet"]
+    found = reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--project", "norm-sub", *files)
+    assert found.code == 0, found.err
+    rows = list(csv.DictReader(Path("e.csv").read_text(encoding="utf-8").splitlines()))
+    kinds = [(row["attribute"], row["kind"]) for row in rows]
+    assert [kinds.count(("age", kind)) for kind in ("value", "group", "mean", "quantile")] == [100, 10, 1, 1]
+    assert kinds.count(("income", "mean")) == 1
+    for kind in ("value", "group"):
+        chosen = [row for row in rows if row["attribute"] == "age" and row["kind"] == kind]
+        assert sum(float(row["frequency"]) for row in chosen) == pytest.approx(1)
+        assert sum(float(row["projected"]) for row in chosen) == pytest.approx(1)
+    (half,) = (row for row in rows if row["kind"] == "quantile")
+    assert half["value"] == "quantile 0.5"
+    assert float(half["low"]) <= float(half["quantile"]) <= float(half["high"])
+    assert list(json.loads(Path("e.json").read_text(encoding="utf-8"))["rows"][0]) == ["attribute", "value", *REST]
+
+
+REST = ["frequency", "stderr", "low", "high", "count", "projected", "mean", "n", "level", "plan"]
+
+
+def test_what_cannot_be_told_is_refused_in_words(run: Run) -> None:
+    Path("study.toml").write_text('epsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n', encoding="utf-8")
+    Path("data.csv").write_text("a\n" + "x\ny\n" * 50, encoding="utf-8")
+    run("plan", "study.toml", "--people", "100", "-o", "plan.json")
+    run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1")
+    for option, words in (
+        (["--quantile", "0.5"], "no attribute here is one"),
+        (["--smooth"], "no attribute here is a range of numbers"),
+        (["--quantile", "2"], "quantile"),
+        (["--quantile", "half"], "'half' is not a number"),
+    ):
+        refused = run("estimate", "plan.json", "r.parquet", *option)
+        assert refused.code == 2
+        assert words in refused.err
+        assert "Traceback" not in refused.err
+
+
+def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
+    ages = dn.Range(0, 30, step=1, open_high=True, privacy="metric", epsilon=1.0)
+    plan = dn.Study({"age": ages}).plan(1000)
+    tallies = plan.tally(plan.privatize({"age": [29] * 600 + [3] * 400}, dn.seeded(1)))
+    found = Findings.of(plan, tallies, quantiles=[0.2, 0.9])
+    assert "mean not known, since an end of the range is open; ask for --quantile 0.5" in found.text()
+    assert "quantile 0.9 beyond the open end" in found.text()
+    assert [one["quantile"] for one in found.about()["quantiles"]] == [3.5, None]
+    json.dumps(found.about(), allow_nan=False)
+
+
+@pytest.mark.parametrize("bins", [False, True])
+def test_plots_stay_small(bins: bool) -> None:
+    """In inches: an age that has a hundred bins does not make the figure as tall as a hundred bars."""
+    mechanism, place = dn.geometric(99, 0.5), PLANAR
+    assert place is not None
+    age = mechanism.estimate(draw_tally(mechanism, bell(100, 5000), RNG))
+    home = place.estimate(draw_tally(place, bell(144, 5000), RNG))
+    likely = {"mle": {"age": np.full(100, 0.01), "home": np.full(144, 1 / 144)}}
+    figure = shares_plot({"age": age, "home": home}, "People", domains={"age": AGES, "home": TOWN}, bins=bins, likely=likely)
+    assert figure.get_figheight() < 5
+    figure.canvas.draw()
+    wide = figure.bbox.width
+    for axes in figure.axes:  # a color bar's label was cut off at the edge
+        box = axes.get_tightbbox()
+        assert box is not None
+        assert box.x0 >= 0
+        assert box.x1 <= wide

@@ -1,0 +1,124 @@
+"""Whatever is refused is refused by an error of ours, in words that say what was given, what is allowed and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.client import Client
+from deniable.plan import Plan
+from tests import vectors
+
+CITY = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=20, columns=20)
+HOME = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)
+WRONG: Any = object()
+LINE = dn.geometric(19, 0.5)
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "text for a mean": (lambda: dn.duchi(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
+    "text for a piece": (lambda: dn.piecewise(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
+    "text for both": (lambda: dn.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
+    "text for a wave": (lambda: dn.square_wave(1.0).privatize(["a"]), "list of numbers from 0 to 1"),
+    "no distance": (lambda: dn.duchi(1.0).loss(distance=-1.0), "a distance must be a positive number"),
+    "a ragged table": (lambda: dn.exponential([[0, 1], [1]], 0.5), "square table of numbers"),
+    "a text of distances": (lambda: dn.exponential("abc", 0.5), "square table of numbers"),
+    "a continuous tally": (lambda: dn.square_wave(1.0).tally([0.5]), "count them in bins"),
+    "shares of nothing": (lambda: dn.line_wasserstein(WRONG, [0.5, 0.5]), "result that has frequencies, got object"),
+    "another size": (lambda: LINE.estimate(dn.Tally(10, np.array([4, 3, 2, 1]))), "counts of 20 outputs, got 4"),
+    "another sum": (lambda: LINE.estimate(dn.Tally(10, np.ones(20, int))), "add up to its 10 reports, got 20"),
+    "fractions": (lambda: LINE.estimate(dn.Tally(10, np.full(20, 0.5))), "a whole number for each output"),
+    "fractions of values": (lambda: dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([3.5, 3.5, 3]))), "whole numbers, got 3.5"),
+    "a box without a name": (lambda: CITY.codes([(1, 2)]), r"not in the box of this attribute \(lat"),
+    "a number's epsilon": (
+        lambda: dn.Study({"income": dn.Number(0, 10)}, epsilon=100).plan(100),
+        "'income': epsilon 100.0 is too large",
+    ),
+    "a typo": (
+        lambda: dn.Study.from_dict({"epsilon": 1, "attributes": {"income": {"low": 0, "high": 10, "maen": True}}}),
+        "attributes.income.maen: .* and no 'maen'; did you mean 'mean'?",
+    ),
+    "no place": (
+        lambda: HOME.encode({"income": [1]}),
+        "'home' is not a column .* or two columns, 'home.latitude' and 'home.longitude'",
+    ),
+    "far around": (lambda: dn.planar_laplace(0.1).privatize((45, 400)), "or up to 360 where it goes on around the globe"),
+    "per meter": (lambda: dn.planar_geometric(CITY, 0.5), r"epsilon is per meter on a Grid, .* use per_meter\(level"),
+    "half a year": (lambda: LINE.privatize([3.5]), "round numbers to whole ones"),
+    "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_say_what_was_given_and_what_to_do(name: str) -> None:
+    act, words = REFUSED[name]
+    with pytest.raises(dn.DeniableError, match=words):
+        act()
+
+
+def test_a_mean_loses_the_same_at_any_distance() -> None:
+    for m in (dn.duchi(1.0), dn.piecewise(1.0), dn.hybrid(1.0)):
+        assert m.loss(distance=0.1) == m.loss(worst_case=True) == m.loss() <= 1
+
+
+def test_distances_take_results() -> None:
+    m = dn.geometric(3, 1.0)
+    tally = m.tally(m.privatize([0, 1, 2, 3] * 100, dn.seeded(1)))
+    truth = [0.25] * 4
+    found = dn.mle(m, tally)
+    assert dn.line_wasserstein(found, truth) == dn.line_wasserstein(found.frequencies, truth)
+    assert dn.total_variation(m.estimate(tally), truth) == pytest.approx(np.abs(m.estimate(tally).frequencies - 0.25).sum() / 2)
+    assert dn.smoothed_kl(found, truth, n=400) == dn.smoothed_kl(found.frequencies, truth, n=400)
+
+
+def test_a_device_takes_a_place_in_two_parts() -> None:
+    client = Client(HOME, secret=bytes(32))
+    whole = client._encoded({"home": (47.6033, 6.8149)})
+    assert (client._encoded(client._joined({"home.latitude": 47.6033, "home.longitude": "6.8149"})) == whole).all()
+    client.report({"home.latitude": 47.6033, "home.longitude": 6.8149})
+    for absent in ({"home.latitude": 47.6033}, {"home.latitude": 47.6033, "home.longitude": None}):
+        with pytest.raises(dn.InvalidValue, match="'home' has no answer"):
+            Client(HOME, secret=bytes(32)).report(absent)
+    with pytest.raises(dn.InvalidParameter, match="is not asked in this plan"):
+        Client(HOME, secret=bytes(32)).report({"house.latitude": 1})
+
+
+def test_a_warning_writes_numbers_of_people_alike() -> None:
+    warned = dn.Study({"town": [str(i) for i in range(50)]}, epsilon=0.5).plan(20_000).explain()
+    assert "With 20,000 people the answer would be noise" in warned
+    assert "20000" not in warned
+
+
+@pytest.mark.filterwarnings("ignore:the values of this study")
+def test_pairs_are_not_taken_for_places_unasked() -> None:
+    with pytest.raises(dn.InvalidParameter, match=r"metric=\{'home': dn\.per_meter"):
+        dn.Study.infer({"home": [(47.6, 6.8), (47.7, 6.9)]})
+
+
+def test_distances_are_inferred_where_they_are_asked_for() -> None:
+    table = {
+        "age": list(range(20, 60)) * 2,
+        "height": [1.5 + i / 160 for i in range(80)],
+        "home.latitude": [47.6 + i / 1000 for i in range(80)],
+        "home.longitude": [6.8 + i / 1000 for i in range(80)],
+        "income": [100 * i for i in range(80)],
+        "smokes": ["yes", "no"] * 40,
+    }
+    with pytest.warns(dn.DeniableWarning, match="read off the data"):
+        study = dn.Study.infer(table, 1.0, metric={"age": 0.3, "height": 5.0, "home": 0.01}, means=["income"])
+    assert study.attributes["age"] == dn.Range(20, 60, step=1, privacy="metric", epsilon=0.3)
+    assert study.attributes["income"] == dn.Number(0, 8000)
+    home, height = study.attributes["home"], study.attributes["height"]
+    assert isinstance(home, dn.Grid)
+    assert (home.south, home.west, home.rows, home.epsilon) == (47.6, 6.8, 20, 0.01)
+    assert home.north >= 47.679
+    assert isinstance(height, dn.Range)
+    assert height.privacy == "metric"
+    assert 50 <= height.k <= 110
+    plan = study.plan(1000)
+    assert plan.privatize(table, dn.seeded(1)).records.n == 80
+    with pytest.warns(dn.DeniableWarning, match="'age' has 40 numbers, taken for categories: metric={'age': 0.1}"):
+        dn.Study.infer({"age": table["age"]}, 1.0)
