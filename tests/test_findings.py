@@ -233,7 +233,9 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
     found = Findings.of(plan, tallies, quantiles=[0.2, 0.9])
     assert "mean not known, since an end of the range is open; ask for --quantile 0.5" in found.text()
     assert "quantile 0.9 beyond the open end" in found.text()
-    assert [one["quantile"] for one in found.about()["quantiles"]] == [3.5, None]
+    inside, beyond = (one["quantile"] for one in found.about()["quantiles"])
+    assert abs(inside - 3.5) < 0.1, "two in five people are 3, so that a fifth ends in the middle of that year"
+    assert beyond is None
     json.dumps(found.about(), allow_nan=False)
 
 

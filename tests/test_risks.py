@@ -180,12 +180,21 @@ def test_rows_that_are_done_are_in_the_file_already(small: Dataset, tmp_path: Pa
         (("--dataset", "adlt"), "did you mean 'adult'"),
         (("--dataset", "adult", "--figure", "valu"), "did you mean 'value'"),
         (("--dataset", "adult", "--attack", "bays", "--figure", "value"), "did you mean 'bayes'"),
+        (
+            ("--dataset", "adult", "--attack", "bayes", "--figure", "value"),
+            "none of these figures has bayes: value has guess, exact",
+        ),
         (("--plot", "a.gif"), "a plot is written to a file ending in"),
     ],
 )
 def test_mistakes_are_refused(small: Dataset, arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(dn.DeniableError, match=message):
         run("reproduce", "risks", *arguments)
+
+
+def test_an_epsilon_that_is_named_twice_is_one(small: Dataset) -> None:
+    twice, once = (list(risks.reproduce([small], ["value"], budgets, runs=1)) for budgets in ([1.0, 1.0], [1.0]))
+    assert twice == once
 
 
 def test_without_classifiers_the_rest_works(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,12 @@ from deniable.studies.sweep import Progress
 
 __all__ = ["ATTACKS", "DATASETS", "EPSILONS", "FIGURES", "RUNS", "USERS", "Row", "frame", "reproduce"]
 
+_HAS = {
+    "value": ("guess", "exact", "published"),
+    "sampled-attribute": (*KNOWLEDGE, "bayes"),
+    "rsrfd": (*KNOWLEDGE, "bayes", "bayes-uniform"),
+    "reidentify": ("guess", "guess-bayes", "support"),
+}
 _MAKERS = {"value": value_cells, "sampled-attribute": sampled_cells, "rsrfd": sampled_cells, "reidentify": people_cells}
 FIGURES = tuple(_MAKERS)
 EPSILONS = tuple(float(epsilon) for epsilon in range(1, 11))
@@ -59,7 +65,10 @@ def reproduce(
         for name in asked_for:
             if name not in known:
                 raise InvalidParameter(not_among(name, f"{what} of this study", known))
-    budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
+    if not any(name in _HAS[figure] for figure in names for name in chosen):
+        kinds = "; ".join(f"{figure} has {', '.join(_HAS[figure])}" for figure in names)
+        raise InvalidParameter(f"none of these figures has {' or '.join(chosen)}: {kinds}")
+    budgets = [positive_epsilon(epsilon) for epsilon in dict.fromkeys(epsilons)]
     asked = Asked(
         runs=whole_number("runs", runs, 1),
         users=None if users is None else whole_number("users", users, 1),
