@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import deniable as dn
 from deniable import attack, plot_attack
 from deniable.attack.evidence import likelihoods
 from deniable.attack.page import Examined
+from deniable.attack.told import ATTRIBUTE
 from deniable.attack.trained import parsed_knowledge
 from deniable.attack.wording import percent, points, times_as_often
 from deniable.cli import commands
@@ -53,7 +55,7 @@ def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -
     m, shares = dn.she(5, 2.0), [0.2] * 5 if prior is None else prior
     told = attack.success(m, prior, collections=3).attributes[0]
     assert (told.reported == m.success()) == (prior is None)
-    assert set(told.stderr) == ({"averaged"} if prior is None else {"report", "reported", "memoized", "averaged"})
+    assert set(told.stderr) == ({"averaged", "reported_averaged"} if prior is None else set(ATTRIBUTE) - {"blind"})
     values = np.random.default_rng(1).choice(5, PEOPLE, p=shares)
     sent = [m.privatize(values, dn.seeded(t)) for t in range(3)]
     for figure, found in (("reported", attack.guess(m, sent[0], prior)), ("averaged", attack.averaged(m, sent, prior))):
@@ -105,7 +107,7 @@ def test_frames_of_success() -> None:
     found = attack.success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED, collections=2, seed=3)
     frame = found.frame(backend="polars")
     assert frame.columns == ["attribute", "figure", "success", "stderr", "low", "high", "exact", "bound", "seed"]
-    assert len(frame) == 3 * 5
+    assert len(frame) == 3 * 7
     assert set(frame["seed"]) == {3}
     for row in frame.iter_rows(named=True):
         one = found.attributes[int(row["attribute"][-1])]
@@ -359,6 +361,57 @@ def test_the_page_says_how_often_a_plan_asks() -> None:
     assert "Guess all answers" not in single
     many = examined(dn.Study(attributes, epsilon=2.0, share="faked"), 9).text()
     assert "known for up to 8 collections among fakes" in many.replace("\n", " ")
+
+
+ROUNDS = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=5)
+SAMPLED = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon=2.0, share="sample")
+
+
+@pytest.mark.parametrize("study", [ROUNDS, SAMPLED], ids=["rounds", "once"])
+def test_more_reports_of_who_is_asked_tell_more(study: dn.Study) -> None:
+    """A figure of everyone counts those who are never asked, and falls below that of one report that holds the answer."""
+    plan, times = study.plan(10_000), 5
+    again = study is ROUNDS
+    for part, one in zip(plan.content.parts, attack.success(plan, collections=times).attributes, strict=True):
+        assert one.reported_memoized == pytest.approx(attack.success_after(part, times, True), abs=1e-12)
+        assert one.reported_averaged == pytest.approx(attack.success_after(part, times, False), abs=1e-12)
+        assert one.reported_averaged > one.reported + 0.05
+        assert (one.reported_memoized > one.reported + 0.05) == again
+        assert one.memoized < one.reported_averaged
+    smokes = attack.success(plan, collections=times).attributes[1]
+    assert smokes.memoized < smokes.reported  # which is why it is not the figure in short
+    figure = "reported_memoized" if again else "reported_averaged"
+    told = getattr(smokes, figure)
+    page = attack.examine(plan, collections=times)
+    text = page.text()
+    assert "all 5 hold it" in text
+    assert (
+        text.split("In short:")[1]
+        .replace("\n", " ")
+        .endswith(f"from 5 reports that are known to hold it, for {percent(told)}.")
+    )
+    row = next(line for line in text.splitlines() if line.startswith("  smokes"))
+    assert f"{percent(smokes.reported)}{percent(told):>{2 + len('all 5 hold it')}}" in row
+    assert asdict(page)["ignorant"]["attributes"][1][figure] == told
+    rows = attack.success(plan, collections=times).frame(backend="polars")
+    assert {"reported_memoized", "reported_averaged"} < set(rows["figure"])
+    once = attack.examine(plan, collections=1).text()
+    assert "hold it, for" not in once
+    assert "all 1 hold it" not in once
+
+
+def test_known_reports_by_simulation() -> None:
+    """Of those whose attribute was drawn, as often as is said; the figure of everyone is far below."""
+    plan, n = ROUNDS.plan(10_000), 10_000
+    codes = np.random.default_rng(3).integers(0, [[10], [2]], (2, n))
+    sent = [plan.privatize_codes(codes, dn.remembering(4, dn.seeded(t + 1))) for t in range(5)]
+    told = attack.success(plan, collections=5).attributes
+    found = attack.averaged(plan, sent)
+    for j, who in enumerate(sent[0].records.reporters or ()):
+        right = float((found.values[j, who] == codes[j, who]).mean())
+        statistics.deviation(right, told[j].reported_memoized, error_of(right, who.size), "five reports of those who are asked")
+        with pytest.raises(AssertionError, match="standard errors off"):
+            statistics.deviation(right, told[j].memoized, error_of(right, who.size), "the figure of everyone")
 
 
 def test_real_attributes_have_an_error_where_they_are_simulated() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -28,7 +28,7 @@ from deniable.attack.evidence import (
 )
 from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
-from deniable.attack.tables import LEVEL, counted_share, frame_of
+from deniable.attack.tables import LEVEL, Row, counted_share, frame_of
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Backend, checked_backend
 from deniable.law import Floats, Integers
@@ -75,13 +75,15 @@ class Guesses:
 
     def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""
-        expected = self.expected
-        rows = [
+        return frame_of(self.rows(truth, level, self.expected), backend)
+
+    def rows(self, truth: object, level: float, expected: Mapping[str, float]) -> list[Row]:
+        """The rows of it, with what the attacker expects of each attribute."""
+        return [
             {"attribute": name, "n": self.n, "right": right, **counted_share(right * self.n, self.n, level)}
             | {"expected": expected[name]}
             for name, right in self.right(truth).items()
         ]
-        return frame_of(rows, backend)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row per person and attribute, as a dataframe of the library you already have."""
