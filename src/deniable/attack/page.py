@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from deniable.attack.evidence import Chance
@@ -56,6 +56,8 @@ class Examined:
     """Missing answers that were drawn at random, as the plan says."""
     numbers: tuple[str, ...] = ()
     """Attributes that are numbers: it is guessed in which half of the range they are."""
+    lacking: tuple[str, ...] = ()
+    """Attributes that the table of people does not have."""
 
     @property
     def noise_kept(self) -> bool:
@@ -151,6 +153,8 @@ class Examined:
         rows = [[one.name, *self._figures(one), points(one.report - one.blind)] for one in self.informed.attributes]
         heading = "The same, knowing how frequent the answers are among these people"
         lines = ["Numbers are guessed as before, without their frequencies."] if self.numbers else []
+        if self.lacking:
+            lines.append(f"Not in the table, and guessed as before: {', '.join(self.lacking)}.")
         shown = table(["answer", *self._headers(), "learned from one"], rows)
         return "\n".join([heading, *shown, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()])
 
@@ -220,6 +224,9 @@ class Examined:
 
     def _left_out(self) -> list[str]:
         lines = []
+        if self.lacking:
+            names = ", ".join(self.lacking)
+            lines.append(f"The table does not have {names}: no part of the background, and drawn evenly in the simulation.")
         if self.dropped:
             lines.append(f"{counted(self.dropped, 'row')} left out: an answer is missing, which the plan refuses.")
         if self.filled:
@@ -227,7 +234,11 @@ class Examined:
         return lines
 
     def _verdict(self) -> str:
-        lines = most_exposed(self.ignorant, self.informed, self.collections, self.noise_kept)
+        informed = self.informed
+        if informed is not None:  # what is not in the table does not tell anything by it
+            known = tuple(one for one in informed.attributes if one.name not in self.lacking)
+            informed = replace(informed, attributes=known)
+        lines = most_exposed(self.ignorant, informed, self.collections, self.noise_kept)
         if self.found:
             most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
             lines.append(

@@ -163,9 +163,10 @@ def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
     return float(values @ np.diff(below, prepend=0.0))
 
 
-def drawn_attributes(share: Faked, n: int, seed: int) -> Integers:
+def drawn_attributes(plan: Source, n: int, seed: int) -> Integers:
     """Which attribute each of n simulated people reports whose words are `seeded(seed)`: what an attack is to find."""
-    return share.drawn(seeded(seed).rows(n, share.words))
+    share = _faked(plan)
+    return share.drawn(seeded(seed).rows(whole_number("n, the number of people,", n, 1), share.words))
 
 
 def _atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
