@@ -243,7 +243,9 @@ def test_guesses_of_places_and_numbers() -> None:
     reports = [plan.privatize(people, dn.seeded(t)) for t in range(3)]
     both = attack.reidentify([plan] * 3, reports, people)
     assert both.success() > attack.reidentify([plan] * 3, reports, {"age": people["age"]}).success() > 2 * both.blind()
-    with pytest.raises(dn.InvalidParameter, match="a prior of 'pay' is 2 non-negative weights of the halves of its range"):
+    with pytest.raises(
+        dn.InvalidParameter, match="a prior of 'pay' is 2 shares of the halves of its range that add up to 1, got 5"
+    ):
         attack.success(plan, {"pay": [0.2] * 5})
 
 
