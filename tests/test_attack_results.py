@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -19,6 +21,7 @@ import deniable as dn
 from deniable import attack, plot_attack
 from deniable.attack.evidence import likelihoods
 from deniable.attack.page import Examined
+from deniable.attack.told import ATTRIBUTE
 from deniable.attack.trained import parsed_knowledge
 from deniable.attack.wording import percent, points, times_as_often
 from deniable.cli import commands
@@ -28,6 +31,9 @@ PEOPLE = 20_000
 """Simulated people: a success of one half is known to 0.0035."""
 KS = (3, 2, 4)
 SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
+
+ROUNDS = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=5)
+SAMPLED = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon=2.0, share="sample")
 
 
 def error_of(share: float, n: int = PEOPLE) -> float:
@@ -53,7 +59,7 @@ def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -
     m, shares = dn.she(5, 2.0), [0.2] * 5 if prior is None else prior
     told = attack.success(m, prior, collections=3).attributes[0]
     assert (told.reported == m.success()) == (prior is None)
-    assert set(told.stderr) == ({"averaged"} if prior is None else {"report", "reported", "memoized", "averaged"})
+    assert set(told.stderr) == ({"averaged", "reported_averaged"} if prior is None else set(ATTRIBUTE) - {"blind"})
     values = np.random.default_rng(1).choice(5, PEOPLE, p=shares)
     sent = [m.privatize(values, dn.seeded(t)) for t in range(3)]
     for figure, found in (("reported", attack.guess(m, sent[0], prior)), ("averaged", attack.averaged(m, sent, prior))):
@@ -105,7 +111,7 @@ def test_frames_of_success() -> None:
     found = attack.success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED, collections=2, seed=3)
     frame = found.frame(backend="polars")
     assert frame.columns == ["attribute", "figure", "success", "stderr", "low", "high", "exact", "bound", "seed"]
-    assert len(frame) == 3 * 5
+    assert len(frame) == 3 * 7
     assert set(frame["seed"]) == {3}
     for row in frame.iter_rows(named=True):
         one = found.attributes[int(row["attribute"][-1])]
@@ -271,6 +277,70 @@ def test_rows_that_are_not_there_are_refused() -> None:
         attack.reidentify([plan], [reports], {"a": []})
 
 
+def test_guesses_are_judged_by_any_table_of_people() -> None:
+    import polars as pl
+
+    attributes = {"town": list("abc"), "age": dn.Range(0, 100, step=10), "pay": dn.Number(0, 5000)}
+    plan, draws = dn.Study(attributes, epsilon=3.0).plan(1000), np.random.default_rng(2)
+    people = {
+        "town": draws.choice(list("abc"), 1000).tolist(),
+        "age": draws.integers(0, 100, 1000).tolist(),
+        "pay": draws.integers(0, 5000, 1000).tolist(),
+    }
+    found = attack.guess(plan, plan.privatize(people, dn.seeded(1)))
+    codes = plan.encode(people)
+    right = found.right(np.stack([codes[0], codes[1], np.array(people["pay"]) >= 2500]))
+    assert min(right[name] - found.expected[name] for name in right) > -0.1
+    records = [dict(zip(people, row, strict=True)) for row in zip(*people.values(), strict=True)]
+    for table in (people, pl.DataFrame(people), records):
+        assert found.right(table) == pytest.approx(right, abs=0.002)
+        assert found.judged(table, backend="polars")["right"].to_list() == pytest.approx(list(right.values()), abs=0.002)
+    with pytest.raises(dn.InvalidParameter, match=r"3 rows of 1000, got int64 of shape \(3, 2\)"):
+        found.right({name: column[:2] for name, column in people.items()})
+    alone = attack.guess(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))
+    with pytest.raises(dn.InvalidParameter, match="a table of people is compared with guesses of a plan"):
+        alone.right({"a": [0, 1]})
+
+
+def test_one_collection_is_not_several() -> None:
+    plan = SAMPLED.plan(100)
+    reports = plan.privatize({"town": ["a", "b"], "smokes": ["no", "no"]}, dn.seeded(1))
+    with pytest.raises(dn.InvalidParameter, match=r"a list with the reports of each, such as .*, got Reports; guess attacks"):
+        attack.averaged(plan, reports)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="got ndarray"):
+        attack.averaged(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))  # type: ignore[arg-type]
+    assert attack.averaged(plan, iter([reports])).n == 2  # type: ignore[arg-type]
+
+
+def test_drawn_attributes_of_a_plan() -> None:
+    share = dn.rsfd(KS, 1.0, "grr")
+    plan = dn.Plan.of({name: [str(v) for v in range(k)] for name, k in zip("abc", KS, strict=True)}, share, 1000)
+    assert attack.drawn_attributes(plan, 50, 3).tolist() == attack.drawn_attributes(share, 50, 3).tolist()
+    with pytest.raises(dn.InvalidParameter, match="only among fakes"):
+        attack.drawn_attributes(SAMPLED.plan(100), 50, 3)
+    with pytest.raises(dn.InvalidParameter, match="number of people"):
+        attack.drawn_attributes(plan, 0, 3)
+
+
+def test_priors_by_label_and_what_is_wrong_with_them() -> None:
+    plan = SAMPLED.plan(100)
+    assert attack.success(plan, {"smokes": {"no": 0.8, "yes": 0.2}}) == attack.success(plan, {"smokes": [0.2, 0.8]})
+    assert attack.success(dn.grr(3, 1.0), [0.33, 0.33, 0.33]).attributes[0].blind == pytest.approx(1 / 3)  # rounded
+    assert attack.success(dn.grr(2, 1.0), {"attribute 0": {0: 0.3, 1: 0.7}}).attributes[0].blind == 0.7
+    for prior, why in (
+        ([0.2, 0.7], "got shares that add up to 0.9; divide them by their sum"),
+        ([2, 8], "add up to 10"),
+        ([-0.2, 1.2], "none below 0, got -0.2 among them"),
+        ([math.nan, 0.5], "got nan among them"),
+        ([0.2, 0.3, 0.5], "got 3 of them"),
+        ({"yes": 0.2, "maybe": 0.8}, "got one of 'maybe', which is none of 'yes', 'no'"),
+        ({"yes": 0.2}, "got none of 'no'; give 0 where that is meant"),
+        ({"yes": "x", "no": 0.8}, "is 2 shares of its values that add up to 1, got"),
+    ):
+        with pytest.raises(dn.InvalidParameter, match=why):
+            attack.success(plan, {"smokes": prior})
+
+
 # The page.
 
 
@@ -361,6 +431,53 @@ def test_the_page_says_how_often_a_plan_asks() -> None:
     assert "known for up to 8 collections among fakes" in many.replace("\n", " ")
 
 
+@pytest.mark.parametrize("study", [ROUNDS, SAMPLED], ids=["rounds", "once"])
+def test_more_reports_of_who_is_asked_tell_more(study: dn.Study) -> None:
+    """A figure of everyone counts those who are never asked, and falls below that of one report that holds the answer."""
+    plan, times = study.plan(10_000), 5
+    again = study is ROUNDS
+    for part, one in zip(plan.content.parts, attack.success(plan, collections=times).attributes, strict=True):
+        assert one.reported_memoized == pytest.approx(attack.success_after(part, times, True), abs=1e-12)
+        assert one.reported_averaged == pytest.approx(attack.success_after(part, times, False), abs=1e-12)
+        assert one.reported_averaged > one.reported + 0.05
+        assert (one.reported_memoized > one.reported + 0.05) == again
+        assert one.memoized < one.reported_averaged
+    smokes = attack.success(plan, collections=times).attributes[1]
+    assert smokes.memoized < smokes.reported  # which is why it is not the figure in short
+    figure = "reported_memoized" if again else "reported_averaged"
+    told = getattr(smokes, figure)
+    page = attack.examine(plan, collections=times)
+    text = page.text()
+    assert "all 5 hold it" in text
+    assert (
+        text.split("In short:")[1]
+        .replace("\n", " ")
+        .endswith(f"from 5 reports that are known to hold it, for {percent(told)}.")
+    )
+    row = next(line for line in text.splitlines() if line.startswith("  smokes"))
+    assert f"{percent(smokes.reported)}{percent(told):>{2 + len('all 5 hold it')}}" in row
+    assert asdict(page)["ignorant"]["attributes"][1][figure] == told
+    rows = attack.success(plan, collections=times).frame(backend="polars")
+    assert {"reported_memoized", "reported_averaged"} < set(rows["figure"])
+    once = attack.examine(plan, collections=1).text()
+    assert "hold it, for" not in once
+    assert "all 1 hold it" not in once
+
+
+def test_known_reports_by_simulation() -> None:
+    """Of those whose attribute was drawn, as often as is said; the figure of everyone is far below."""
+    plan, n = ROUNDS.plan(10_000), 10_000
+    codes = np.random.default_rng(3).integers(0, [[10], [2]], (2, n))
+    sent = [plan.privatize_codes(codes, dn.remembering(4, dn.seeded(t + 1))) for t in range(5)]
+    told = attack.success(plan, collections=5).attributes
+    found = attack.averaged(plan, sent)
+    for j, who in enumerate(sent[0].records.reporters or ()):
+        right = float((found.values[j, who] == codes[j, who]).mean())
+        statistics.deviation(right, told[j].reported_memoized, error_of(right, who.size), "five reports of those who are asked")
+        with pytest.raises(AssertionError, match="standard errors off"):
+            statistics.deviation(right, told[j].memoized, error_of(right, who.size), "the figure of everyone")
+
+
 def test_real_attributes_have_an_error_where_they_are_simulated() -> None:
     study = dn.Study({"a": [str(v) for v in range(14)], "b": list("uvw")}, epsilon=2.0, share="faked", protocol="sue-z")
     found = examined(study, 2, seed=5)
@@ -377,6 +494,78 @@ def test_figures_without_exponents() -> None:
         *("0 points", "0 points", "below 0.001 points", "1 point", "12.2 points")
     ]
     assert times_as_often(0.0175, 0.00005) == "350 times as often as blindly"
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan that refuses missing answers, and people in three files: whole, with 49 empty cells, and without a column."""
+    folder, n, draws = tmp_path_factory.mktemp("asked"), 500, np.random.default_rng(6)
+    SAMPLED.plan(n).write(folder / "plan.json")
+    rows = list(zip(draws.choice(list("abcdefghij"), n), draws.choice(["yes", "no"], n, p=[0.3, 0.7]), strict=True))
+    for name, head, lines in (
+        ("whole", "town,smokes", [f"{town},{smokes}" for town, smokes in rows]),
+        ("missing", "town,smokes", [f"{town},{'' if i < 49 else smokes}" for i, (town, smokes) in enumerate(rows)]),
+        ("part", "town", [town for town, _ in rows]),
+        ("wrong", "town", ["z", *(town for town, _ in rows[1:])]),
+        ("none", "city", [town for town, _ in rows]),
+    ):
+        (folder / f"{name}.csv").write_text("\n".join([head, *lines]), encoding="utf-8")
+    return folder
+
+
+def test_people_with_a_missing_answer_are_left_out_and_counted(asked: Path) -> None:
+    command = ("attack", str(asked / "plan.json"), "--users", "50", "--data", str(asked / "missing.csv"))
+    assert "49 rows left out: an answer is missing, which the plan refuses." in run(*command)
+    found = json.loads(run(*command, "--json"))
+    assert (found["dropped"], found["people"], found["lacking"]) == (49, 451, [])
+    assert "left out" not in run(*command[:-1], str(asked / "whole.csv"))
+
+
+def test_a_table_with_some_of_the_columns_is_a_background(asked: Path) -> None:
+    command = ("attack", str(asked / "plan.json"), "--users", "50", "--data", str(asked / "part.csv"))
+    text, found = run(*command).replace("\n", " "), json.loads(run(*command, "--json"))
+    assert "The table does not have smokes: no part of the background, and drawn evenly in the simulation." in text
+    assert "Not in the table, and guessed as before: smokes." in text
+    assert "By this data" not in text  # which tells nothing of the most exposed answer
+    assert (found["lacking"], found["dropped"], found["people"]) == (["smokes"], 0, 500)
+    assert {tuple(one["attributes"]) for one in found["found"]} == {("town",)}
+    town, smokes = found["informed"]["attributes"]
+    assert town["blind"] > 0.1
+    assert smokes == found["ignorant"]["attributes"][1]
+    for name, why in (("wrong", "line 2, column 'town'.*'z'"), ("none", "'town' is not a column of none.csv")):
+        with pytest.raises(dn.InvalidValue, match=why):
+            run(*command[:-1], str(asked / f"{name}.csv"))
+    plan = SAMPLED.plan(500)
+    with pytest.raises(dn.InvalidValue, match="answers to at least one of the attributes"):
+        attack.examine(plan, np.full((2, 10), -1))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--collections", "1000"), "it must be a whole number from 1 to 100, got 1000"),
+        (("--collections", "0"), "at least 1, got 0"),
+        (("--top", "3"), r"--top is about people: name a file of them, too \(--data\)"),
+        (("--users", "30"), r"--users is about people: name a file of them, too \(--data\)"),
+    ],
+)
+def test_options_that_do_nothing_are_refused(asked: Path, options: tuple[str, ...], why: str) -> None:
+    with pytest.raises(click.UsageError, match=why):
+        run("attack", str(asked / "plan.json"), *options)
+
+
+def test_marks_of_those_who_are_asked() -> None:
+    """What the page says in short is drawn, and nothing is written over the lines."""
+    page = examined(SAMPLED)
+    figure = plot_attack.examined_plot(page)
+    answers, people = figure.axes
+    lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in answers.lines}
+    assert lines["5 reports, known to hold it"] == pytest.approx([one.reported_averaged for one in page.ignorant.attributes])
+    assert lines["one report, known to hold it"] == pytest.approx([one.reported for one in page.ignorant.attributes])
+    assert not people.texts
+    assert {"blind, best match", "blind, among best 10"} <= {str(line.get_label()) for line in people.lines}
+    alone = plot_attack.examined_plot(examined(dn.Study({"a": list("xyz")}, epsilon=1.0))).axes[0]
+    assert not any("known to hold" in str(line.get_label()) for line in alone.lines)
 
 
 @pytest.mark.parametrize("kind", ["alone", "with people"])

@@ -65,7 +65,7 @@ def _attributes(content: Content, here: Considered) -> str:
         guesses = [_percent(here.success[j]), _percent(here.success_reported[j]) if some else "", _percent(part.blind)]
         numbers = [_error(attribute.domain, here.standard_errors[j]), *guesses, str(part.report_bytes)]
         values = "a number" if isinstance(part, Averaged) else f"{part.k:,}"
-        rows.append([attribute.name, values, protocol_name(part), *numbers])
+        rows.append([attribute.name, values, here.protocols[j], *numbers])
     lines = [
         *_table(headers, rows),
         f"typical error: the standard error of an estimated share, averaged over its values, for {content.people:,} people",
@@ -197,7 +197,8 @@ def _as_considered(content: Content, considered: Sequence[Considered]) -> Consid
     """The plan's own row, recomputed from its integers; whether its budget is per attribute is known when it is made."""
     share, names = content.share, tuple(attribute.name for attribute in content.attributes)
     assert isinstance(share, Split | Sample | Faked | Encoder)
-    protocols = [protocol_name(part) for part in content.parts]
+    chosen = next((row for row in considered if row.share == share), None)  # named as it is among what was considered
+    protocols = [protocol_name(part) for part in content.parts] if chosen is None else chosen.protocols
     per = considered[0].per if considered else "record"
     return Considered.of(share, _kind(share), protocols, content.people, Objective(), per, names=names)
 

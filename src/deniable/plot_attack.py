@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _MOST_ANSWERS = 24
 _AGAIN = {
     "knows the frequencies": "one report, knows frequencies",
+    "holds it": "one report, known to hold it",
+    "all hold it": "{times} reports, known to hold it",
     "all collections": "{times} collections{at_most}",
     "noise drawn anew": "{times} collections, all drawn anew",
     "both": "{times} collections, knows frequencies{at_most}",
@@ -30,6 +32,8 @@ _ONCE = _AGAIN | {
 }
 """Of plans that ask once: the collections are those of other plans like it."""
 _KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew", "both")
+_MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
+"""What is known of those who are asked, where not all are: marks, since the bars are about everyone."""
 
 
 def examined_plot(examined: Examined) -> Figure:
@@ -84,6 +88,10 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
         if kind == "knows the frequencies":
             most_frequent = [one.blind for one in informed]
             axes.plot(most_frequent, middle, "|", color=INK, markersize=9, label="the most frequent answer, without a report")
+    for kind, marked in _of_those_asked(examined, shown).items():
+        label = _AGAIN[kind].format(times=times)
+        marker, face = _MARKS[kind]
+        axes.plot(marked, places, marker, color=INK, markerfacecolor=face, markersize=5, label=label, clip_on=False)
     axes.set_yticks(places, [one.name for one in attributes])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
@@ -91,6 +99,18 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("best guess of the answer is right")
     axes.set_title("answers", loc="left")
+
+
+def _of_those_asked(examined: Examined, shown: int) -> dict[str, list[float]]:
+    """The figures in short: of an answer that is known to be in the report, and in all of them, as clients send them."""
+    attributes = examined.ignorant.attributes
+    if not any(one.report < one.reported - 1e-12 for one in attributes):
+        return {}
+    found = {"holds it": [one.reported for one in attributes[:shown]]}
+    if examined.collections > 1:
+        kept = examined.noise_kept
+        found["all hold it"] = [one.reported_memoized if kept else one.reported_averaged for one in attributes[:shown]]
+    return found
 
 
 def _people(axes: Axes, examined: Examined) -> None:
@@ -103,12 +123,9 @@ def _people(axes: Axes, examined: Examined) -> None:
         reach = [2 * one.stderr for one in line]
         heights = [one.success for one in line]
         axes.errorbar([one.collections for one in line], heights, reach, label=kind, capsize=1.5, **look_of[kind])
-    for top in dict.fromkeys(one.top for one in examined.found):
+    for top, dashes in zip(dict.fromkeys(one.top for one in examined.found), (":", "-."), strict=False):
         blind = next(one.blind for one in examined.found if one.top == top)
-        axes.axhline(blind, color=INK, linewidth=0.8, linestyle=":")
-        axes.annotate(
-            f"blind, {among_best(top)}", (0.5, blind), xycoords=("axes fraction", "data"), ha="center", va="bottom", fontsize=7
-        )
+        axes.axhline(blind, color=INK, linewidth=0.8, linestyle=dashes, label=f"blind, {among_best(top)}")
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     if high < 100 * low:  # so few decades that their ends alone would not say enough

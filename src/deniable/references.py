@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from deniable.bitflip import BitFlip
 from deniable.fakes import Guessed, Imitated, Prior
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric
@@ -18,10 +20,10 @@ def protocol_name(part: Encoder) -> str:
         return "grr"
     if isinstance(part, Unary):
         return {"o": "oue", "s": "sue", "": "ue"}[_kind(part)]
-    if isinstance(part, Subset):
-        return "ss"
+    if isinstance(part, Subset):  # one of another size is made for a cap on the guess
+        return "ss" if any(part.size == max(1, round(part.k / (e + 1))) for e in _odds(part)) else "ass"
     if isinstance(part, Hashed):
-        return "blh" if part.g == 2 else "olh"
+        return "blh" if part.g == 2 else "olh" if any(part.g == round(e) + 1 for e in _odds(part)) else "alh"
     if isinstance(part, Hadamard):
         return "hr"
     if isinstance(part, Memoized):
@@ -38,6 +40,11 @@ def protocol_name(part: Encoder) -> str:
     if isinstance(part, PlanarGeometric):
         return "planar_geometric"
     return "dbitflip" if isinstance(part, BitFlip) else type(part).__name__
+
+
+def _odds(part: Encoder) -> tuple[float, float]:
+    """e^epsilon, a little more and a little less: a loss is rounded, and a size by it may be at an edge."""
+    return math.exp(part.loss() * (1 - 1e-9)), math.exp(part.loss() * (1 + 1e-9))
 
 
 def keys(share: Share | Encoder) -> list[str]:
@@ -82,6 +89,8 @@ _PROTOCOLS = {
     "oue": "wang2017",
     "ue": "wang2017",
     "ss": "ye2018",
+    "ass": "revisiting2025",
+    "alh": "revisiting2025",
     "blh": "bassily2015",
     "olh": "wang2017",
     "hr": "acharya2019",
@@ -203,6 +212,16 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
             "title": "Frequency Estimation of Evolving Data under Local Differential Privacy",
             "booktitle": "International Conference on Extending Database Technology (EDBT)",
             "year": "2023",
+        },
+    ),
+    "revisiting2025": (
+        "misc",
+        {
+            "author": "Arcolezi, H{\\'e}ber H. and Gambs, S{\\'e}bastien",
+            "title": "Revisiting Locally Differentially Private Protocols: Towards Better Trade-offs in Privacy, Utility, and "
+            "Attack Resistance",
+            "howpublished": "arXiv 2503.01482",
+            "year": "2025",
         },
     ),
     "ding2017": (

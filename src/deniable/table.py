@@ -202,6 +202,13 @@ def read_answers(
         raise InvalidValue(f"there are no answers in {path.name}: it has names of columns, and no row below them")
 
 
+def lacking(path: Path, names: Sequence[str], separator: str | None = None, places: Container[str] = ()) -> list[str]:
+    """Those of some names that a CSV or Parquet file has no column for."""
+    require_pyarrow()
+    header = _header(path, separator_of(path, separator))
+    return [name for name in names if not all(one in header for one in split_places([name], header, places))]
+
+
 def _header(path: Path, separator: str | None) -> list[str]:
     """The names of a file's columns; what is wrong with the file is said when it is read."""
     if separator is not None:

@@ -69,6 +69,7 @@ def _attributes(plan: Source, kept: _Chances, fresh: _Chances, believed: Priors,
             often = [math.comb(times, m) * real**m * (1 - real) ** (times - m) for m in range(times + 1)]
         after = _mixed(often, kept[j])
         known = {"report": whole, "reported": reported, "memoized": after}
+        known |= {"reported_memoized": kept[j][times], "reported_averaged": fresh[j][times]}
         if not isinstance(share, Faked):
             known["averaged"] = _mixed(often, fresh[j])
         else:
@@ -78,6 +79,8 @@ def _attributes(plan: Source, kept: _Chances, fresh: _Chances, believed: Priors,
         yield AttributeSuccess(
             *(name, values_of(part), blind.value, whole.value, reported.value, after.value),
             averaged=known["averaged"].value if "averaged" in known else None,
+            reported_memoized=kept[j][times].value,
+            reported_averaged=fresh[j][times].value,
             stderr={figure: chance.stderr for figure, chance in known.items() if not chance.exact},
             bounds=tuple(figure for figure, chance in known.items() if chance.bound),
         )

@@ -7,7 +7,7 @@ many times likelier a report is from a person than from the fake. Of a number it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -37,6 +37,7 @@ Priors = Sequence[Floats]
 CELLS = 256
 """Equal parts of a number's range, by which its reports are told apart."""
 HALVES = ("lower half", "upper half")
+_ROUNDED = 0.02  # shares that were rounded to two digits need not add up to one exactly
 _FARTHEST = -700.0  # nats, within what floats hold
 _LEAST = 2.0**-70  # no report is rarer than 2^-64 for any value, but for the rounding of floats
 
@@ -147,22 +148,49 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     if len(given) != len(parts):
         raise InvalidParameter(f"there are {len(parts)} attributes, but {len(given)} priors")
     rows = zip(parts, names, given, strict=True)
-    return [_uniform(part) if one is None else _checked_shares(part, name, one) for part, name, one in rows]
+    return [_uniform(part) if one is None else _checked_shares(source, part, name, one) for part, name, one in rows]
 
 
 def _uniform(part: Part) -> Floats:
     return np.full(values_of(part), 1 / values_of(part))
 
 
-def _checked_shares(part: Part, name: str, prior: object) -> Floats:
+def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Floats:
+    """Shares of an attribute's values in their order, or by their labels; what is wrong with them is named."""
+    whose = "the halves of its range" if isinstance(part, Averaged) else "its values"
+    what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
+    if isinstance(prior, Mapping):
+        prior = _by_label(labels_of(source, part, name), prior, what)
     try:
-        return checked_prior(prior, values_of(part))  # type: ignore[arg-type]
-    except (InvalidParameter, TypeError, ValueError):
-        what = "of the halves of its range" if isinstance(part, Averaged) else "of its values"
-        given = f"{len(prior)} of them" if isinstance(prior, Sized) and not isinstance(prior, str) else repr(prior)
-        raise InvalidParameter(
-            f"a prior of {name!r} is {values_of(part)} non-negative weights {what}, not all zero, got {given}"
-        ) from None
+        shares = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"{what}, got {prior!r}") from None
+    if shares.shape != (values_of(part),):
+        given = f"{shares.size} of them" if shares.ndim == 1 else repr(prior)
+        raise InvalidParameter(f"{what}, got {given}")
+    wrong = shares[~(np.isfinite(shares) & (shares >= 0))]
+    if wrong.size:
+        raise InvalidParameter(f"{what}, none below 0, got {wrong[0]:g} among them")
+    if abs(shares.sum() - 1) > _ROUNDED:
+        raise InvalidParameter(f"{what}, got shares that add up to {shares.sum():g}; divide them by their sum")
+    return checked_prior(shares, shares.size)
+
+
+def _by_label(labels: Sequence[object], prior: Mapping[object, object], what: str) -> list[object]:
+    unknown = [label for label in prior if label not in labels]
+    if unknown:
+        raise InvalidParameter(f"{what}, got one of {unknown[0]!r}, which is none of {', '.join(map(repr, labels))}")
+    absent = [label for label in labels if label not in prior]
+    if absent:
+        raise InvalidParameter(f"{what}, got none of {absent[0]!r}; give 0 where that is meant")
+    return [prior[label] for label in labels]
+
+
+def labels_of(source: Source, part: Part, name: str) -> Sequence[object]:
+    """What the values that are guessed are called; those of a mechanism are numbers."""
+    if isinstance(part, Averaged):
+        return HALVES
+    return source.labels[name] if isinstance(source, Plan) else range(part.k)
 
 
 def values_of(part: Part) -> int:

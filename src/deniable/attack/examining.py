@@ -37,25 +37,30 @@ def examine(
 ) -> Examined:
     """What an attacker learns from one report and from several collections; with people, also by background data.
 
-    `codes` are the answers of people as `plan.encode` makes them. They are asked so many times in a simulation from the seed,
-    and `users` of them are looked for among all of them.
+    `codes` are the answers of people as `plan.encode` makes them, a row per attribute. They are asked so many times in a
+    simulation from the seed, and `users` of them are looked for among all of them. An attribute whose answers are all missing
+    (-1) is no part of the background: in the simulation it is drawn evenly.
     """
     known = success(plan, None, collections, seed)
     numbers = tuple(name for name, part in zip(plan.names, plan.content.parts, strict=True) if isinstance(part, Averaged))
     if codes is None:
         return Examined(*(plan.id, plan.content.title, collections, seed, plan.content.rounds, known), numbers=numbers)
-    filled = _filled(plan, codes, numbers_from(seed, "missing")) if plan.content.missing == "random" else codes
-    people = filled[:, (filled >= 0).all(axis=0)]
+    had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
+    if not had.size:
+        raise InvalidValue("a background needs answers to at least one of the attributes")
+    filled = _filled(plan, codes, numbers_from(seed, "missing"), had if plan.content.missing == "random" else np.arange(0))
+    people = filled[:, (filled[had] >= 0).all(axis=0)]
     n = people.shape[1]
     if n < 2:
         raise InvalidValue("a background needs at least two people with all answers")
     shares: list[Floats | None] = [
-        None if isinstance(part, Averaged) else np.bincount(row, minlength=part.k) / n
-        for row, part in zip(people, plan.content.parts, strict=True)
+        None if isinstance(part, Averaged) or j not in had else np.bincount(row, minlength=part.k) / n
+        for j, (row, part) in enumerate(zip(people, plan.content.parts, strict=True))
     ]
     real = sampled_success(plan, shares, seed=seed) if isinstance(plan.share, Faked) else None
     whom = np.sort(numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False))
-    found = _looked_for(plan, people, whom, collections, top, seed, progress)
+    answered = _filled(plan, people, numbers_from(seed, "not in the table"), np.arange(len(people)))
+    found = _looked_for(plan, answered, had, whom, collections, top, seed, progress)
     return Examined(
         *(plan.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
         informed=success(plan, shares, collections, seed),
@@ -63,32 +68,42 @@ def examine(
         found=tuple(found),
         dropped=codes.shape[1] - n,
         filled=int((filled != codes).sum()),
+        lacking=tuple(name for j, name in enumerate(plan.names) if j not in had),
         numbers=numbers,
     )
 
 
-def _filled(plan: Plan, codes: Integers, draws: np.random.Generator) -> Integers:
-    """A missing answer becomes a random value of the domain, as in a client."""
+def _filled(plan: Plan, codes: Integers, draws: np.random.Generator, attributes: Integers) -> Integers:
+    """A missing answer to some attributes becomes a random value of the domain, as in a client."""
     found = codes.copy()
-    for row, attribute in zip(found, plan.content.attributes, strict=True):
+    for j in attributes.tolist():
+        row, attribute = found[j], plan.content.attributes[j]
         absent = np.flatnonzero(row == NO_ANSWER)
         row[absent] = draws.integers(0, attribute.domain.k, absent.size)
     return found
 
 
 def _looked_for(
-    plan: Plan, people: Integers, whom: Integers, collections: int, top: int, seed: int, progress: Progress | None
+    plan: Plan,
+    people: Integers,
+    had: Integers,
+    whom: Integers,
+    collections: int,
+    top: int,
+    seed: int,
+    progress: Progress | None,
 ) -> list[Found]:
-    """With all attributes as background, and with half of them: after one collection, and after all."""
+    """With all attributes that it has as background, and with half of them: after one collection, and after all."""
     d, n = people.shape
     again = plan.content.rounds is not None
     surveys = [
         plan.privatize_codes(people, remembering(seed, round=t + 1) if again else _words(seed, t)).records
         for t in range(collections)
     ]
-    half = np.sort(numbers_from(seed, "half").choice(d, max(1, round(d / 2)), replace=False))
-    backgrounds = {f"all {d} attributes" if d > 1 else "the attribute": np.arange(d)}
-    if d > 1:
+    half = np.sort(numbers_from(seed, "half").choice(had, max(1, round(had.size / 2)), replace=False))
+    every = f"all {d} attributes" if d > 1 else "the attribute"
+    backgrounds = {every if had.size == d else f"{had.size} of {d} attributes": had}
+    if half.size < had.size:
         backgrounds[f"{half.size} of {d} attributes"] = half
     cells = [(name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))]
     found = list[Found]()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.attack.evidence import (
+    CELLS,
     HALVES,
     Part,
     Source,
     by_cell,
     by_value,
+    cells_of,
     checked_priors,
     clues,
     faked,
@@ -28,7 +29,7 @@ from deniable.attack.evidence import (
 )
 from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
-from deniable.attack.tables import LEVEL, counted_share, frame_of
+from deniable.attack.tables import LEVEL, Row, counted_share, frame_of
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Backend, checked_backend
 from deniable.law import Floats, Integers
@@ -36,8 +37,9 @@ from deniable.mechanism import Array
 from deniable.metric import Averaged
 from deniable.plan import Plan
 from deniable.population import numbers_from
+from deniable.reports import Reports
 from deniable.shape import BLOCK
-from deniable.share import Faked
+from deniable.share import Faked, Records
 
 
 @final
@@ -51,6 +53,8 @@ class Guesses:
     posterior: Floats
     """How likely each guess is to be right, for who believes the prior."""
     labels: tuple[tuple[str, ...], ...] | None = None
+    plan: Plan | None = field(default=None, repr=False)
+    """Whose answers they are, so that a table of people can be compared with them."""
 
     @property
     def n(self) -> int:
@@ -62,26 +66,42 @@ class Guesses:
         """The mean posterior by attribute: how often the attacker expects to be right."""
         return dict(zip(self.names, self.posterior.mean(axis=1).tolist(), strict=True))
 
-    def right(self, truth: npt.ArrayLike) -> dict[str, float]:
-        """How often the guesses are right, by attribute, where the true values are known: a row of numbers per attribute."""
+    def right(self, truth: object) -> dict[str, float]:
+        """How often the guesses are right, by attribute, where the true answers are known.
+
+        They are a table of people, as `plan.privatize` takes it, or a row of numbers per attribute. A missing answer is never
+        guessed.
+        """
+        codes = self._coded(truth) if _is_table(truth) else truth
         what = f"the truth has a row of numbers per attribute, {len(self.names)} rows of {self.n}"
         try:
-            true = np.asarray(truth)
+            true = np.asarray(codes)
         except ValueError:
             raise InvalidParameter(f"{what}, got rows of different lengths") from None
         if true.shape != self.values.shape or true.dtype.kind not in "iub":
             raise InvalidParameter(f"{what}, got {true.dtype} of shape {true.shape}")
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
 
-    def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
+    def _coded(self, people: object) -> Integers:
+        """A table of people by number; of numbers, by the half of their range."""
+        if self.plan is None:
+            raise InvalidParameter(
+                "a table of people is compared with guesses of a plan; here the truth is a row of numbers each"
+            )
+        rows = zip(self.plan.content.parts, self.plan.encode(people), strict=True)
+        return np.stack([cells_of(part, row) * 2 // CELLS if isinstance(part, Averaged) else row for part, row in rows])
+
+    def judged(self, truth: object, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""
-        expected = self.expected
-        rows = [
+        return frame_of(self.rows(truth, level, self.expected), backend)
+
+    def rows(self, truth: object, level: float, expected: Mapping[str, float]) -> list[Row]:
+        """The rows of it, with what the attacker expects of each attribute."""
+        return [
             {"attribute": name, "n": self.n, "right": right, **counted_share(right * self.n, self.n, level)}
             | {"expected": expected[name]}
             for name, right in self.right(truth).items()
         ]
-        return frame_of(rows, backend)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row per person and attribute, as a dataframe of the library you already have."""
@@ -127,7 +147,7 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
                 table /= faked(share.fakes[j], clue.reports[who])[:, None]
                 table += beside[who, None]
             values[j, who], posterior[j, who] = _best(by_value(clue.part, table * by_cell(clue.part, believed[j])), draws)
-    return Guesses(names_of(plan), values, posterior, _labels(plan))
+    return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
 
 
 def averaged(
@@ -139,6 +159,12 @@ def averaged(
     it; with memoized=False, as if the client drew it anew each time. Others make fresh noise each time, which averages away.
     Among fakes, all ways in which the real attributes can have been drawn are summed over (up to 8 collections).
     """
+    if isinstance(collections, Reports | Records | np.ndarray | str | bytes | Mapping) or not isinstance(collections, Iterable):
+        raise InvalidParameter(
+            f"collections are a list with the reports of each, such as [first, second], got {type(collections).__name__}; "
+            "guess attacks a single one"
+        )
+    collections = list(collections)
     if not collections:
         raise InvalidParameter("give the reports of at least one collection")
     every = [records_from(plan, reports) for reports in collections]
@@ -151,7 +177,7 @@ def averaged(
         draws = numbers_from(seed, "guess among fakes")
         for j, who, table in among_fakes(share, every, believed):
             values[j, who], posterior[j, who] = _best(table, draws)
-        return Guesses(names_of(plan), values, posterior, _labels(plan))
+        return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
     for j, part in enumerate(parts_of(plan)):
         draws = numbers_from(seed, "guess", j)
         held, shares = [clues(plan, records)[j] for records in every], by_cell(part, believed[j])
@@ -164,7 +190,7 @@ def averaged(
             reported = together.reported + start
             if reported.size:
                 values[j, reported], posterior[j, reported] = _best(by_value(part, together.table() * shares), draws)
-    return Guesses(names_of(plan), values, posterior, _labels(plan))
+    return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
 
 
 def _blind(believed: Sequence[Floats], n: int, seed: int) -> tuple[Integers, Floats]:
@@ -185,6 +211,12 @@ def _best(table: Floats, draws: np.random.Generator) -> tuple[Integers, Floats]:
     several = np.flatnonzero(ties.sum(axis=1) > 1)
     single[several] = np.argmax(ties[several] * draws.random((several.size, table.shape[1])), axis=1)
     return single, top[:, 0] / table.sum(axis=1)
+
+
+def _is_table(people: object) -> bool:
+    """Whether it is a dataframe, a dictionary of columns or a list of dictionaries."""
+    first = people[0] if isinstance(people, list | tuple) and people else None
+    return isinstance(people, Mapping) or isinstance(first, Mapping) or hasattr(people, "columns")
 
 
 def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from deniable.attack.evidence import Chance
 from deniable.attack.mixed import MOST_COLLECTIONS
 from deniable.attack.told import AttributeSuccess, ProfileSuccess, Success
+from deniable.attack.verdict import best_match, most_exposed
 from deniable.attack.wording import among_best, filled, legend, marked, percent, points, table, times_as_often
 from deniable.errors import counted
 
@@ -55,6 +56,8 @@ class Examined:
     """Missing answers that were drawn at random, as the plan says."""
     numbers: tuple[str, ...] = ()
     """Attributes that are numbers: it is guessed in which half of the range they are."""
+    lacking: tuple[str, ...] = ()
+    """Attributes that the table of people does not have."""
 
     @property
     def noise_kept(self) -> bool:
@@ -92,15 +95,18 @@ class Examined:
 
     def _headers(self) -> list[str]:
         kept, anew = ("{} collections", "all drawn anew") if self.noise_kept else ("{} x same noise", "{} x fresh noise")
-        return ["blind", "one report", "known to hold it", kept.format(self.collections), anew.format(self.collections)]
+        times = self.collections
+        return ["blind", "one report", "known to hold it", f"all {times} hold it", kept.format(times), anew.format(times)]
 
     def _figures(self, one: AttributeSuccess) -> list[str]:
         """Blind, and by what is seen, each marked by how it is known; of one collection there is nothing to put together."""
-        cells = [marked(percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in _FIGURES]
+        named = {"known": "reported_memoized" if self.noise_kept else "reported_averaged"}
+        figures = [named.get(name, name) for name in _FIGURES]
+        cells = [marked(percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in figures]
         if self.collections == 1:
-            cells[2:] = ["", ""]
+            cells[2:] = [""] * 3
         if not self._may_lack:
-            cells[1] = ""
+            cells[1:3] = [""] * 2
         return [percent(one.blind), *cells]
 
     @property
@@ -124,7 +130,10 @@ class Examined:
             meant.append("known to hold it: if the attacker knows that it is")
         if self.collections > 1:
             whose = ", by who is told which attribute of each is real" if fakes else ""
-            *_, kept, anew = self._headers()
+            *_, known, kept, anew = self._headers()
+            if self._may_lack:
+                meant.append(f"{known}: if it is in each of {self.collections} reports, and the attacker knows that")
+                whose = f", of everyone, who may never have been asked for it{whose}"
             if self.noise_kept:
                 meant.append(f"{kept}: from all of them{whose}, as clients of this plan answer")
                 meant.append(f"{anew}: if clients forgot their first answers, which then average away")
@@ -134,9 +143,9 @@ class Examined:
         if self.numbers:
             meant.append("halves: in which half of its range a number is")
         lines = [filled(" · ".join(meant))] if meant else []
-        known = _how_known(self.ignorant.attributes, self.seed)
         heading = "Guess one answer, knowing nothing else: how often it is right"
-        return "\n".join([heading, *table(["answer", "values", *self._headers()], rows), *lines, known])
+        shown = table(["answer", "values", *self._headers()], rows)
+        return "\n".join([heading, *shown, *lines, _how_known(self.ignorant.attributes, self.seed)])
 
     def _informed(self) -> str:
         if self.informed is None:
@@ -144,6 +153,8 @@ class Examined:
         rows = [[one.name, *self._figures(one), points(one.report - one.blind)] for one in self.informed.attributes]
         heading = "The same, knowing how frequent the answers are among these people"
         lines = ["Numbers are guessed as before, without their frequencies."] if self.numbers else []
+        if self.lacking:
+            lines.append(f"Not in the table, and guessed as before: {', '.join(self.lacking)}.")
         shown = table(["answer", *self._headers(), "learned from one"], rows)
         return "\n".join([heading, *shown, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()])
 
@@ -213,6 +224,9 @@ class Examined:
 
     def _left_out(self) -> list[str]:
         lines = []
+        if self.lacking:
+            names = ", ".join(self.lacking)
+            lines.append(f"The table does not have {names}: no part of the background, and drawn evenly in the simulation.")
         if self.dropped:
             lines.append(f"{counted(self.dropped, 'row')} left out: an answer is missing, which the plan refuses.")
         if self.filled:
@@ -220,64 +234,23 @@ class Examined:
         return lines
 
     def _verdict(self) -> str:
-        lines = [*self._most_exposed(), *self._most_found()]
-        return filled("In short: " + " ".join(lines))
-
-    def _most_exposed(self) -> list[str]:
-        """By what one report adds to what is known: for who knows the frequencies, where they are, and who does not."""
-        worst = self.ignorant.worst
-        alone = (
-            f"whoever sees a report that holds it{'' if self.informed is None else ' and knows nothing else'} is right for "
-            f"{percent(worst.reported)} of people, blindly for {percent(worst.blind)}."
-        )
-        told = worst
-        if self.informed is None:
-            lines = [f"The most exposed answer is {worst.name!r}: {alone}"]
-        else:
-            told = max(self.informed.attributes, key=lambda one: one.report - one.blind)
-            learned = (
-                f"with one report an attacker who knows how frequent the answers are is right for {percent(told.report)} of "
-                f"people instead of {percent(told.blind)}, {points(told.report - told.blind)} more."
+        informed = self.informed
+        if informed is not None:  # what is not in the table does not tell anything by it
+            known = tuple(one for one in informed.attributes if one.name not in self.lacking)
+            informed = replace(informed, attributes=known)
+        lines = most_exposed(self.ignorant, informed, self.collections, self.noise_kept)
+        if self.found:
+            most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
+            lines.append(
+                f"With a background of {most.background} and {counted(most.collections, 'collection')} {best_match(most.top)} "
+                f"for {percent(most.success)} of people, {times_as_often(most.success, most.blind)}."
             )
-            if points(told.report - told.blind) == points(0.0):
-                told = worst
-                lines = [
-                    f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the answers are "
-                    "one report tells nothing of use: the most frequent answer remains the best guess."
-                ]
-            elif told.name == worst.name:
-                lines = [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
-            else:
-                lines = [f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"]
-        return [*lines, *self._after_all(told)]
-
-    def _after_all(self, told: AttributeSuccess) -> list[str]:
-        """What several collections add, as clients answer them."""
-        often = told.memoized if self.noise_kept else told.averaged
-        if self.collections == 1 or often is None or often < told.report + 0.01:
-            return []
-        answer = f"From {self.collections} collections {told.name!r} is guessed for {percent(often)}"
-        if self._may_lack:
-            answer += f", from one, in which it may not be, for {percent(told.report)}"
-        return [f"{answer}."]
-
-    def _most_found(self) -> list[str]:
-        if not self.found:
-            return []
-        most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
-        if most.top == 1:
-            whose = "the record that matches best is the right person's"
-        else:
-            whose = f"the right person is among the {most.top} that match best"
-        return [
-            f"With a background of {most.background} and {counted(most.collections, 'collection')} {whose} for "
-            f"{percent(most.success)} of people, {times_as_often(most.success, most.blind)}."
-        ]
+        return filled("In short: " + " ".join(lines))
 
 
 _UNKNOWN = f"what clients tell with fresh noise is known for up to {MOST_COLLECTIONS} collections among fakes"
 _WHOLE = ("all_reported", "whole_record")
-_FIGURES = ("report", "reported", "memoized", "averaged")
+_FIGURES = ("report", "reported", "known", "memoized", "averaged")
 _DRAWN = {
     "new": "a new attribute",
     "any": "any attribute",

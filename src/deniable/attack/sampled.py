@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.background import checked_truth
+from deniable.attack.crossed import Crossed
+from deniable.attack.crossed import estimated as estimated
 from deniable.attack.evidence import Chance, Source, checked_priors, expected, faked, names_of, realness, records_from, share_of
 from deniable.attack.guessing import Guesses
-from deniable.attack.tables import LEVEL
-from deniable.consistency import norm_mul
+from deniable.attack.tables import LEVEL, frame_of
 from deniable.errors import InvalidParameter
 from deniable.estimate import Backend
 from deniable.exact import whole_number
@@ -27,7 +29,7 @@ from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
 from deniable.shapes import Direct
-from deniable.share import Faked, Records
+from deniable.share import Faked
 from deniable.simulated import seeded
 
 Assumed = Literal["known", "uniform"]
@@ -46,6 +48,8 @@ class Sampled:
     names: tuple[str, ...]
     guesses: Guesses
     """Of one answer only: which attribute it is; of several that are as likely, the first."""
+    crossed: Crossed | None = None
+    """How often it can expect to be right, where the marginals were fitted to these reports; computed when it is asked for."""
 
     @property
     def attributes(self) -> Integers:
@@ -54,13 +58,28 @@ class Sampled:
 
     @property
     def posterior(self) -> Floats:
-        """How likely each of them is to be the real one."""
+        """How likely each of them is to be the real one, if the marginals are right.
+
+        Where they were fitted to these very reports they are not quite, and the fewer the reports, the more this is too sure of
+        itself. `expected` is corrected for that.
+        """
         return np.asarray(self.guesses.posterior[0])
 
     @property
     def expected(self) -> float:
-        """The mean posterior: how often the attacker expects to be right."""
-        return self.guesses.expected[_REAL]
+        """How often the attacker can expect to be right: without bias, also where the marginals were fitted to the reports."""
+        return self.expectation.value
+
+    @cached_property
+    def expectation(self) -> Chance:
+        """The same with its standard error: the mean posterior, or, where marginals were fitted, that of rules that were fitted
+        to some of the reports and are judged by others.
+        """
+        if self.crossed is not None:
+            return self.crossed.success()
+        n = self.guesses.n
+        error = float(self.posterior.std(ddof=1) / math.sqrt(n)) if n > 1 else 1 - self.blind
+        return Chance(float(self.posterior.mean()), error, exact=False)
 
     @property
     def blind(self) -> float:
@@ -73,7 +92,7 @@ class Sampled:
 
     def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe of one row, with the interval of the share that is right at `level`."""
-        return self.guesses.judged(self._checked(truth), level, backend)
+        return frame_of(self.guesses.rows(self._checked(truth), level, {_REAL: self.expected}), backend)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row per report, as a dataframe of the library you already have: which attribute is guessed, and its posterior."""
@@ -83,15 +102,18 @@ class Sampled:
         return checked_truth(truth, self.guesses.n, len(self.names))[None]
 
     def __repr__(self) -> str:
-        return f"<Sampled of {self.guesses.n:,} reports: right {100 * self.expected:.1f} %, blind {100 * self.blind:.1f} %>"
+        told = self.expectation
+        expects = f"expects {100 * told.value:.1f} % right, standard error {100 * told.stderr:.1f} points"
+        return f"<Sampled of {self.guesses.n:,} reports: {expects}, blind {100 * self.blind:.1f} %>"
 
 
 def sampled_attribute(plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known") -> Sampled:
     """The Bayes-optimal guess of which attribute of each report is real.
 
     The attacker knows the plan, the law of its fakes included, and how frequent the values are: `marginals` by attribute, or,
-    unless given, what these very reports tell of them, which needs no background data at all. With fakes="uniform" the prior
-    of the fakes is ignored: the mistake that makes RS+RFD look safer than it is.
+    unless given, what the other reports tell of them, which needs no background data at all. With fakes="uniform" the prior
+    of the fakes is ignored: the mistake that makes RS+RFD look safer than it is. `expected` is how often this can expect to be
+    right.
 
     >>> import deniable as dn
     >>> share = dn.rsfd([4, 3], epsilon=3.0, protocol="sue-z")
@@ -100,11 +122,12 @@ def sampled_attribute(plan: Source, reports: object, marginals: object = None, f
     (0.5, True)
     """
     share, records = _faked(plan), records_from(plan, reports)
-    shares = estimated(share, records) if marginals is None else checked_priors(plan, marginals)
-    ratios = realness(assumed_share(share, fakes), records, shares)
+    assumed = assumed_share(share, fakes)
+    crossed = Crossed(share, assumed, records) if marginals is None else None
+    ratios = realness(assumed, records, checked_priors(plan, marginals)) if crossed is None else crossed.realness()
     best = np.argmax(ratios, axis=0)
     posterior = ratios[best, np.arange(records.n)] / ratios.sum(axis=0)
-    return Sampled(names_of(plan), Guesses((_REAL,), best[None], posterior[None], (names_of(plan),)))
+    return Sampled(names_of(plan), Guesses((_REAL,), best[None], posterior[None], (names_of(plan),)), crossed)
 
 
 def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, seed: int = 1) -> Chance:
@@ -140,14 +163,10 @@ def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
     return float(values @ np.diff(below, prepend=0.0))
 
 
-def estimated(share: Faked, records: Records) -> list[Floats]:
-    """The marginals as the collector would estimate them, clipped at 0 and scaled to a sum of one."""
-    return [norm_mul(estimate.frequencies) for estimate in share.estimate(share.tally(records))]
-
-
-def drawn_attributes(share: Faked, n: int, seed: int) -> Integers:
+def drawn_attributes(plan: Source, n: int, seed: int) -> Integers:
     """Which attribute each of n simulated people reports whose words are `seeded(seed)`: what an attack is to find."""
-    return share.drawn(seeded(seed).rows(n, share.words))
+    share = _faked(plan)
+    return share.drawn(seeded(seed).rows(whole_number("n, the number of people,", n, 1), share.words))
 
 
 def _atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:

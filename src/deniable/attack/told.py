@@ -18,6 +18,8 @@ from deniable.estimate import Backend
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
 
+ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
+"""What is known of every attribute."""
 PROFILE = ("all_reported", "whole_record", "right")
 """What is known of every profile."""
 
@@ -43,6 +45,11 @@ class AttributeSuccess:
     averaged: float | None
     """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not known (among fakes,
     after more than 8 collections)."""
+    reported_memoized: float
+    """From reports of all the collections each of which is known to hold the answer, sent as before or as the mechanism keeps
+    it: the risk of those who are asked for it, while `memoized` counts those who never are."""
+    reported_averaged: float
+    """The same with fresh noise each time."""
     stderr: Mapping[str, float] = field(default_factory=dict)
     """The standard errors of those of these figures that are simulated; the others are exact."""
     bounds: tuple[str, ...] = ()
@@ -55,7 +62,7 @@ class AttributeSuccess:
 
     def rows(self, level: float = LEVEL) -> list[Row]:
         """A row per figure that is known, its interval at `level`."""
-        values = {name: getattr(self, name) for name in ("blind", "report", "reported", "memoized", "averaged")}
+        values = {name: getattr(self, name) for name in ATTRIBUTE}
         return [
             {"attribute": self.name, "figure": name, "success": value}
             | simulated(value, self.stderr.get(name), level)

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.background import checked_truth
+from deniable.attack.crossed import estimated
 from deniable.attack.evidence import Priors, Source, records_from, share_of
-from deniable.attack.sampled import Assumed, assumed_share, estimated
+from deniable.attack.sampled import Assumed, assumed_share
 from deniable.attack.tables import LEVEL, counted_share, frame_of
 from deniable.errors import InvalidParameter
 from deniable.estimate import Backend

@@ -39,7 +39,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         if self.success_cap is not None and not (_is_number(self.success_cap) and 0 < self.success_cap <= 1):
-            raise InvalidParameter(f"success_cap is a probability above 0, got {self.success_cap!r}")
+            raise InvalidParameter(f"success_cap is a probability above 0 and at most 1, got {self.success_cap!r}")
         if self.bytes_cap is not None:
             whole_number("bytes_cap", self.bytes_cap, 1)
         if not isinstance(self.worst, bool):

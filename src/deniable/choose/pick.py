@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from deniable.choose.considered import index_bytes, report_size
 from deniable.choose.options import Option
@@ -13,7 +13,7 @@ Picked = tuple[list[Option], str | None]
 
 
 def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -> Picked:
-    """For each attribute the option that errs least under the caps; or, if there is none, without them and why."""
+    """For each attribute the option that errs least under the caps; or, if there is none, the nearest to them and why."""
     cap, most = task.objective.success_cap, task.objective.bytes_cap
     least = [min(some, key=lambda option: option.order) for some in options]
     fitting = options
@@ -21,7 +21,8 @@ def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -
         fitting = [[option for option in some if option.success <= cap] for some in options]
         for j, some in enumerate(fitting):
             if not some:
-                return least, _above_cap(task.label(j), options[j], cap)
+                nearest = [min(fits or rest, key=_nearest(bool(fits))) for fits, rest in zip(fitting, options, strict=True)]
+                return nearest, _above_cap(task.label(j), nearest[j], cap)
     if most is None:
         return [min(some, key=lambda option: option.order) for some in fitting], None
     found = _within(fitting, most - index_bytes(drawn, task.d), drawn or task.d, task)
@@ -31,16 +32,20 @@ def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -
     return found, None
 
 
-def _above_cap(label: str, options: Sequence[Option], cap: float) -> str:
+def _nearest(fits: bool) -> Callable[[Option], tuple[float, int]]:
+    """The least error under the cap; where nothing keeps it, the hardest guess."""
+    return (lambda option: option.order) if fits else (lambda option: (option.success, option.size))
+
+
+def _above_cap(label: str, nearest: Option, cap: float) -> str:
     """Why no option keeps a cap on the guess: nothing can where it is below a blind guess, or this epsilon tells too much."""
-    blind = options[0].part.blind
+    blind = nearest.part.blind
     if cap < blind:
         return (
             f"a blind guess of {label} is already right for {100 * blind:.4g} % of people, without any report, and the cap is "
             f"{100 * cap:.4g} %; give one above {100 * blind:.4g} %"
         )
-    lowest = min(option.success for option in options)
-    return f"a guess of {label} is right with probability {lowest:.4g} or more, the cap is {cap:g}"
+    return f"a guess of {label} is right with probability {nearest.success:.4g} or more ({nearest.name}), the cap is {cap:g}"
 
 
 def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task: Task) -> list[Option] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy.typing as npt
 
-from deniable.choose.considered import AnyShare, Considered, Size, named, one_in
+from deniable.choose.considered import AnyShare, Considered, Size, most_told, named, one_in
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.pick import Picked, picked
@@ -85,9 +85,13 @@ def _ranked(task: Task, alternatives: bool) -> list[Considered]:
     return sorted([*rows, *(_several(task) if task.several else ())], key=_order)
 
 
-def _order(row: Considered) -> tuple[bool, float, int]:
+def _order(row: Considered) -> tuple[bool, float, float, int]:
+    """By error and bytes; of those that are excluded by a cap on the guess, the nearest to it first."""
     score = row.objective.score(row.errors) if row.errors else math.inf
-    return row.why_not is not None, rounded(score), row.report_bytes.most
+    cap, above = row.objective.success_cap, 0.0
+    if row.why_not is not None and cap is not None:
+        above = max(0.0, max(map(most_told, row.parts), default=math.inf) - cap)
+    return row.why_not is not None, rounded(above), rounded(score), row.report_bytes.most
 
 
 def _several(task: Task) -> Iterator[Considered]:

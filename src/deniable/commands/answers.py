@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.answer import listed, people_of
+from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidValue
 from deniable.refusals import reason_of, refused_rows
-from deniable.table import Show, places_of, read_answers
+from deniable.table import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:
     from deniable.document import Attribute
@@ -31,25 +32,44 @@ class Answers:
     path: Path
     separator: str | None = None
     person: str | None = None
+    analysed: bool = False
+    """Whether these are looked at and not collected: no answer is then -1, and so is all of an attribute without a column."""
     _people: list[Any] = field(default_factory=list)
 
     def codes(self, show: Show) -> Iterator[Integers]:
         """The answers as integers, in blocks, up to the first that holds something that is refused."""
         columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
-        kinds = _Kinds(self.plan)
-        for block in read_answers(self.path, columns | self.plan.labels, show, self.separator, self.plan.places):
+        kinds = _Kinds(self.plan, self.plan.content.missing == "refuse" and not self.analysed)
+        for block in read_answers(self.path, columns | self._asked(), show, self.separator, self.plan.places):
             if self.person is not None:
                 self._people.extend(listed(block[self.person], self.person))
             try:
-                codes = self.plan.encode(block)
+                codes = self._looked_at(block) if self.analysed else self.plan.encode(block)
             except InvalidValue:
                 kinds.add(block)
             else:
                 if not kinds.found:
                     yield codes
-            kinds.rows += len(block[self.plan.names[0]])
+            kinds.rows += len(next(iter(block.values())))
         if kinds.found:
             raise InvalidValue(self._told(kinds))
+
+    def _asked(self) -> dict[str, Any]:
+        """The columns that are read, and the labels of their values; if none is there, all of them are asked for."""
+        labels = dict(self.plan.labels)
+        absent = lacking(self.path, self.plan.names, self.separator, self.plan.places) if self.analysed else []
+        return labels if len(absent) == len(labels) else {name: labels[name] for name in labels if name not in absent}
+
+    def _looked_at(self, block: Mapping[str, Any]) -> Integers:
+        import numpy as np
+
+        rows = np.full((len(self.plan.names), len(next(iter(block.values())))), NO_ANSWER, dtype=np.int64)
+        for row, attribute in zip(rows, self.plan.content.attributes, strict=True):
+            if attribute.name in block:
+                row[:] = attribute.domain.codes(block[attribute.name], attribute.name)
+                if self.plan.content.missing == "value":
+                    row[row == NO_ANSWER] = attribute.domain.k
+        return rows
 
     def people(self) -> list[str] | None:
         """Who the rows that were read are, if the file says it."""
@@ -89,6 +109,8 @@ class _Kinds:
     """The kinds of refused answers of a file, up to a few, by column and answer."""
 
     plan: Plan
+    missing: bool
+    """Whether a missing answer is refused."""
     rows: int = 0
     """How many were read before."""
     found: dict[tuple[str, str], _Kind] = field(default_factory=dict)
@@ -96,9 +118,9 @@ class _Kinds:
 
     def add(self, block: Mapping[str, Any]) -> None:
         """Those of a block of answers."""
-        for attribute in self.plan.content.attributes:
+        for attribute in (one for one in self.plan.content.attributes if one.name in block):
             answers = listed(block[attribute.name], attribute.name)
-            for row in refused_rows(attribute.domain, answers, self.plan.content.missing == "refuse"):
+            for row in refused_rows(attribute.domain, answers, self.missing):
                 key = attribute.name, repr(answers[row])
                 if key not in self.found and len(self.found) == _MOST_KINDS:
                     self.more = True

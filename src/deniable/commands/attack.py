@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from deniable.commands import console, reading, writing
 from deniable.commands.answers import Answers
@@ -33,7 +34,9 @@ _some, _any = partial(whole, least=1, most=100), partial(whole, least=1)
 @console.as_json
 @writing.plot("the page")
 @console.force
+@click.pass_context
 def attack_plan(
+    context: click.Context,
     plan: Path,
     data: Path | None,
     separator: str | None,
@@ -49,17 +52,21 @@ def attack_plan(
 
     Without data: how often answers and whole records are guessed, exactly or with an error. With the answers of people, which
     never leave this machine, also what background data adds: how frequent the answers are, and records to find a person among.
+    The file may lack some of the attributes, and answers; what is left out is counted.
     """
     import numpy as np
 
     from deniable.attack.examining import examine
 
+    for option in ("separator", "top", "users"):
+        if data is None and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{option} is about people: name a file of them, too (--data)")
     writing.check((), plot_files, force)
     read = reading.read_plan(plan)
     codes = None
     if data is not None:
         with console.progress("reading") as show:
-            codes = np.concatenate(list(Answers(read, data, separator).codes(show)), axis=1)
+            codes = np.concatenate(list(Answers(read, data, separator, analysed=True).codes(show)), axis=1)
     with console.progress("attacking") as show:
         found = examine(read, codes, collections, top, users, seed, show)
     if plot_files:

@@ -52,6 +52,8 @@ def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
         number = Decimal("NaN")
     if not number.is_finite() or number.adjusted() > 18 or number != number.to_integral_value() or number > most:
         power = len(str(most)) - 1
+        if power < 4:  # too few for how large numbers are written to help
+            raise click.BadParameter(f"it must be a whole number from {0 if least is None else least} to {most}, got {text}")
         raise click.BadParameter(f"{text!r} is not a whole number up to 10^{power}, such as 10000, 10_000 or 1e4")
     if least is not None and number < least:
         raise click.BadParameter(f"it must be at least {least}, got {text}")

@@ -1,0 +1,60 @@
+"""In short: which answer is the most exposed, to whom, and how far several reports of it lead."""
+
+from __future__ import annotations
+
+from deniable.attack.told import AttributeSuccess, Success
+from deniable.attack.wording import percent, points
+
+
+def most_exposed(ignorant: Success, informed: Success | None, collections: int, noise_kept: bool) -> list[str]:
+    """By what one report adds to what is known: for who knows the frequencies, where they are, and who does not.
+
+    What several reports tell is said of those who send them. A figure of everyone counts people who were never asked for the
+    answer, and would read as if more reports told less.
+    """
+    worst = ignorant.worst
+    alone = (
+        f"whoever sees a report that holds it{'' if informed is None else ' and knows nothing else'} is right for "
+        f"{percent(worst.reported)} of people, blindly for {percent(worst.blind)}{_from_all(worst, collections, noise_kept)}."
+    )
+    if informed is None:
+        return [f"The most exposed answer is {worst.name!r}: {alone}"]
+    told = max(informed.attributes, key=lambda one: one.report - one.blind)
+    learned = (
+        f"with one report an attacker who knows how frequent the answers are is right for {percent(told.report)} of "
+        f"people instead of {percent(told.blind)}, {points(told.report - told.blind)} more"
+        f"{_from_all(told, collections, noise_kept)}."
+    )
+    if points(told.report - told.blind) == points(0.0):
+        several = max(informed.attributes, key=lambda one: _together(one, noise_kept) - one.blind)
+        return [
+            f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the answers are "
+            "one report tells nothing of use: the most frequent answer remains the best guess"
+            f"{_from_all(several, collections, noise_kept, by_name=True)}."
+        ]
+    if told.name == worst.name:
+        return [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
+    return [f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"]
+
+
+def best_match(top: int) -> str:
+    """Who is found where the best matches are looked at."""
+    if top == 1:
+        return "the record that matches best is the right person's"
+    return f"the right person is among the {top} that match best"
+
+
+def _together(one: AttributeSuccess, noise_kept: bool) -> float:
+    """From reports that all hold the answer, as clients send them."""
+    return one.reported_memoized if noise_kept else one.reported_averaged
+
+
+def _from_all(one: AttributeSuccess, collections: int, noise_kept: bool, by_name: bool = False) -> str:
+    """What several reports add; nothing where they add nothing that can be seen."""
+    often = _together(one, noise_kept)
+    if percent(often) == percent(max(one.reported, one.blind)):
+        return ""
+    known = (
+        f" that are known to hold {repr(one.name) if by_name else 'it'}" if by_name or one.report < one.reported - 1e-12 else ""
+    )
+    return f"; from {collections} reports{known}, for {percent(often)}"
