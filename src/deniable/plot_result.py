@@ -224,7 +224,7 @@ def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Fl
 
 
 def _draw_map(axes: Axes, scale: Axes, panel: _Panel) -> None:
-    """Cells, the north at the top, and beside them what their colors mean."""
+    """Cells, the north at the top, and beside them what their colors mean; two of them only where shares are below 0."""
     grid, shown = panel.grid, panel.shares
     assert grid is not None
     assert shown is not None
@@ -232,7 +232,8 @@ def _draw_map(axes: Axes, scale: Axes, panel: _Panel) -> None:
     most = float(np.abs(shares).max())
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
-    drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most)
+    colors, least = ("Reds", 0.0) if shares.min() >= 0 else ("RdBu_r", -most)
+    drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
     axes.figure.colorbar(drawn, cax=scale, label="share of people, %")
     axes.grid(visible=False)
     scale.grid(visible=False)
