@@ -22,7 +22,10 @@ interface Answered {
   readonly answers: readonly (readonly [answer: unknown, code: number | null])[];
 }
 
-const files = import.meta.glob<(Case | Hostile | Answered)[]>("../../spec/vectors/**/*.json", { eager: true, import: "default" });
+const files = import.meta.glob<(Case | Hostile | Answered)[]>("../../spec/vectors/**/*.json", {
+  eager: true,
+  import: "default",
+});
 const all = Object.values(files).flat();
 const sound = all.filter((one): one is Case => "words" in one);
 const hostile = all.filter((one): one is Hostile => "refused" in one);
