@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
@@ -17,7 +18,7 @@ import deniable as dn
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
 from deniable.audit.devices import Devices, InBulk, Side
 from deniable.audit.repeats import Ids
-from deniable.audit.seen import NEITHER, each_supported, supports
+from deniable.audit.seen import HEADER, NEITHER, each_supported, supports
 from deniable.audit.setting import setting_of
 from deniable.law import Integers
 from deniable.plan import Plan
@@ -353,6 +354,57 @@ def test_one_value_of_many_that_leaks_is_found_by_its_own_pair() -> None:
     assert "compared: x 0 and 1; x 1 and 2; x 2 and 3, and 97 more; in a line-up, 64 people" in right.summary
 
 
+class OneTold(Devices):
+    """Right devices of a plan, but for one value of one attribute, which is always sent as it is (a body's byte)."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, name: str, value: str, byte: int, sent: int) -> None:
+        self._devices, self._name, self._value, self._byte, self._sent = Seeded(plan, 4), name, value, byte, sent
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        told = [side[0][self._name] == self._value for side in sides]
+        (reports,) = self._devices.answer(sides, who)
+        with_truth = [bytes([*report[: self._byte], self._sent, *report[self._byte + 1 :]]) for report in reports]
+        return [[truth if told[i] else report for i, report, truth in zip(who.tolist(), reports, with_truth, strict=True)]]
+
+
+def test_a_value_in_no_pair_is_found_beside_values_with_distances_and_named() -> None:
+    """The first and the last of four means of transport are right, and ages have distances; the bus is told."""
+    ages = dn.Range(0, 30, step=10, privacy="metric", epsilon=0.1)
+    study = dn.Study({"transport": ["car", "train", "bus", "bike"], "age": ages}, epsilon=1.0, protocol="grr", share="split")
+    plan = study.plan(people=1000)
+    found = audited(OneTold(plan, "transport", "bus", 0, 2), plan=plan, trials=20_000)
+    assert not found.passed
+    assert "in line-ups, who answers transport bus was told most easily" in found.summary
+    assert "(by the guess 'supports the right one of up to 4 people')" in found.summary
+    right = audited(Seeded(plan, 3), trials=20_000)
+    assert right.passed
+    assert "told most easily" not in right.summary
+
+
+def test_it_says_which_values_were_not_asked() -> None:
+    ages = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5)
+    found = audited(Seeded(dn.Study({"age": ages}).plan(people=1000), 3), trials=1000)
+    assert "asked were only 6 of 100 values of age" in found.summary
+    assert found.to_dict()["partly"] == {"age": [6, 100]}
+    assert "asked were only" not in audited(Seeded(one(dn.grr(4, 1.0)), 3), trials=1000).summary
+
+
+def test_ids_of_line_ups_are_looked_at() -> None:
+    """One id for all reports after those of pairs."""
+    plan, count = one(dn.grr(4, 1.0)), 0
+
+    def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        nonlocal count
+        count += 1
+        whole = dn.audit.client_of(plan)(answers, secret, number)
+        return whole if count <= 2000 else whole[: HEADER - 16] + bytes(16) + whole[HEADER:]
+
+    faults = audited(report, plan=plan, trials=1000).faults
+    assert [fault for fault in faults if fault.startswith("999 report ids of 3,000 came before")]
+
+
 def test_claims_beyond_all_trials_can_be_written_as_json() -> None:
     found = audited(Seeded(one(dn.grr(3, 1.0)), 3), trials=1000, claim=40.0)
     assert not found.conclusive
@@ -495,7 +547,15 @@ def test_a_function_that_draws_from_the_system_is_no_fault() -> None:
     assert audited(dn.audit.client_of(plan), trials=100, plan=plan).passed
 
 
-@pytest.mark.parametrize("how", ["no copies", "copies fail"])
+COPIES = {
+    "no copies": "it cannot be copied on this system",
+    "copies fail": "a copy of it does not answer",
+    "refused": "it cannot be copied here (Resource temporarily unavailable)",
+    "slow": "a copy of it does not answer",
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
 def test_where_nothing_can_be_copied_it_says_so(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = one(dn.grr(4, 1.0))
     mine = os.getpid()
@@ -505,11 +565,26 @@ def test_where_nothing_can_be_copied_it_says_so(how: str, monkeypatch: pytest.Mo
             raise RuntimeError("not here")
         return dn.audit.client_of(plan)(answers, secret, number)
 
+    def refused() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
     if how == "no copies":
         monkeypatch.delattr(os, "fork")
+    if how == "refused":
+        monkeypatch.setattr(os, "fork", refused)
+    if how == "slow":
+        monkeypatch.setattr("deniable.audit.copies._PATIENCE", 0.0)
     found = audited(report, trials=100, plan=plan)
     assert found.passed
-    assert "whether its randomness is seeded was not looked at" in found.summary
+    assert f"{COPIES[how]}, so whether its randomness is seeded was not looked at" in found.summary
+
+
+def test_copies_where_nobody_waits_for_children() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert audited(dn.audit.client_of(one(dn.grr(40, 1.0))), trials=100, plan=one(dn.grr(40, 1.0))).passed
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 # ---- values with distances, places and numbers

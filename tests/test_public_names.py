@@ -156,7 +156,7 @@ PUBLIC = [
 """A name that is added, renamed or dropped is a promise that is made or broken: it must be changed here too."""
 
 ROOMS = {
-    "audit": ["LEVEL", "Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"],
+    "audit": ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"],
 }
 """Rooms with public names of their own."""
 

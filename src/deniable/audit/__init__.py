@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deniable.audit.bound import Event
+from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, client_of, devices_of
 from deniable.audit.pairs import Named
 from deniable.audit.program import Program, ProgramFailed
@@ -24,7 +25,7 @@ from deniable.shape import Per
 from deniable.table import Show
 from deniable.words import Words, checked_source
 
-__all__ = ["LEVEL", "Audit", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
+__all__ = ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
 
 LEVEL = 0.9999
 """A right client fails one audit in 10,000 at most."""
@@ -34,7 +35,7 @@ _FEWEST = 100
 _ITSELF, _ITSELF_SHARE = 20_000, 50  # reports, at most, of a client itself; and trials for each of its trials
 _ITSELF_LEAST = 10  # trials, however many rounds there are
 _ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm
-_NOT_RESTARTED = "it cannot be started or copied from here, so whether its randomness is seeded was not looked at"
+_NOT_RESTARTED = "so whether its randomness is seeded was not looked at"
 
 
 def lower_bound(
@@ -86,6 +87,7 @@ def lower_bound(
     for who, run in runs:
         events += run.events(None if show is None else _part(show, done, total), who)
         faults += run.faults()
+        notes += [f"{who}{easiest}" for easiest in (run.easiest(),) if easiest is not None]
         done += run.devices
     return Audit(setting, trials, level, tuple(events), tuple(faults), tuple(notes))
 
@@ -99,9 +101,9 @@ def _restarted(devices: Devices, setting: Setting, planned: bool) -> tuple[list[
 
     Where a report has no header, that is told elsewhere.
     """
-    both = devices.started_twice(setting.sides[0], _STARTED_TWICE)
+    both, why = devices.started_twice(setting.sides[0], _STARTED_TWICE)
     if both is None:
-        return [_NOT_RESTARTED], []
+        return [f"{why}, {_NOT_RESTARTED}"], []
     every = [report for reports in both for report in reports]
     headed = planned and all(len(report) >= HEADER and not isinstance(report, Unreadable) for report in every)
     found = same_sequence(*both, headed=headed)

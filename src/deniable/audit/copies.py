@@ -3,36 +3,53 @@
 from __future__ import annotations
 
 import os
-import pickle
 import random
 import select
 import signal
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
-_PATIENCE = 60.0  # seconds without a word, after which a copy is taken to hang
+_END = b"\xff\xff\xff\xff"
+_PATIENCE = 60.0  # seconds without a report, after which a copy is taken to hang
 
 
-def copied_twice(make: Callable[[], Sequence[bytes]]) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
-    """What `make` gives in two copies of this process, one after the other; None where a copy cannot be had or fails."""
+class Copies(NamedTuple):
+    """What two copies sent; or why there is nothing to compare."""
+
+    reports: tuple[Sequence[bytes], Sequence[bytes]] | None
+    why: str = ""
+
+
+def copied_twice(make: Callable[[], Iterable[bytes]]) -> Copies:
+    """What `make` gives in two copies of this process, one after the other."""
     if not hasattr(os, "fork"):
-        return None
-    found = []
+        return Copies(None, "it cannot be copied on this system")
+    found: list[Sequence[bytes]] = []
     for _ in range(2):
-        reports = _copied(make)
+        try:
+            reports = _copied(make)
+        except OSError as problem:
+            return Copies(None, f"it cannot be copied here ({problem.strerror})")
         if reports is None:
-            return None
+            return Copies(None, "a copy of it does not answer")
         found.append(reports)
-    return found[0], found[1]
+    return Copies((found[0], found[1]))
 
 
-def _copied(make: Callable[[], Sequence[bytes]]) -> Sequence[bytes] | None:
+def _copied(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
+    """All reports of a copy; None if it fails or is silent for too long."""
     reading, writing = os.pipe()
     state = random.getstate()  # a copy would draw it anew, and hide that somebody has seeded it
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that other threads are not copied: a copy that waits for one is ended below
-        child = os.fork()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that other threads are not copied: a copy that waits for one is ended below
+            child = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        raise
     if child == 0:  # pragma: no cover - what runs here is not measured
         random.setstate(state)
         _tell(writing, make)
@@ -45,17 +62,29 @@ def _copied(make: Callable[[], Sequence[bytes]]) -> Sequence[bytes] | None:
         os.close(reading)
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    with suppress(EOFError, pickle.UnpicklingError):
-        reports: Sequence[bytes] = pickle.loads(bytes(said))
-        return reports
-    return None
+        with suppress(ChildProcessError):  # where nobody waits for children, they are gone by themselves
+            os.waitpid(child, 0)
+    return _read(bytes(said))
 
 
-def _tell(writing: int, make: Callable[[], Sequence[bytes]]) -> None:  # pragma: no cover - as above
+def _tell(writing: int, make: Callable[[], Iterable[bytes]]) -> None:  # pragma: no cover - as above
     """In the copy: it ends here, whatever happens, and nothing of what this process would do at its end is done twice."""
     try:
-        with os.fdopen(writing, "wb") as pipe:
-            pickle.dump([bytes(report) for report in make()], pipe)
+        with os.fdopen(writing, "wb", buffering=0) as pipe:
+            for report in make():
+                pipe.write(len(report).to_bytes(4, "little") + report)
+            pipe.write(_END)
     finally:
         os._exit(0)
+
+
+def _read(said: bytes) -> Sequence[bytes] | None:
+    """Reports, each with its length before it; without the mark at the end something went wrong."""
+    if not said.endswith(_END):
+        return None
+    reports, place = [], 0
+    while place < len(said) - len(_END):
+        size = int.from_bytes(said[place : place + 4], "little")
+        reports.append(said[place + 4 : place + 4 + size])
+        place += 4 + size
+    return reports

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.audit.copies import copied_twice
+from deniable.audit.copies import Copies, copied_twice
 from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.law import Integers
@@ -38,12 +38,9 @@ class Devices(ABC):
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         """For each round, the report of each new device; device i answers as sides[who[i]]."""
 
-    def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
-        """Whole reports of new devices that all answer alike, from two fresh starts or two copies; they must differ.
-
-        None: neither can be had here.
-        """
-        return None
+    def started_twice(self, side: Side, count: int) -> Copies:
+        """Whole reports of new devices that all answer alike, from two fresh starts or two copies; they must differ."""
+        return Copies(None, "it cannot be started or copied from here")
 
     def itself(self) -> Devices | None:
         """Where reports are made by other code than that of a device: the devices themselves, to look at some of them, too."""
@@ -70,10 +67,10 @@ class InBulk(Devices):
             reports.append(self._wire.bodies(self._plan.privatize_codes(codes, words)))
         return reports
 
-    def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
+    def started_twice(self, side: Side, count: int) -> Copies:
         """Those of clients, one by one."""
         one, other = (_one_by_one(client_of(self._plan), [side[:1]], count)[0] for _ in range(2))
-        return one, other
+        return Copies((one, other))
 
     def itself(self) -> Devices | None:
         return OneByOne(client_of(self._plan))
@@ -101,9 +98,9 @@ class OneByOne(Devices):
                 rounds[number - 1].append(_checked(self._report(answers, secret, number)))
         return rounds
 
-    def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
+    def started_twice(self, side: Side, count: int) -> Copies:
         """From two copies of this process as it is, each with secrets of its own."""
-        return copied_twice(lambda: self.answer([side[:1]], np.zeros(count, dtype=np.int64))[0])
+        return copied_twice(lambda: (_checked(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count)))
 
 
 def client_of(plan: Plan) -> Reporter:

@@ -40,6 +40,8 @@ class Lineups:
     _guesses: Counter[float] = field(default_factory=Counter)
     """By their odds by chance."""
     _right: int = 0
+    _found: dict[int, Integers] = field(default_factory=dict)
+    """For each line, by its id: of how many devices of each person the right one was named, and of how many not."""
 
     @staticmethod
     def of(plan: Plan | None, sides: Sequence[tuple[Side, ...]], trials: int) -> Lineups:
@@ -57,19 +59,34 @@ class Lineups:
             for low in range(0, line.devices, most):
                 yield line, min(most, line.devices - low)
 
-    def judge(self, votes: npt.NDArray[np.int32], held: Integers) -> None:
+    def judge(self, line: Line, votes: npt.NDArray[np.int32], held: Integers) -> None:
         """Who has the most votes is named; there is a row of votes for each person, and a column for each device."""
         size = len(votes)
         named = votes == votes.max(axis=0)
         many = named.sum(axis=0)
-        self._right += int((named[held, np.arange(len(held))] & (many < size)).sum())
+        right = named[held, np.arange(len(held))] & (many < size)
+        self._right += int(right.sum())
+        seen = self._found.setdefault(id(line), np.zeros((2, size), dtype=np.int64))
+        seen += np.array([np.bincount(held[one], minlength=size) for one in (right, ~right)])
         found = np.bincount(many, minlength=size)
         self._guesses.update({s / (size - s): int(found[s]) for s in range(1, size) if found[s]})
 
     def event(self, who: str, alpha: float, claim: float) -> Event:
         """What the guesses gave."""
-        name = f"{who}supports the right one of up to {max(len(line.sides) for line in self.lines)} answers"
+        name = f"{who}supports the right one of up to {max(len(line.sides) for line in self.lines)} people"
         return Event(name, self._guesses.total(), self._right, alpha, claim, tuple(sorted(self._guesses.items())))
+
+    @property
+    def easiest(self) -> Side | None:
+        """Whose devices are told most often, beyond what is usual in that line: where a leak that not all have may be."""
+        best, most = None, 0.0
+        for line in self.lines:
+            right, wrong = self._found[id(line)]
+            shares = (right + 1) / (right + wrong + 2)
+            above = (shares - shares.mean()) * np.sqrt(right + wrong)
+            if float(above.max()) > most:
+                best, most = line.sides[int(above.argmax())], float(above.max())
+        return best
 
 
 def _line(plan: Plan, sides: tuple[Side, ...], devices: int) -> Line:

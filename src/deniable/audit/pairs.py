@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -52,20 +52,35 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
 def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
     """People of whom any two are neighbors: per record, as different as they can be; per attribute, those of each one.
 
-    There are none of two values, which are a pair, and none of values with distances, of which different things are claimed.
+    Two values are a pair, and no line-up. Values with distances, of which different things are claimed, stay as they are.
     """
-    if plan.stated.metric is not None:
-        return ()
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first = {name: listed[0] for name, listed in values.items()}
-    groups = [values] if per == "record" else [{name: listed} for name, listed in values.items()]
-    sizes = [min(_IN_LINE, max(map(len, group.values()))) for group in groups]
+    far = {one.name for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
+    alike = {name: listed for name, listed in values.items() if name not in far}
+    groups = [alike] if per == "record" else [{name: listed} for name, listed in alike.items()]
+    sizes = [min(_IN_LINE, max(map(len, group.values()), default=0)) for group in groups]
     return tuple(
         tuple(({**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},) * rounds for i in range(size))
         for size, group in zip(sizes, groups, strict=True)
         if size > 2
     )
+
+
+def values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int, int]]:
+    """For each attribute with a list of values: how many of them some side has, and how many there are."""
+    asked: dict[str, set[str]] = {}
+    for side in sides:
+        for record in side:
+            for name, answer in record.items():
+                asked.setdefault(name, set()).add(repr(answer))
+    whole = {one.name: one.domain.k + (plan.content.missing == "value") for one in plan.content.attributes if _listed(one)}
+    return {name: (len(asked.get(name, ())), count) for name, count in whole.items()}
+
+
+def _listed(attribute: Attribute) -> bool:
+    return not isinstance(attribute.domain, Number)
 
 
 def _spread(listed: list[object], size: int, i: int) -> object:

@@ -27,6 +27,7 @@ from typing import IO, final
 
 import numpy as np
 
+from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, Side
 from deniable.audit.seen import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
@@ -59,7 +60,7 @@ class Program(Devices):
     """Devices that a program plays; it is started anew for every block of them.
 
     >>> import sys
-    >>> Program([sys.executable, "-c", "print('00ff')"], None).started_twice(({"color": "red"},), 1)
+    >>> Program([sys.executable, "-c", "print('00ff')"], None).started_twice(({"color": "red"},), 1).reports
     ([b'\\x00\\xff'], [b'\\x00\\xff'])
     """
 
@@ -84,9 +85,9 @@ class Program(Devices):
         flat = self._run(self._lines(texts, who), len(who) * rounds)
         return [flat[number::rounds] for number in range(rounds)]
 
-    def started_twice(self, side: Side, count: int) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
+    def started_twice(self, side: Side, count: int) -> Copies:
         nobody = np.zeros(count, dtype=np.int64)
-        return self.answer([side[:1]], nobody)[0], self.answer([side[:1]], nobody)[0]
+        return Copies((self.answer([side[:1]], nobody)[0], self.answer([side[:1]], nobody)[0]))
 
     @staticmethod
     def _lines(texts: Sequence[Sequence[str]], who: Integers) -> Iterator[bytes]:

@@ -70,7 +70,7 @@ class Audit:
     @property
     def noticeable_alone(self) -> float:
         """The same where one pair of several leaks, and the others do not."""
-        return max((event.noticeable for event in self.events if event.alone), default=self.noticeable)
+        return max([self.noticeable, *(event.noticeable for event in self.events if event.alone)])
 
     @property
     def passed(self) -> bool:
@@ -111,6 +111,7 @@ class Audit:
             "trials": self.trials,
             "level": self.level,
             "pairs": [[[dict(record) for record in side] for side in pair] for pair in setting.pairs],
+            "partly": {name: [asked, values] for name, asked, values in setting.partly},
             "events": [
                 {
                     "event": one.name,
@@ -153,15 +154,18 @@ class Audit:
     def _reasons(self) -> list[str]:
         reasons = list(self.faults)
         for claim in self.claims:
-            bound = max(event.bound for event in self.events if event.claim == claim)
-            if bound > claim:
+            best = max((event for event in self.events if event.claim == claim), key=lambda event: event.bound)
+            if best.above:
                 whose = "" if len(self.claims) == 1 else " for answers that are so far apart"
-                reasons.append(f"epsilon is at least {bound:.4f}, above the claim of {claim:.4f}{whose}")
+                by = f" (by the guess '{best.name}')"
+                reasons.append(f"epsilon is at least {best.bound:.4f}, above the claim of {claim:.4f}{whose}{by}")
         told = ", ".join(f"{claim:.4f}" for claim in self.claims)
         return reasons or [f"nothing above the claim{'' if len(self.claims) == 1 else 's'} of {told} was found"]
 
     def __repr__(self) -> str:
-        return f"<Audit {self.verdict}: epsilon >= {self.lower_bound:.4f}, claim {self.claim:.4f}, per {self.setting.per}>"
+        faults = f"{counted(len(self.faults), 'fault')}, " if self.faults else ""
+        bound = f"epsilon >= {self.lower_bound:.4f}, claim {self.claim:.4f}"
+        return f"<Audit {self.verdict}: {faults}{bound}, per {self.setting.per}>"
 
 
 def _finite(value: float) -> float | None:

@@ -23,6 +23,7 @@ from deniable.wire import Wire
 from deniable.words import Words
 
 _BLOCK_BYTES = 1 << 25  # of reports that are looked at together
+_LINED = 1 / 3  # the part of line-ups in the chance of a false alarm
 _LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen on; the rest is for the bound
 
 
@@ -41,9 +42,9 @@ class Run:
         self._alone = np.zeros((len(setting.pairs), 2), dtype=np.int64)
         self._sizes = np.bincount(self._group).tolist()
         parts = [1 + bool(some) * (1 + (size > 1)) for some, size in zip(self._thresholds, self._sizes, strict=True)]
-        self._alphas = [alpha / len(setting.claims) / (some + bool(setting.line_ups)) for some in parts]
-        """Each group's part for its learned guess, again for all of its fixed ones together, for those of each pair alone, and
-        for line-ups."""
+        self._lined = alpha * _LINED if setting.line_ups else 0.0
+        self._alphas = [(alpha - self._lined) / len(setting.claims) / some for some in parts]
+        """Each group's part for its learned guess, again for all of its fixed ones together, and for each pair alone."""
         self._views = views_of(len(setting.pairs), plan is not None)
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
@@ -77,9 +78,19 @@ class Run:
             done = _told(show, done + len(seen.pair), total)
         for line, count in self._lineups.blocks(self._block):
             held = (self._words.take(count) % np.uint64(len(line.sides))).astype(np.int64)
-            self._lineups.judge(self._reader.votes(self._devices.answer(line.sides, held), line.codes), held)
+            votes, ids = self._reader.votes(self._devices.answer(line.sides, held), line.codes)
+            self._lineups.judge(line, votes, held)
+            for some in ids:
+                self._ids.add(some)
             done = _told(show, done + count, total)
         return tuple(self._found(chosen, guesses, who))
+
+    def easiest(self) -> str | None:
+        """In words, whom line-ups tell most easily, where they show more than is claimed."""
+        if not self._lineups.lines or not self._lineups.event("", self._lined, self._setting.line_claim).above:
+            return None
+        easiest = self._lineups.easiest
+        return None if easiest is None else f"in line-ups, who answers {self._setting.answered(easiest)} was told most easily"
 
     def faults(self) -> list[str]:
         """What was wrong beside the bound."""
@@ -105,8 +116,8 @@ class Run:
                 yield self._worst(number, who, alpha / self._sizes[number], claim)
             made, right = guesses[number].tolist()
             yield Event(f"{who}learned: {chosen[number][0].name}", made, right, alpha, claim)
-            if self._lineups.lines:
-                yield self._lineups.event(who, alpha, claim)
+        if self._lineups.lines:
+            yield self._lineups.event(who, self._lined, self._setting.line_claim)
 
     def _worst(self, number: int, who: str, alpha: float, claim: float) -> Event:
         """Of all pairs of a group, each on its own, the one that shows most: for leaks that not all of them have."""

@@ -141,17 +141,23 @@ class Reader:
             states[who, j] = supports(part, column, first) + 2 * supports(part, column, second).astype(np.uint8)
         return states
 
-    def votes(self, reports: Sequence[Sequence[bytes]], codes: Sequence[Integers]) -> npt.NDArray[np.int32]:
-        """A row for each of several sides: how many attributes and rounds of each device's reports support it."""
-        votes = np.zeros((codes[0].shape[1], len(reports[0])), dtype=np.int32)
+    def votes(self, reports: Sequence[Sequence[bytes]], codes: Sequence[Integers]) -> tuple[npt.NDArray[np.int32], list[Bytes]]:
+        """A row for each of several sides: how many attributes and rounds of each device's reports support it. And all ids."""
+        votes, ids = np.zeros((codes[0].shape[1], len(reports[0])), dtype=np.int32), []
         for number, (said, wanted) in enumerate(zip(reports, codes, strict=True), 1):
-            good = self._checked_headers(*as_table(said), self._readable(said), number, said) if self._headed else _all(said)
+            good = _all(said)
+            if self._headed:
+                table, lengths = as_table(said)
+                read = self._readable(said)
+                good = self._checked_headers(table, lengths, read, number, said)
+                if table.shape[1] >= HEADER:
+                    ids.append(table[read & (lengths >= HEADER), _ID])
             for j, part, who, column in self._sound(said, good)[1]:
                 values, places = np.unique(wanted[j], return_inverse=True)
                 found = each_supported(part, column, values)
                 for row, place in enumerate(places.tolist()):
                     votes[row, who] += found[place]
-        return votes
+        return votes, ids
 
     def _sound(
         self, said: Sequence[bytes], good: npt.NDArray[np.bool_]

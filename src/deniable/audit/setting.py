@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from deniable.audit.devices import Side
-from deniable.audit.pairs import Named, Pair, given, line_ups, named
+from deniable.audit.pairs import Named, Pair, given, line_ups, named, values_asked
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Integers
@@ -44,7 +44,11 @@ class Setting:
     planned: int
     """How many rounds the plan has."""
     line_ups: tuple[tuple[Side, ...], ...] = ()
-    """People of whom any two are neighbors, where all pairs have the same claim."""
+    """People of whom any two are neighbors."""
+    line_claim: float = 0.0
+    """What is claimed of any two of those."""
+    partly: tuple[tuple[str, int, int], ...] = ()
+    """Attributes of which not all values are asked: how many are, and how many there are."""
 
     @property
     def sides(self) -> list[Side]:
@@ -65,9 +69,15 @@ class Setting:
         """A pair in words: what is different in them."""
         one, other = (side[0] for side in self.pairs[pair])
         names = [name for name in {**one, **other} if one.get(name) != other.get(name)] or list(one)
-        if len(names) == 1:
-            return f"{names[0]} {_said(one.get(names[0]))} and {_said(other.get(names[0]))}"
-        return " and ".join(f"({', '.join(_said(side.get(name)) for name in names)})" for side in (one, other))
+        both = (", ".join(_said(side.get(name)) for name in names) for side in (one, other))
+        return f"{', '.join(names)} {' and '.join(both)}"
+
+    def answered(self, side: Side) -> str:
+        """One of a line-up in words: what not all of them answer."""
+        everyone = [person[0] for line in self.line_ups for person in line]
+        return ", ".join(
+            f"{name} {_said(answer)}" for name, answer in side[0].items() if len({repr(one[name]) for one in everyone}) > 1
+        )
 
     @property
     def compared(self) -> str:
@@ -75,7 +85,8 @@ class Setting:
         more = f", and {len(self.pairs) - _TOLD:,} more" if len(self.pairs) > _TOLD else ""
         pairs = "; ".join(self.told(pair) for pair in range(min(_TOLD, len(self.pairs))))
         lines = "".join(f"; in a line-up, {len(line)} people" for line in self.line_ups[:1])
-        return f"{pairs}{more}{lines}"
+        some = ", ".join(f"{asked:,} of {values:,} values of {name}" for name, asked, values in self.partly)
+        return f"{pairs}{more}{lines}{f'; asked were only {some}' if some else ''}"
 
     def codes(self, plan: Plan) -> list[Integers]:
         """For each round, the sides' answers as integers, a row per attribute."""
@@ -115,12 +126,20 @@ def setting_of(
         raise InvalidParameter("there are no pairs of answers to tell apart")
     lines = line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
     if claim is not None:
-        return Setting(found, per, number, (_checked_claim(claim),) * len(found), most, lines)
-    if plan is None:
+        each = (_checked_claim(claim),) * len(found)
+        lined = each[0]
+    elif plan is None:
         raise InvalidParameter("without a plan, say what is claimed: claim=1.0")
-    if plan.stated.metric is not None:
-        return Setting(found, per, number, _by_distance(plan, found, per), most)
-    return Setting(found, per, number, (_claim(plan, found, per, number),) * len(found), most, lines)
+    elif plan.stated.metric is not None:
+        each = _by_distance(plan, found, per)
+        lined = max(_by_distance(plan, [(line[0], line[1]) for line in lines], per), default=0.0)
+    else:
+        each = (_claim(plan, found, per, number),) * len(found)
+        lined = each[0]
+    everyone = [side for people in (*found, *lines) for side in people]
+    some = {} if plan is None else values_asked(plan, everyone)
+    partly = tuple((name, asked, values) for name, (asked, values) in some.items() if asked < values)
+    return Setting(found, per, number, each, most, lines, lined, partly)
 
 
 def _checked_claim(claim: object) -> float:
@@ -130,7 +149,9 @@ def _checked_claim(claim: object) -> float:
 
 
 def _said(answer: object) -> str:
-    return "no answer" if answer is None else str(answer)
+    if isinstance(answer, list | tuple):
+        return f"({', '.join(map(_said, answer))})"
+    return "no answer" if answer is None else f"{answer:.6g}" if isinstance(answer, float) else str(answer)
 
 
 def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
