@@ -184,7 +184,7 @@ def test_frame_of_a_trained_attack() -> None:
 def test_frame_of_who_was_found() -> None:
     found = attack.Reidentified(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
     frame = found.frame(backend="polars")
-    assert frame.columns == ["top", "n", "records", "success", "stderr", "low", "high", "blind"]
+    assert frame.columns == ["top", "n", "records", "success", "stderr", "low", "high", "blind", "attributes"]
     assert frame["top"].to_list() == [1, 10]
     assert frame["success"].to_list() == [0.25, 0.4375]
     assert frame["stderr"].to_list() == [found.stderr(1), found.stderr()]
@@ -396,7 +396,7 @@ def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> No
     asked = ("attack", str(plan), "--data", str(people), "--users", "100", "--collections", "2", "--seed")
     first, second = run(*asked, "7"), run(*asked, "8")
     assert "~ is simulated from seed 7, standard error at most" in first
-    assert "one simulated run, seed 7, standard error at most" in first.replace("\n", " ")
+    assert "one simulated run, seed 7; its 95 % interval is" in first.replace("\n", " ")
     assert first.replace("seed 7", "seed 8") != second
     cells = [[word for word in page.split() if word.startswith("~") and len(word) > 1] for page in (first, second)]
     assert cells[0] != cells[1]
@@ -596,3 +596,167 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
     assert not any("10^" in label for label in written)  # no exponents on the axes
     labels = [text.get_text() for text in figure.subfigs[0].legends[0].get_texts()]
     assert ("one report, knows frequencies" in labels) == (kind == "with people")
+
+
+# A place in two columns, names that were meant, frequencies of numbers, and what a row is known by.
+
+DETAILED: Mapping[str, Any] = {
+    "vote": ["yes", "no"],
+    "age": dn.Range(18, 80, step=2, privacy="metric", epsilon=0.5),
+    "home": dn.Grid(47.6, 6.8, 47.7, 6.95, 6, 6, epsilon=0.001),
+    "pay": dn.Number(0, 5000, open_high=True),
+}
+
+
+def detailed(n: int = 1000) -> dict[str, Any]:
+    """People whose homes are in two columns, and 9 of 10 of whom earn less than half."""
+    draws = np.random.default_rng(6)
+    return {
+        "vote": draws.choice(["yes", "no"], n, p=[0.6, 0.4]).tolist(),
+        "age": draws.integers(18, 80, n),
+        "home.latitude": draws.uniform(47.6, 47.7, n),
+        "home.longitude": draws.uniform(6.8, 6.95, n),
+        "pay": np.where(np.arange(n) % 10 == 0, 4000, 1000),
+    }
+
+
+def test_a_place_in_two_columns_finds_people_as_one_of_pairs_does() -> None:
+    people = detailed()
+    pairs = list(zip(people["home.latitude"], people["home.longitude"], strict=True))
+    joined = {name: column for name, column in people.items() if "home" not in name} | {"home": pairs}
+    plan = dn.Study(DETAILED, epsilon=2.0).plan(1000)
+    reports = [plan.privatize(people, dn.seeded(seed)) for seed in (1, 2)]
+    apart, together = (attack.reidentify([plan] * 2, reports, table) for table in (people, joined))
+    assert apart.attributes == together.attributes == ("vote", "age", "home", "pay")
+    assert apart.chance().tolist() == together.chance().tolist()
+    without = {name: column for name, column in people.items() if "home" not in name}
+    assert apart.success() > 2 * attack.reidentify([plan] * 2, reports, without).success()
+    with pytest.raises(dn.InvalidValue, match=r"'home\.longitude' is not a column"):
+        attack.reidentify([plan] * 2, reports, {name: people[name] for name in ("vote", "home.latitude")})
+
+
+@pytest.mark.parametrize("fakes", [False, True])
+def test_who_was_found_says_by_which_attributes(fakes: bool) -> None:
+    study = dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0, **({"share": "faked"} if fakes else {}))  # type: ignore[arg-type]
+    plan, people = study.plan(60), {"a": list("xyz") * 20, "b": list("uvw") * 20}
+    reports = plan.privatize(people, dn.seeded(1))
+    found = attack.reidentify([plan], [reports], {"hobby": ["chess"] * 60, "b": people["b"]})
+    assert found.attributes == ("b",)
+    assert "among 60 records by b: top-10" in repr(found)
+    assert found.frame(backend="polars")["attributes"].to_list() == ["b", "b"]
+    both = attack.reidentify([plan], [reports], people)
+    assert both.frame(backend="polars")["attributes"].to_list() == ["a, b"] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("age", "Age"), ("vote", " vote"), ("home.latitude", "Home.Latitude"), ("home.longitude", "home_longitude")],
+)
+def test_a_column_that_differs_in_case_and_marks_only_is_refused(name: str, given: str) -> None:
+    people = detailed(50)
+    plan = dn.Study(DETAILED, epsilon=2.0).plan(50)
+    reports = plan.privatize(people, dn.seeded(1))
+    renamed = {given if column == name else column: values for column, values in people.items()}
+    with pytest.raises(dn.DeniableError, match=f"{given!r}"):
+        attack.reidentify([plan], [reports], renamed)
+
+
+def test_a_slip_in_a_name_is_warned_of_and_another_name_is_not() -> None:
+    plan = dn.Study({"transport": list("xyz"), "question 1": list("uvw")}, epsilon=2.0).plan(30)
+    people = {"transport": list("xyz") * 10, "question 1": list("uvw") * 10}
+    reports = plan.privatize(people, dn.seeded(1))
+    with pytest.warns(dn.DeniableWarning, match="'trasport' of the background is left out.*did you mean 'transport'?") as told:
+        attack.reidentify([plan], [reports], {"trasport": people["transport"], "question 1": people["question 1"]})
+    assert told[0].filename == __file__  # it points at who called
+    for other in ("question 2", "name", "?"):  # warnings are errors here
+        attack.reidentify([plan], [reports], {"transport": people["transport"], other: ["x"] * 30})
+    attack.reidentify([plan], [reports], people | {"trasport": ["x"] * 30})  # nothing is missing that it could be
+
+
+def looked_at(people: Mapping[str, Any], missing: tuple[str, ...] = ()) -> Examined:
+    plan = dn.Study(DETAILED, epsilon=2.0).plan(1000)
+    codes = plan.encode(people)
+    codes[[plan.names.index(name) for name in missing]] = -1
+    return attack.examine(plan, codes, users=100)
+
+
+def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
+    page = looked_at(detailed())
+    exact = attack.success(dn.Study(DETAILED, epsilon=2.0).plan(1000), {"pay": [0.9, 0.1]})
+    assert page.informed is not None
+    pay, alone = page.informed.attributes[3], exact.attributes[3]
+    assert pay.blind == pytest.approx(0.9)
+    assert pay.report == pytest.approx(alone.report)
+    ignorant = page.ignorant.attributes[3]
+    assert ignorant.report - ignorant.blind > 0.05 > pay.report - pay.blind
+    text = page.text()
+    row = next(line for line in text.split("2. The same")[1].splitlines() if line.startswith("  pay"))
+    assert row.split()[1:3] == ["90", "%"]
+    assert "Of pay it is known how many people are in each half of the range." in text
+    ticks = {str(line.get_label()): line for line in plot_attack.examined_plot(page).axes[0].lines}
+    assert np.asarray(ticks["the most frequent answer, without a report"].get_xdata())[3] == pytest.approx(0.9)
+
+
+def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
+    page = looked_at(detailed(), missing=("home", "pay"))
+    rows = page.text().split("2. The same")[1].split("3. Guess")[0].splitlines()
+    assert {line.split()[0]: line.endswith(("points", "point")) for line in rows if line.startswith("  ")} == {
+        "answer": False,
+        "vote": True,
+        "age": True,
+        "home": False,
+        "pay": False,
+    }
+    assert "each half of the range" not in page.text()
+    answers = plot_attack.examined_plot(page).axes[0]
+    bars = {str(group.get_label()): [bar.get_width() for bar in group] for group in answers.containers}
+    for kind in ("one report, knows frequencies", "5, fresh noise, knows frequencies"):
+        assert [width > 0 for width in bars[kind]] == [True, True, False, False]
+    ticks = next(line for line in answers.lines if "most frequent" in str(line.get_label()))
+    assert np.isnan(np.asarray(ticks.get_xdata(), dtype=np.float64)).tolist() == [False, False, True, True]
+
+
+def test_the_page_and_the_plot_name_a_part_of_the_attributes() -> None:
+    page = looked_at(detailed())
+    half = next(one for one in page.found if one.background == "2 of 4 attributes")
+    assert len(half.attributes) == 2
+    assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.text().replace("\n", " ")
+    assert f"2 of 4 attributes: {', '.join(half.attributes)}" in plot_attack.examined_plot(page).axes[1].get_xlabel()
+    part = looked_at(detailed(), missing=("home", "pay")).text().replace("\n", " ")
+    assert "With a background of 2 of 4 attributes (vote, age) and" in part
+
+
+def test_every_row_of_people_has_its_own_interval() -> None:
+    page = looked_at(detailed())
+    lines = page.text().split("4. Find")[1].splitlines()
+    for one in page.found:
+        assert one.low < one.success < one.high
+        assert any(f"{100 * one.low:.3g} to {100 * one.high:.3g} %" in line for line in lines)
+    reach = {round(one.high - one.low, 6) for one in page.found}
+    assert len(reach) > 2
+    found = attack.Reidentified(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
+    row = found.frame(tops=[10], backend="polars").row(0, named=True)
+    assert found.interval() == (row["low"], row["high"])
+    assert found.interval(level=0.5)[0] > row["low"]
+
+
+def test_errors_of_answers_are_not_in_points() -> None:
+    page = looked_at(detailed())
+    assert page.informed is not None
+    profiles = [one for who in (page.ignorant, page.informed) for one in who.profiles]
+    answers = max(one.stderr["right"] for one in profiles if "right" in one.stderr)
+    section = page.text().split("3. Guess")[1].split("4. Find")[0].replace("\n", " ")
+    assert f"of right on average {answers:.2g} answers" in section
+    shares = max(error for one in profiles for name, error in one.stderr.items() if name in ("all_reported", "whole_record"))
+    assert f"standard error at most {points(shares, 2)}, of right" in section
+
+
+def test_success_is_told_in_a_line() -> None:
+    found = attack.success(dn.Study(DETAILED, epsilon=2.0).plan(1000), collections=3)
+    worst = found.worst
+    assert repr(found).startswith(f"<Success of guesses of 4 attributes, 3 collections: most exposed {worst.name!r} ")
+    assert f"{100 * worst.reported:.3g} %" in repr(found)
+    assert len(repr(found)) < 160
+    assert repr(attack.success(dn.grr(k=3, epsilon=2.0), collections=1)).startswith(
+        "<Success of guesses of 1 attribute, 1 collection:"
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.attack.page import Examined
-from deniable.attack.wording import among_best
+from deniable.attack.wording import among_best, shortened
 from deniable.errors import counted
 from deniable.figure import INK, looks, percent, style
 
@@ -64,18 +65,21 @@ def examined_plot(examined: Examined) -> Figure:
 def _answers(axes: Axes, examined: Examined, shown: int) -> None:
     attributes = examined.ignorant.attributes[:shown]
     informed = () if examined.informed is None else examined.informed.attributes[:shown]
+    lacking = examined.lacking  # of what is not in the table no frequencies are known
     places = np.arange(shown)
     look_of = looks(_KINDS)
     heights: dict[str, list[float | None]] = {
         "blind": [one.blind for one in attributes],
         "one report": [one.report for one in attributes],
-        "knows the frequencies": [one.report for one in informed],
+        "knows the frequencies": [None if one.name in lacking else one.report for one in informed],
     }
     if examined.collections > 1:
         heights |= {
             "all collections": [one.memoized for one in attributes],
             "noise drawn anew": [one.averaged for one in attributes],
-            "both": [one.memoized if examined.noise_kept else one.averaged for one in informed],
+            "both": [
+                None if one.name in lacking else one.memoized if examined.noise_kept else one.averaged for one in informed
+            ],
         }
     drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
     thick, times = 0.8 / len(drawn), examined.collections
@@ -86,7 +90,7 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
         middle = places + (i - (len(drawn) - 1) / 2) * thick
         axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
         if kind == "knows the frequencies":
-            most_frequent = [one.blind for one in informed]
+            most_frequent = [np.nan if one.name in lacking else one.blind for one in informed]
             axes.plot(most_frequent, middle, "|", color=INK, markersize=9, label="the most frequent answer, without a report")
     for kind, marked in _of_those_asked(examined, shown).items():
         label = _AGAIN[kind].format(times=times)
@@ -120,7 +124,7 @@ def _people(axes: Axes, examined: Examined) -> None:
     look_of = looks(kinds)
     for kind in dict.fromkeys(kinds):
         line = [one for one, name in zip(examined.found, kinds, strict=True) if name == kind]
-        reach = [2 * one.stderr for one in line]
+        reach = [[one.success - one.low for one in line], [one.high - one.success for one in line]]
         heights = [one.success for one in line]
         axes.errorbar([one.collections for one in line], heights, reach, label=kind, capsize=1.5, **look_of[kind])
     for top, dashes in zip(dict.fromkeys(one.top for one in examined.found), (":", "-."), strict=False):
@@ -133,6 +137,10 @@ def _people(axes: Axes, examined: Examined) -> None:
     axes.yaxis.set_major_formatter(percent)
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(list(dict.fromkeys(one.collections for one in examined.found)))
-    axes.set_xlabel("collections")
+    which = {
+        one.background: one.attributes for one in examined.found if len(one.attributes) < len(examined.ignorant.attributes)
+    }
+    named = [fill(f"{background}: {shortened(attributes)}", 44) for background, attributes in which.items()]
+    axes.set_xlabel("\n".join(["collections, 95 % intervals", *named]))
     axes.set_ylabel("people found")
     axes.set_title("people, by a background that has", loc="left")

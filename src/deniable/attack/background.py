@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,11 +13,14 @@ import numpy.typing as npt
 
 from deniable.attack.evidence import cells_of
 from deniable.domain import NO_ANSWER
-from deniable.errors import DeniableError, InvalidParameter, InvalidValue
+from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue
 from deniable.law import Integers
 from deniable.mechanism import Array, integers
 from deniable.plan import Plan
-from deniable.table import column_names, columns_of
+from deniable.table import DEGREES, column_names, columns_of, split_places
+
+_NEAR = 0.75
+"""How alike a column's and an attribute's names are, by difflib, for the one to be taken for a slip of the other."""
 
 
 @final
@@ -62,17 +67,26 @@ def checked_truth(truth: npt.ArrayLike, n: int, d: int) -> Integers:
 
 
 def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[str], Array]:
-    """The attributes that the background has, and its values by number, a row per attribute."""
+    """The attributes that the background has, and its values by number, a row per attribute.
+
+    A place may have two columns, as wherever people are read.
+    """
     domains = {
         one.name: (one.domain, part, plan)
         for plan in plans
         for one, part in zip(plan.content.attributes, plan.content.parts, strict=True)
     }
-    names = [name for name in column_names(background) if name in domains]
+    places = {name for plan in plans for name in plan.places}
+    there = column_names(background)
+    read = {name: split_places([name], there, places) for name in domains}
+    names = [name for name, columns in read.items() if any(one in there for one in columns)]
+    used = {column for name in names for column in read[name]}
+    absent = [column for name in domains if name not in names for column in _columns_for(name, places)]
+    _tell_misspelt([column for column in there if column not in used], absent)
     if not names:
         raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(domains)}")
     coded = []
-    for name, column in zip(names, columns_of(background, names), strict=True):
+    for name, column in zip(names, columns_of(background, names, places), strict=True):
         domain, part, plan = domains[name]
         codes = domain.codes(column, name)
         if (codes == NO_ANSWER).any():
@@ -83,6 +97,43 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     if not coded[0].size:
         raise InvalidParameter("the background has no rows; give a table with a record per row")
     return names, compact(np.stack(coded))
+
+
+def _columns_for(name: str, places: Iterable[str]) -> list[str]:
+    """What the columns of an attribute may be called."""
+    return [name, *(f"{name}.{degrees}" for degrees in DEGREES)] if name in places else [name]
+
+
+def _tell_misspelt(columns: Sequence[str], absent: Sequence[str]) -> None:
+    """Columns that nothing asks for are left out; but one that was meant to count would make the risk look smaller.
+
+    What differs in case and marks only is refused. What looks like a slip may as well be another thing: a warning.
+    """
+    plain = {_plain(name): name for name in absent if _plain(name)}
+    for column in columns:
+        given = _plain(column)
+        if given in plain:
+            raise InvalidParameter(
+                f"the background has a column {column!r}, and none {plain[given]!r}, which is asked for; "
+                "rename it, or leave it out of the table"
+            )
+        alike = [name for name in plain if _digits(name) == _digits(given)]  # question 1 is no slip of question 2
+        near = difflib.get_close_matches(given, alike, n=1, cutoff=_NEAR)
+        if near:
+            warnings.warn(
+                f"the column {column!r} of the background is left out: it is not an attribute that is asked for; "
+                f"did you mean {plain[near[0]]!r}?",
+                DeniableWarning,
+                stacklevel=4,  # whoever called reidentify
+            )
+
+
+def _plain(name: object) -> str:
+    return "".join(letter for letter in str(name).casefold() if letter.isalnum())
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
 
 
 def compact(columns: Array) -> Array:

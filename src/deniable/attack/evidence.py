@@ -218,6 +218,11 @@ def cells_of(part: Part, codes: Integers) -> Integers:
     return np.minimum(codes * CELLS // (part.k - 1), CELLS - 1) if isinstance(part, Averaged) else codes
 
 
+def guessed_of(part: Part, codes: Integers) -> Integers:
+    """What is guessed, of values: themselves, or the half of its range in which a number is."""
+    return cells_of(part, codes) * len(HALVES) // CELLS if isinstance(part, Averaged) else codes
+
+
 @lru_cache(maxsize=8)
 def _columns(part: Metric | Averaged) -> Floats:
     """How likely every output is: a row per output, a column per value or cell."""

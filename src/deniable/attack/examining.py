@@ -6,7 +6,7 @@ import numpy as np
 
 from deniable.attack.background import Background, compact
 from deniable.attack.chances import COLLECTIONS, success
-from deniable.attack.evidence import cells_of
+from deniable.attack.evidence import cells_of, guessed_of, values_of
 from deniable.attack.matching import Progress, match_surveys
 from deniable.attack.page import Examined, Found
 from deniable.attack.sampled import sampled_success
@@ -54,7 +54,7 @@ def examine(
     if n < 2:
         raise InvalidValue("a background needs at least two people with all answers")
     shares: list[Floats | None] = [
-        None if isinstance(part, Averaged) or j not in had else np.bincount(row, minlength=part.k) / n
+        np.bincount(guessed_of(part, row), minlength=values_of(part)) / n if j in had else None
         for j, (row, part) in enumerate(zip(people, plan.content.parts, strict=True))
     ]
     real = sampled_success(plan, shares, seed=seed) if isinstance(plan.share, Faked) else None
@@ -112,7 +112,10 @@ def _looked_for(
         columns = compact(np.stack([cells_of(plan.content.parts[j], people[j]) for j in kept]))
         one = match_surveys([plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top)
         found += [
-            Found(name, tuple(names), times, most, one.success(most), one.stderr(most), one.blind(most))
+            Found(
+                *(name, tuple(names), times, most, one.success(most), one.stderr(most), one.blind(most)),
+                *one.interval(most),
+            )
             for most in dict.fromkeys((1, top))
         ]
         if progress is not None:

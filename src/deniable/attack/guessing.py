@@ -9,16 +9,15 @@ from typing import Any, final
 import numpy as np
 
 from deniable.attack.evidence import (
-    CELLS,
     HALVES,
     Part,
     Source,
     by_cell,
     by_value,
-    cells_of,
     checked_priors,
     clues,
     faked,
+    guessed_of,
     likelihoods,
     names_of,
     parts_of,
@@ -89,7 +88,7 @@ class Guesses:
                 "a table of people is compared with guesses of a plan; here the truth is a row of numbers each"
             )
         rows = zip(self.plan.content.parts, self.plan.encode(people), strict=True)
-        return np.stack([cells_of(part, row) * 2 // CELLS if isinstance(part, Averaged) else row for part, row in rows])
+        return np.stack([guessed_of(part, row) for part, row in rows])
 
     def judged(self, truth: object, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 import numpy as np
@@ -53,8 +53,9 @@ def reidentify(
 
     `plans` and `reports` are one per survey, of the same people in the same order. `background` is a table with a record per
     row and some of the attributes as columns (all: full knowledge; some: partial knowledge); row i is person i, or `truth` says
-    which row is whose. "support" scores records by all that the reports say, the real risk; "guess" by one guessed value per
-    report, as published. `targets`, numbers of people, attacks only these.
+    which row is whose. A place may have two columns, `home.latitude` and `home.longitude`. Columns that are no attribute are
+    left out; the result says by which `attributes` it matched. "support" scores records by all that the reports say, the real
+    risk; "guess" by one guessed value per report, as published. `targets`, numbers of people, attacks only these.
 
     >>> import deniable as dn
     >>> plan = dn.Study({"town": list("abcdefgh")}, epsilon=6.0).plan(people=8)
@@ -103,12 +104,14 @@ def match_surveys(
     if any(faked_plans) and matching == "support":
         if not all(faked_plans):
             raise InvalidParameter("surveys with and without fakes are matched together on guesses only: matching='guess'")
-        return _match_faked(plans, surveys, background, whom, top, progress)
+        found = _match_faked(plans, surveys, background, whom, top, progress)
+        return replace(found, attributes=tuple(background.names))
     held = []
     for survey, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
         about = [background.column(name) for name in plan.names]
         held += evidence_of(plan, records, about, matching, numbers_from(seed, "reidentify", survey))
-    return match(held, background.columns, background.own, whom, top, progress)
+    found = match(held, background.columns, background.own, whom, top, progress)
+    return replace(found, attributes=tuple(background.names))
 
 
 @final

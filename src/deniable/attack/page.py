@@ -10,7 +10,18 @@ from deniable.attack.evidence import Chance
 from deniable.attack.mixed import MOST_COLLECTIONS
 from deniable.attack.told import AttributeSuccess, ProfileSuccess, Success
 from deniable.attack.verdict import best_match, most_exposed
-from deniable.attack.wording import among_best, filled, legend, marked, percent, points, table, times_as_often
+from deniable.attack.wording import (
+    among_best,
+    between,
+    filled,
+    legend,
+    marked,
+    percent,
+    points,
+    shortened,
+    table,
+    times_as_often,
+)
 from deniable.errors import counted
 
 
@@ -27,6 +38,14 @@ class Found:
     success: float
     stderr: float
     blind: float
+    low: float
+    """The ends of the 95 % interval of `success`, which few people who are found make wide."""
+    high: float
+
+    @property
+    def named(self) -> str:
+        """The background with the names of its columns."""
+        return f"{self.background} ({shortened(self.attributes)})"
 
 
 @final
@@ -150,9 +169,13 @@ class Examined:
     def _informed(self) -> str:
         if self.informed is None:
             return ""
-        rows = [[one.name, *self._figures(one), points(one.report - one.blind)] for one in self.informed.attributes]
+        rows = [
+            [one.name, *self._figures(one), "" if one.name in self.lacking else points(one.report - one.blind)]
+            for one in self.informed.attributes
+        ]
         heading = "The same, knowing how frequent the answers are among these people"
-        lines = ["Numbers are guessed as before, without their frequencies."] if self.numbers else []
+        known = [name for name in self.numbers if name not in self.lacking]
+        lines = [f"Of {shortened(known)} it is known how many people are in each half of the range."] if known else []
         if self.lacking:
             lines.append(f"Not in the table, and guessed as before: {', '.join(self.lacking)}.")
         shown = table(["answer", *self._headers(), "learned from one"], rows)
@@ -204,22 +227,25 @@ class Examined:
             return ""
         tops = _tops(self.found)
         names = [among_best(top) for top in tops]
-        headers = ["background has", "collections", *(cell for name in names for cell in (name, "blind"))]
+        headers = ["background has", "collections", *(cell for name in names for cell in (name, "95 % interval", "blind"))]
         rows = []
         for background in dict.fromkeys(one.background for one in self.found):
             for times in dict.fromkeys(one.collections for one in self.found):
                 here = [one for one in self.found if (one.background, one.collections) == (background, times)]
-                cells = [cell for one in here for cell in (percent(one.success), percent(one.blind))]
+                cells = [
+                    cell for one in here for cell in (percent(one.success), between(one.low, one.high), percent(one.blind))
+                ]
                 rows.append([background, str(times), *cells])
         heading = f"Find a person among {self.people:,} records, by all that the reports say ({self.users:,} looked for)"
         noise = (
             "their clients keep first answers, as the plan says" if self.noise_kept else "their noise is drawn anew each time"
         )
-        error = points(max(one.stderr for one in self.found), 2)
         about = (
             f"{' · '.join(names)}: how often the person's own record is there, ties being drawn · one simulated run, seed "
-            f"{self.seed}, standard error at most {error} · {noise}"
+            f"{self.seed}; its 95 % interval is that of a count of {self.users:,} · {noise}"
         )
+        which = {one.background: one.attributes for one in self.found if len(one.attributes) < len(self.ignorant.attributes)}
+        about += "".join(f" · {background}: {', '.join(attributes)}" for background, attributes in which.items())
         return "\n".join([heading, *table(headers, rows), filled(about), *self._left_out()])
 
     def _left_out(self) -> list[str]:
@@ -241,8 +267,10 @@ class Examined:
         lines = most_exposed(self.ignorant, informed, self.collections, self.noise_kept)
         if self.found:
             most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
+            whole = len(most.attributes) == len(self.ignorant.attributes)
+            background = most.background if whole else most.named
             lines.append(
-                f"With a background of {most.background} and {counted(most.collections, 'collection')} {best_match(most.top)} "
+                f"With a background of {background} and {counted(most.collections, 'collection')} {best_match(most.top)} "
                 f"for {percent(most.success)} of people, {times_as_often(most.success, most.blind)}."
             )
         return filled("In short: " + " ".join(lines))
@@ -264,6 +292,7 @@ def _tops(found: Sequence[Found]) -> list[int]:
 
 
 def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed: int) -> str:
-    errors = [error for one in rows for name, error in one.stderr.items() if name != "right"]
+    errors = [error for one in rows for name, error in one.stderr.items() if name not in ("right", "published")]
+    answers = [one.stderr["right"] for one in rows if "right" in one.stderr]
     bound = any(one.bounds if isinstance(one, AttributeSuccess) else one.bound for one in rows)
-    return legend(errors, bound, seed)
+    return filled(legend(errors, bound, seed, answers))

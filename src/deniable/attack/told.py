@@ -13,7 +13,8 @@ from typing import Any, Literal, final
 import numpy as np
 
 from deniable.attack.tables import LEVEL, Row, counted_share, frame_of, simulated
-from deniable.errors import InvalidParameter
+from deniable.attack.wording import shortened
+from deniable.errors import InvalidParameter, counted
 from deniable.estimate import Backend
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
@@ -145,6 +146,12 @@ class Success:
         """The attribute whose best guess gains most over a blind one."""
         return max(self.attributes, key=lambda one: (one.reported - one.blind) / (1 - one.blind) if one.blind < 1 else 0.0)
 
+    def __repr__(self) -> str:
+        worst, profiles = self.worst, self.profiles
+        after = f", {counted(profiles[0].collections, 'collection')}" if profiles else ""
+        guessed = f"{worst.name!r} {100 * worst.reported:.3g} % from a report that holds it, blindly {100 * worst.blind:.3g} %"
+        return f"<Success of guesses of {counted(len(self.attributes), 'attribute')}{after}: most exposed {guessed}>"
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -158,6 +165,8 @@ class Reidentified:
     records: int
     """How many there are."""
     top: int
+    attributes: tuple[str, ...] = ()
+    """By which attributes they were matched: those that the background has."""
 
     @property
     def n(self) -> int:
@@ -189,11 +198,25 @@ class Reidentified:
             raise InvalidParameter("tops are how many of the best matches count, such as [1, 10], got none")
         rows = []
         for top in dict.fromkeys((1, self.top)) if tops is None else tops:
-            share = self.success(top)
-            ends = counted_share(share * self.n, self.n, level, self.stderr(top))
             asked = {"top": top, "n": self.n, "records": self.records}
-            rows.append({**asked, "success": share, **ends, "blind": self.blind(top)})
+            rows.append(
+                {
+                    **asked,
+                    "success": self.success(top),
+                    **self._ends(top, level),
+                    "blind": self.blind(top),
+                    "attributes": ", ".join(self.attributes),
+                }
+            )
         return frame_of(rows, backend)
+
+    def interval(self, top: int | None = None, level: float = LEVEL) -> tuple[float, float]:
+        """The ends of the interval of `success` at `level`: that of a count, as if ties had been drawn, which widens it."""
+        ends = self._ends(top, level)
+        return ends["low"], ends["high"]
+
+    def _ends(self, top: int | None, level: float) -> Row:
+        return counted_share(self.success(top) * self.n, self.n, level, self.stderr(top))
 
     def blind(self, top: int | None = None) -> float:
         """The same for a list that is drawn blindly."""
@@ -201,4 +224,5 @@ class Reidentified:
 
     def __repr__(self) -> str:
         found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
-        return f"<Reidentified {self.n:,} targets among {self.records:,} records: {found}>"
+        by = f" by {shortened(self.attributes)}" if self.attributes else ""
+        return f"<Reidentified {self.n:,} targets among {self.records:,} records{by}: {found}>"

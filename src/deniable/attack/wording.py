@@ -62,6 +62,16 @@ def among_best(top: int) -> str:
     return "best match" if top == 1 else f"among best {top}"
 
 
+def shortened(names: Sequence[str], most: int = 6) -> str:
+    """Some names; of many, the first.
+
+    >>> shortened(["age", "home"]), shortened(list("abcdefgh"), 3)
+    ('age, home', 'a, b, c and 5 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def _rounded(number: float, digits: int) -> float:
     return float(f"{number:.{digits}g}")
 
@@ -71,11 +81,26 @@ def marked(cell: str, simulated: bool, bound: bool) -> str:
     return f"{'<= ' if bound else ''}{'~' if simulated else ''}{cell}" if cell else ""
 
 
-def legend(errors: Sequence[float], bound: bool, seed: int) -> str:
-    """What the marks of a table say."""
-    told = [f"~ is simulated from seed {seed}, standard error at most {points(max(errors), 2)}"] if errors else []
+def legend(errors: Sequence[float], bound: bool, seed: int, answers: Sequence[float] = ()) -> str:
+    """What the marks of a table say; `answers` are the errors of what is a number of answers, not a share.
+
+    >>> legend([0.001], False, 1, [0.02])
+    '~ is simulated from seed 1, standard error at most 0.1 points, of right on average 0.02 answers · the rest is exact'
+    """
+    worst = [f"at most {points(max(errors), 2)}"] if errors else []
+    worst += [f"of right on average {'' if errors else 'at most '}{max(answers):.2g} answers"] if answers else []
+    told = [f"~ is simulated from seed {seed}, standard error {', '.join(worst)}"] if worst else []
     told += ["<= is at most"] if bound else []
     return " · ".join([*told, "the rest is exact"]) if told else "exact"
+
+
+def between(low: float, high: float) -> str:
+    """An interval of shares.
+
+    >>> between(0.001, 0.0213), between(0.0, 3e-6)
+    ('0.1 to 2.13 %', '0 to 0.0003 %')
+    """
+    return f"{100 * low:.3g} to {100 * high:.3g} %"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
