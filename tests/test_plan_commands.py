@@ -366,11 +366,11 @@ def test_all_kinds_of_refused_answers_are_told_at_once(run: Run) -> None:
 def test_more_refused_answers_than_are_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "_MOST_ANSWERS", 20)
     small_plan(run)
-    Path("data.csv").write_text("a,b\n" + "".join(f"x{i},1\n" * 2 for i in range(99)) + "x,7\n", encoding="utf-8")
+    Path("data.csv").write_text("a,b\n" + "".join(f"x{i},1\n" * 2 for i in range(99)) + "x0,7\n", encoding="utf-8")
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
     heading, names, numbers = refused.err.splitlines()
     assert heading == "error: data.csv: 2 kinds of answers are refused at least"
-    assert names.endswith("(at least 40 times, first here; also 'x1', 'x2', 'x3' and 16 others)")
+    assert names.endswith("(at least 41 times, first here; also 'x1', 'x2', 'x3' and 16 others)")
     assert numbers == "  line 200, column 'b': '7' is not a value of 'b' (1, 2)"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deniable.plan import Plan
 
 _ABSENT = ("na", "n/a", "none", "null", "-", "?")  # how people write that there is no answer
-_MOST_ANSWERS = 1 << 16  # different ones that are refused and counted
+_MOST_ANSWERS = 1 << 14  # different ones of a column that are refused and counted, in a few seconds
 _EXAMPLES = 3  # of a kind, after the first
 
 
@@ -87,7 +87,7 @@ class Answers:
         found = sorted(kinds.found.values(), key=lambda kind: kind.row)
         places = places_of(self.path, [kind.row for kind in found], self.separator)
         lines = [
-            f"{place}, column {kind.name!r}: {kind.reason}{kind.told(kinds.more)}"
+            f"{place}, column {kind.name!r}: {kind.reason}{kind.told(kind.name in kinds.more)}"
             for kind, place in zip(found, places, strict=True)
         ]
         if len(lines) == 1:
@@ -105,12 +105,12 @@ class _Kind:
     row: int
     reason: str
     count: int = 0
-    answers: dict[str, None] = field(default_factory=dict)
+    answers: list[str] = field(default_factory=list)
     """The different ones, in order."""
 
     def told(self, more: bool) -> str:
         """How often they are there, and which others there are; `more` if not all were counted."""
-        if self.count <= 1:
+        if self.count == 1:
             return ""
         _, *others = self.answers
         also = f"; also {', '.join(others[:_EXAMPLES])}" if others else ""
@@ -130,8 +130,10 @@ class _Kinds:
     rows: int = 0
     """How many were read before."""
     found: dict[tuple[str, str], _Kind] = field(default_factory=dict)
-    more: bool = False
-    """Whether there are more than were counted."""
+    known: dict[tuple[str, str], _Kind] = field(default_factory=dict)
+    """That of each answer, by its column and how it is written."""
+    more: set[str] = field(default_factory=set)
+    """Columns with more refused answers than are counted."""
 
     def add(self, block: Mapping[str, Any]) -> None:
         """Those of a block of answers."""
@@ -139,15 +141,20 @@ class _Kinds:
             answers = listed(block[attribute.name], attribute.name)
             texts = list(map(repr, answers))
             counts, first = Counter(texts), dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
-            rows = [first[text] for text in counts]
-            for i in refused_rows(attribute.domain, [answers[row] for row in rows], self.missing):
-                kind = self._kind(attribute, answers[rows[i]], self.rows + rows[i])
-                text = texts[rows[i]]
-                if text not in kind.answers and sum(len(one.answers) for one in self.found.values()) >= _MOST_ANSWERS:
-                    self.more = True
+            for text in counts:
+                if (attribute.name, text) in self.known:
+                    self.known[attribute.name, text].count += counts[text]
+            new = [text for text in counts if (attribute.name, text) not in self.known]
+            room = _MOST_ANSWERS - sum(name == attribute.name for name, _ in self.known)
+            for i in refused_rows(attribute.domain, [answers[first[text]] for text in new], self.missing):
+                if room == 0:
+                    self.more.add(attribute.name)
                     break
-                kind.answers[text] = None
-                kind.count += counts[text]
+                room -= 1
+                kind = self._kind(attribute, answers[first[new[i]]], self.rows + first[new[i]])
+                self.known[attribute.name, new[i]] = kind
+                kind.answers.append(new[i])
+                kind.count += counts[new[i]]
 
     def _kind(self, attribute: Attribute, answer: Any, row: int) -> _Kind:
         """That of a refused answer; a hint for a name is looked for once, since it takes long."""
