@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from deniable.distances import (
     line_wasserstein,
     sliced_wasserstein,
     smoothed_kl,
+    total_variation,
 )
 from deniable.likelihood import GeometricChannel, mle
 from deniable.metrics import wasserstein
@@ -78,6 +80,44 @@ def test_grids_are_transports(shape: tuple[int, int]) -> None:
     )
     sliced = sliced_wasserstein(one, other, cells)
     assert 0 < sliced <= grid_wasserstein(one, other, shape) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_rows_and_columns_have_steps_of_their_own(metric: Literal["euclidean", "manhattan"]) -> None:
+    city = dn.Grid(47.60, 6.80, 47.70, 6.95, rows=3, columns=4)
+    one, other = two(12, 5)
+    apart = np.abs((cells := np.stack(np.unravel_index(np.arange(12), (3, 4)), axis=1) * np.array(city.steps))[:, None] - cells)
+    cost = np.linalg.norm(apart, axis=2) if metric == "euclidean" else apart.sum(axis=2)
+    wanted = full_program(one, other, cost)
+    assert math.isclose(grid_wasserstein(one, other, (3, 4), metric, city.steps), wanted, rel_tol=1e-6)
+    assert math.isclose(grid_wasserstein(one, other, (3, 4), metric, city), wanted, rel_tol=1e-6)
+    with pytest.raises(dn.InvalidParameter, match="3 rows and 4 columns"):
+        grid_wasserstein(one, other, (4, 3), metric, city)
+    for step in ((1.0,), (1.0, -1.0), (1.0, 2.0, 3.0)):
+        with pytest.raises(dn.InvalidParameter, match="step"):
+            grid_wasserstein(one, other, (3, 4), metric, step)  # type: ignore[arg-type]
+
+
+def test_what_is_far_from_a_sum_of_one_is_no_distribution() -> None:
+    counts, halves = [3, 4], [0.5, 0.5]
+    calls: tuple[Callable[[Any], float], ...] = (
+        lambda shares: total_variation(shares, halves),
+        lambda shares: total_variation(halves, shares),
+        lambda shares: line_wasserstein(shares, shares),
+        lambda shares: smoothed_kl(shares, halves, 10),
+        lambda shares: smoothed_kl(halves, shares, 10),
+    )
+    for call in calls:
+        with pytest.raises(dn.InvalidParameter, match="add up to 1, these to 7; divide counts by their sum"):
+            call(counts)
+        with pytest.raises(dn.InvalidParameter, match="finite"):
+            call([math.nan, 1.0])
+    # estimates may be negative, and off a little; a result's are shares, however far they are off
+    assert math.isclose(line_wasserstein([-0.1, 1.1], halves), 0.6)
+    assert math.isclose(total_variation([0.55, 0.52], halves), 0.035)
+    few = dn.oue(50, 0.5).estimate(dn.Tally(20, np.full(50, 12)))
+    assert abs(few.frequencies.sum() - 1) > 1
+    assert total_variation(few, np.full(50, 0.02)) > 1
 
 
 def test_equal_shares_are_at_no_distance() -> None:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import deniable as dn
 from deniable import consistency
-from deniable.commands import console
+from deniable.commands import answers, console
 from deniable.plan import Plan
 from deniable.study import Study
 from deniable.table import places_of, read_answers
@@ -357,8 +357,21 @@ def test_all_kinds_of_refused_answers_are_told_at_once(run: Run) -> None:
     assert refused.err == "error: data.csv, line 2, column 'b': '9' is not a value of 'b' (1, 2) (41 times, first here)\n"
     Path("data.csv").write_text("a,b\n" + "".join(f"x{i},1\n" for i in range(99)), encoding="utf-8")
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
-    assert refused.err.startswith("error: data.csv: 10 kinds of answers are refused at least\n")
-    assert len(refused.err.splitlines()) == 11
+    assert refused.err == (
+        "error: data.csv, line 2, column 'a': 'x0' is not a value of 'a' (x, y, z); did you mean 'x'? "
+        "(99 times, first here; also 'x1', 'x2', 'x3' and 95 others)\n"
+    )
+
+
+def test_more_refused_answers_than_are_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "_MOST_ANSWERS", 20)
+    small_plan(run)
+    Path("data.csv").write_text("a,b\n" + "".join(f"x{i},1\n" * 2 for i in range(99)) + "x0,7\n", encoding="utf-8")
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    heading, names, numbers = refused.err.splitlines()
+    assert heading == "error: data.csv: 2 kinds of answers are refused at least"
+    assert names.endswith("(at least 41 times, first here; also 'x1', 'x2', 'x3' and 16 others)")
+    assert numbers == "  line 200, column 'b': '7' is not a value of 'b' (1, 2)"
 
 
 def test_other_separators(run: Run) -> None:

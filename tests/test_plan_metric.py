@@ -485,7 +485,15 @@ def test_places_in_tables() -> None:
         ({"home": [None]}, "are missing"),
         ({"home": [("inf", 3)]}, r"pairs of latitude and longitude in degrees, .* got \('inf', 3\)"),
         ({"home": [(math.inf, 3)]}, "infinite"),
-        ({"home.latitude": [47.6]}, "'home.longitude' is not a column"),
+        (
+            {"home.latitude": [47.6], "age": [3]},
+            r"^'home.longitude' is not a column of the table \(home.latitude, age\), .* is; a place needs both$",
+        ),
+        (
+            {"home": texts, "home.latitude": latitudes, "home.longitude": longitudes},
+            "^the table has a column 'home', and also 'home.latitude' and 'home.longitude'; it must be one or the other",
+        ),
+        ({"home": texts, "home.longitude": longitudes}, "has a column 'home', and also 'home.longitude'; it must be"),
         ({"house": [1]}, "'home' is not a column"),
     ):
         with pytest.raises(dn.InvalidValue, match=reason):
@@ -537,6 +545,61 @@ def test_refused_answers_in_a_file_are_told_with_their_lines(run: Run) -> None:
     for words in ("line 2, column 'income': 20000 is not a value", "line 3, column 'home': (41.0, 6.9) is not in the box"):
         assert words in told.err
     assert not Path("reports.parquet").exists()
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_swapped_columns_are_one_kind_of_refused_answers(run: Run, two: bool) -> None:
+    """Latitude and longitude, or age and income: as many different answers as rows, and one line for each column."""
+    Path("study.toml").write_text(TOML, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+    lines = ["color,age,home.latitude,home.longitude,income" if two else "color,age,home,income"]
+    for i in range(500):
+        swapped = [f"{6.85 + i / 1e5:.5f}", f"{47.62 + i / 1e5:.5f}"]
+        lines.append(",".join(["red", str(5000 + i), *(swapped if two else [f'"{", ".join(swapped)}"']), "30"]))
+    lines += ["red,3,-3,4,lots" if two else 'red,3,"-3, 4",lots', "red,-2,,,many" if two else "red,-2,,many"]
+    Path("people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+    heading, *kinds = told.err.splitlines()
+    assert heading == "error: people.csv: 6 kinds of answers are refused"
+    assert len(kinds) == 6
+    (age,) = (line for line in kinds if "column 'age': 5000 is not a value" in line)
+    assert age.endswith("(500 times, first here; also '5001', '5002', '5003' and 496 others)")
+    (home,) = (line for line in kinds if "swapped?" in line)
+    assert home.startswith("  line 2, column 'home': (6.85, 47.62) is not in the box of 'home'")
+    assert "; are latitude and longitude swapped? (500 times, first here" in home
+    assert "widen the box" not in home
+    (outside,) = (line for line in kinds if "widen the box" in line)
+    assert outside.startswith("  line 502, column 'home': (-3.0, 4.0) is not in the box")
+    (income,) = (line for line in kinds if "income" in line)
+    assert (
+        income == "  line 502, column 'income': 'lots' is not a number, as 'income' asks for (2 times, first here; also 'many')"
+    )
+
+
+def test_columns_of_places_in_a_file(run: Run) -> None:
+    Path("study.toml").write_text(TOML, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+    for content, reason in (
+        (
+            'color,age,home,home.latitude,income\nred,3,"47.65, 6.9",47.6,5\n',
+            "people.csv has a column 'home', and also 'home.lat",
+        ),
+        (
+            "color,age,home.latitude,income\nred,3,47.6,5\n",
+            "'home.longitude' is not a column of people.csv (color, age, home.lat",
+        ),
+        (
+            "color;age;home;income\nred;3;47.65, 6.9;5\n",
+            "cells seem to have ';' between them: name that separator (--separator)",
+        ),
+        ("color,age,income\nred,3,5\n", "'home' is not a column of people.csv (color, age, income); a place has"),
+    ):
+        Path("people.csv").write_text(content, encoding="utf-8")
+        told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+        assert told.code != 0
+        assert reason in told.err
+        assert "did you mean" not in told.err
+        assert not Path("reports.parquet").exists()
 
 
 def test_emergency_calls_of_a_county() -> None:

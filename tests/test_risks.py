@@ -216,6 +216,59 @@ def test_tables_and_plots(small: Dataset, tmp_path: Path) -> None:
         assert drawing.read_text().startswith("<?xml")
 
 
+def test_a_table_has_no_empty_column_and_few_rows(small: Dataset) -> None:
+    asked = (
+        "reproduce",
+        "risks",
+        "--quick",
+        "--epsilons",
+        "4",
+        "--runs",
+        "1",
+        "--users",
+        "50",
+        "--attack",
+        "guess,support,exact",
+    )
+    text = run(*asked, "--figure", "reidentify")
+    (headers,) = (line.split() for line in text.splitlines() if "protocol" in line)
+    assert {"background", "metric", "surveys", "top"} <= set(headers)
+    assert "prior" not in headers
+    assert len([line for line in text.splitlines() if line.strip().startswith("reidentify ")]) == 40
+    more = len(json.loads(run(*asked, "--figure", "reidentify", "--json"))) - 40
+    assert f"\n\u2026 and {more:,} more; -o writes all, and --json prints them\n" in text
+    text = run(*asked, "--figure", "value")
+    (headers,) = (line.split() for line in text.splitlines() if "protocol" in line)
+    assert "metric" in headers
+    assert not {"background", "top", "prior"} & set(headers)
+    assert "more; -o" not in text
+
+
+def test_one_epsilon_is_drawn_as_a_list(small: Dataset) -> None:
+    """Every series has a place of its own, and its name beside it; with two epsilons there are lines and a legend."""
+    rows = list(
+        risks.reproduce([small], ["reidentify", "value"], [4.0], runs=1, users=50, attacks=["guess", "support", "exact"])
+    )
+    drawn = plot_risks.risks_plot(rows)
+    assert "Epsilon 4:" in drawn.get_suptitle()
+    assert not drawn.legends
+    shown = [axes for axes in drawn.axes if axes.axison]
+    assert shown
+    for axes in shown:
+        names = [label.get_text() for label in axes.get_yticklabels()]
+        heights = [float(np.ravel(bars.lines[0].get_ydata())[0]) for bars in axes.containers]  # type: ignore[attr-defined]
+        assert len(names) == len(set(names)) > 1
+        assert sorted(heights) == list(range(len(names)))
+    two = plot_risks.risks_plot(list(risks.reproduce([small], ["value"], [2.0, 4.0], runs=1, users=50)))
+    assert two.legends
+
+
+def test_the_words_of_the_study_are_explained() -> None:
+    text = " ".join(run("reproduce", "risks", "--help").split())
+    for word in ("FK (full knowledge)", "PK (partial knowledge)", "the uniform metric", "the non-uniform one"):
+        assert word in text
+
+
 # What the rows say.
 
 
@@ -433,6 +486,7 @@ def test_revisited_on_the_command_line(tmp_path: Path) -> None:
     assert {row["protocol"] for row in rows} == set(revisited.METHODS)
     assert drawing.stat().st_size > 10_000
     assert "nothing beats it" in run(*asked)
+    assert "epsilon 4\n" in plot_risks.revisited_plot([points.Row(**row) for row in rows]).get_suptitle()
     assert plot_risks.revisited_plot([points.Row(**row) for row in rows]) is not None
 
 

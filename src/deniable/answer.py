@@ -170,5 +170,5 @@ def number_of(item: Any) -> float:
 
 def _not_a_number(item: Any, name: str) -> InvalidValue:
     if type(item) is not bool and isinstance(item, Integral):
-        return InvalidValue(f"a number of more than 300 digits is too large for {called(name)}, a range of numbers")
-    return InvalidValue(f"{item!r} is not a number, and {called(name)} is a range of numbers")
+        return InvalidValue(f"a number of more than 300 digits is too large for {called(name)}")
+    return InvalidValue(f"{item!r} is not a number, as {called(name)} asks for")

@@ -87,7 +87,9 @@ def _kind(table: Mapping[Any, Any]) -> str:
 def _needs(kind: str) -> str:
     if kind == "grid":
         return "places have south, west, north, east, rows and columns, and level and radius, or epsilon per meter"
-    return "a mean has low and high" if kind == "mean" else _ALLOWED
+    if kind == "mean":
+        return "a mean has low and high"
+    return f"{_ALLOWED}; a number whose mean is wanted has low, high and mean = true"
 
 
 def _made(kind: str, table: dict[str, Any]) -> Domain:

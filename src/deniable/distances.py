@@ -2,7 +2,7 @@
 
 Shares are lists of numbers, or results (`Estimate`, `Likelihood`). Total variation and the divergence need no places. Those
 that carry shares from place to place take such that add up to the same, so that unbiased estimates, which may add up to
-something else, are to be projected first.
+something else, are to be projected first. Lists whose sum is far from 1 are no shares, and refused.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number, whole_number
+from deniable.grid import Grid
 from deniable.law import Floats
 from deniable.likelihood import Likelihood
 
@@ -24,6 +25,7 @@ Shares = npt.ArrayLike | Estimate | Likelihood
 MOST_PAIRS = 1 << 18
 """Pairs of cells between which a transport is planned; beyond them, use `sliced_wasserstein`."""
 _SAME = 1e-9
+_OFF = 0.1  # from a sum of one: unbiased estimates may be off so far, and counts are not
 
 
 def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = None) -> float:
@@ -60,25 +62,31 @@ def grid_wasserstein(
     other: Shares,
     shape: tuple[int, int],
     metric: Literal["euclidean", "manhattan"] = "euclidean",
-    step: float = 1.0,
+    step: float | tuple[float, float] | Grid = 1.0,
 ) -> float:
     """The same on a grid of cells, row by row, `step` apart: the cheapest transport, by a linear program.
+
+    Rows and columns may have steps of their own, in this order; a `Grid` has both, in meters.
 
     >>> grid_wasserstein([1, 0, 0, 0], [0, 0, 0, 1], shape=(2, 2), metric="manhattan")
     2.0
     >>> round(grid_wasserstein([1, 0, 0, 0], [0, 0, 0, 1], shape=(2, 2)), 6)
     1.414214
+    >>> grid_wasserstein([1, 0, 0, 0], [0, 0, 0, 1], shape=(2, 2), step=(300.0, 400.0))
+    500.0
     """
     excess = _excess(one, other)
     if len(shape) != 2 or math.prod(shape) != excess.size:
         raise InvalidParameter(f"a grid of shape {shape} has {math.prod(shape)} cells, the shares have {excess.size}")
-    size = number("step", step, 0.0, math.inf, "a positive number")
+    steps = _steps(step, shape)
     if metric == "manhattan":
-        return size * _grid_flow(excess, shape)
+        return _grid_flow(excess, shape, steps)
     if metric != "euclidean":
         raise InvalidParameter(f"metric is 'euclidean' or 'manhattan', got {metric!r}")
-    cells = np.stack(np.unravel_index(np.arange(excess.size), shape), axis=1).astype(np.float64)
-    return size * _transport(excess, lambda x, y: np.linalg.norm(cells[x][:, None] - cells[y], axis=2))
+    # in units of the larger step, so that the program's tolerances suit
+    unit = max(steps)
+    cells = np.stack(np.unravel_index(np.arange(excess.size), shape), axis=1) * (np.array(steps) / unit)
+    return unit * _transport(excess, lambda x, y: np.linalg.norm(cells[x][:, None] - cells[y], axis=2))
 
 
 def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
@@ -142,19 +150,38 @@ def total_variation(one: Shares, other: Shares) -> float:
 def _shares(given: Shares) -> Floats:
     """Shares as they are, or those of an estimate or of what is most likely."""
     try:
-        return np.asarray(getattr(given, "frequencies", given), dtype=np.float64)
+        shares = np.asarray(getattr(given, "frequencies", given), dtype=np.float64)
     except (ValueError, TypeError):
         raise InvalidParameter(
             f"shares are a list of numbers, or a result that has frequencies, got {type(given).__name__}"
         ) from None
+    if not np.isfinite(shares).all():
+        raise InvalidParameter("shares must be finite")
+    # a result's are shares, however far an unbiased estimate is off
+    if shares.ndim == 1 and not hasattr(given, "frequencies") and abs(shares.sum() - 1) > _OFF + _SAME:
+        raise InvalidParameter(
+            f"shares add up to 1, these to {shares.sum():.6g}; divide counts by their sum, and project unbiased estimates first"
+        )
+    return shares
+
+
+def _steps(step: float | tuple[float, float] | Grid, shape: tuple[int, int]) -> tuple[float, float]:
+    """From row to row, and from column to column."""
+    if isinstance(step, Grid):
+        if tuple(shape) != (step.rows, step.columns):
+            raise InvalidParameter(f"the grid has {step.rows} rows and {step.columns} columns, and shape is {shape}")
+        step = step.steps
+    both = tuple(step) if isinstance(step, tuple | list | np.ndarray) else (step, step)
+    if len(both) != 2:
+        raise InvalidParameter(f"step is one number, or two (from row to row, and from column to column), got {step!r}")
+    down, across = (number("step", one, 0.0, math.inf, "a positive number, or two") for one in both)
+    return down, across
 
 
 def _excess(one: Shares, other: Shares) -> Floats:
     left, right = _shares(one), _shares(other)
     if left.ndim != 1 or left.shape != right.shape or left.size < 2:
         raise InvalidParameter(f"both must have the same values, at least two, got shapes {left.shape} and {right.shape}")
-    if not (np.isfinite(left).all() and np.isfinite(right).all()):
-        raise InvalidParameter("shares must be finite")
     if abs(left.sum() - right.sum()) > _SAME * max(1.0, abs(left).sum()):
         raise InvalidParameter(
             f"shares add up to {left.sum():.6g} and {right.sum():.6g}: what is carried must be the same; project first"
@@ -192,7 +219,7 @@ def _transport(excess: Floats, distance: Any) -> float:
     return _program(distance(sources, sinks).reshape(-1), [leaves, arrives], np.concatenate([supply, demand]))
 
 
-def _grid_flow(excess: Floats, shape: tuple[int, int]) -> float:
+def _grid_flow(excess: Floats, shape: tuple[int, int], steps: tuple[float, float]) -> float:
     """On a grid with the sum of both differences as its distance, flows between neighbors are enough."""
     from scipy.sparse import coo_array
 
@@ -201,10 +228,11 @@ def _grid_flow(excess: Floats, shape: tuple[int, int]) -> float:
     end = np.concatenate([cells[:, 1:].reshape(-1), cells[1:, :].reshape(-1)])
     both = np.concatenate([start, end]), np.concatenate([end, start])
     edges = np.arange(2 * start.size)
-    ones = np.ones(edges.size)
+    ones, (down, across), unit = np.ones(edges.size), steps, max(steps)
+    cost = np.where(both[1] // shape[1] == both[0] // shape[1], across / unit, down / unit)
     leaves = coo_array((ones, (both[0], edges)), shape=(excess.size, edges.size))
     arrives = coo_array((ones, (both[1], edges)), shape=(excess.size, edges.size))
-    return _program(ones, [leaves - arrives], excess)
+    return unit * _program(cost, [leaves - arrives], excess)
 
 
 def _program(cost: Floats, blocks: list[Any], right: Floats) -> float:

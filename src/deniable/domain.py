@@ -139,6 +139,13 @@ class Categories(Domain):
             raise InvalidValue(f"{item!r} is not a value of {called(name)} ({self._listing()}){hint}")
         return code
 
+    def knows(self, item: object) -> bool:
+        """Whether this is a value, or a missing answer."""
+        try:
+            return is_missing(item) or composed(label_of(item)) in self._lookup
+        except InvalidValue:
+            return False
+
     def _listing(self) -> str:
         more = f", and {self.k - _SHOWN} more" if self.k > _SHOWN else ""
         return ", ".join(self.labels[:_SHOWN]) + more

@@ -21,6 +21,8 @@ class InvalidValue(DeniableError, ValueError):
         super().__init__(f"{message}; {remedy}" if remedy else message)
         self.message = message
         """What is wrong, without the remedy: that is for who makes the study, and no matter of who answers it."""
+        self.remedy = remedy
+        """What can be done; answers with one remedy are refused for one reason."""
 
 
 class InvalidReport(DeniableError, ValueError):

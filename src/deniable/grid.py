@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.answer import SELF, called, is_missing, number_of
 from deniable.domain import NO_ANSWER, Domain, Privacy, check_privacy
@@ -137,6 +138,20 @@ class Grid(Domain):
         """Each place's cell, for pairs of latitude and longitude in degrees; a missing one is None, or has a NaN."""
         pairs = _pairs(values, name)
         missing = np.isnan(pairs).any(axis=1)
+        cells, inside = self._cells(pairs)
+        if (~inside & ~missing).any():
+            place = pairs[np.argmax(~inside & ~missing)]
+            latitude, longitude = place.tolist()
+            swapped = bool(self._cells(place[None, ::-1])[1].all())
+            raise InvalidValue(
+                f"({latitude}, {longitude}) is not in the box of {called(name)} (latitude {self.south} to {self.north}, "
+                f"longitude {self.west} to {self.east})",
+                "are latitude and longitude swapped?" if swapped else "move it to the edge, or widen the box",
+            )
+        return np.where(missing, NO_ANSWER, np.where(missing, 0, cells).astype(np.int64))
+
+    def _cells(self, pairs: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The cell of each place, and whether it is one."""
         row = np.floor((pairs[:, 0] - self.south) / (self.north - self.south) * self.rows)
         across = (pairs[:, 1] - self.west) % 360
         column = np.floor(across / self._wide * self.columns)
@@ -144,14 +159,7 @@ class Grid(Domain):
         column = np.where(across == self._wide, self.columns - 1, column)
         inside = (row >= 0) & (row < self.rows) & (column >= 0) & (column < self.columns)
         inside &= (np.abs(pairs[:, 0]) <= 90) & (np.abs(pairs[:, 1]) <= 360)
-        if (~inside & ~missing).any():
-            latitude, longitude = pairs[np.argmax(~inside & ~missing)].tolist()
-            raise InvalidValue(
-                f"({latitude}, {longitude}) is not in the box of {called(name)} (latitude {self.south} to {self.north}, "
-                f"longitude {self.west} to {self.east})",
-                "move it to the edge, or widen the box",
-            )
-        return np.where(missing, NO_ANSWER, np.where(missing, 0, row * self.columns + column).astype(np.int64))
+        return row * self.columns + column, inside
 
 
 def _pairs(values: object, name: str) -> Floats:

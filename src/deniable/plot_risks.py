@@ -1,4 +1,7 @@
-"""Draws the rows of the attack studies, never computes: success against epsilon, and error against success."""
+"""Draws the rows of the attack studies, never computes: success against epsilon, and error against success.
+
+Where there is one epsilon only, lines would be points above each other; they are listed below each other then.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 _SIZE = (4.4, 3.4)
 _MOST_PANELS = 24
 _WIDE = 56  # letters above a panel
+_LARGE, _SMALL = 7.0, 4.5  # points in a list: of the strongest attack, and of others
 _BELOW = 3.0  # how far below the lowest point, as a factor, bars are shown
 _SHOWN = {"surveys": 5, "top": 10}  # of re-identification; all rows are in the table
 _LOOKS: dict[str, dict[str, Any]] = {
@@ -32,12 +36,32 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def risks_plot(rows: Sequence[Row]) -> Figure:
-    """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line."""
+    """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line, or the large point."""
     done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
     groups = {f"{name}\n{fill(measured_on(members), _WIDE)}": members for name, members in grouped(done, _panel).items()}
     if len(groups) > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset")
     look_of = looks(dict.fromkeys(_colored(row) for row in done))
+    alone = len({row.epsilon for row in done}) == 1
+
+    def list_points(axes: Axes, members: Sequence[Row]) -> None:
+        names = list(grouped(members, _line))
+        for row in members:
+            look: dict[str, Any] = look_of[_colored(row)] | _LOOKS.get(row.attack, {}) | {"linestyle": "none"}
+            look["markersize"] = _LARGE if _LOOKS.get(row.attack, {}).get("linewidth") else _SMALL
+            reach = 2 * (row.stderr or 0.0)
+            axes.errorbar([row.accuracy or 0.0], [names.index(_line(row))], xerr=[reach], capsize=1.5, elinewidth=0.8, **look)
+        axes.axvline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
+        axes.annotate(
+            "blind", (members[0].baseline, 1.0), xycoords=("data", "axes fraction"), rotation=90, ha="right", va="top"
+        )
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        if members[0].figure in ("value", "reidentify"):
+            axes.set_xscale("log")
+            axes.set_xlim(left=_lowest(members))
+        axes.xaxis.set_major_formatter(percent)
+        axes.set_xlabel("attack is right")
 
     def draw(axes: Axes, members: Sequence[Row]) -> None:
         for name, line in grouped(members, _line).items():
@@ -50,11 +74,14 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
         axes.annotate("blind", (0.99, members[0].baseline), xycoords=("axes fraction", "data"), ha="right", va="bottom")
         if members[0].figure in ("value", "reidentify"):
             axes.set_yscale("log")
-            axes.set_ylim(bottom=min(members[0].baseline, *(row.accuracy for row in members if row.accuracy)) / _BELOW)
+            axes.set_ylim(bottom=_lowest(members))
         axes.yaxis.set_major_formatter(percent)
         axes.set_xlabel("epsilon")
         axes.set_ylabel("attack is right")
 
+    if alone:
+        title = f"Epsilon {_budgets(done)}: attacks as published, and the strongest (large); bars are two standard errors"
+        return panels(groups, list_points, title, most=_MOST_PANELS, size=_SIZE)
     title = "Attacks as published, and the strongest (thick); bars are two standard errors"
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
@@ -110,4 +137,9 @@ def _colored(row: Row) -> str:
 
 def _budgets(rows: Sequence[Row]) -> str:
     epsilons = sorted({row.epsilon for row in rows})
-    return f"{epsilons[0]:g} to {epsilons[-1]:g}"
+    return f"{epsilons[0]:g}" if len(epsilons) == 1 else f"{epsilons[0]:g} to {epsilons[-1]:g}"
+
+
+def _lowest(rows: Sequence[Row]) -> float:
+    """Where a logarithmic axis begins."""
+    return min(rows[0].baseline, *(row.accuracy for row in rows if row.accuracy)) / _BELOW

@@ -50,12 +50,23 @@ def columns_of(table: object, names: Sequence[str], places: Container[str] = ())
     return [found[name] if name in found else joined(name, found) for name in names]
 
 
-def split_places(names: Sequence[str], columns: Sequence[str], places: Container[str]) -> list[str]:
-    """The columns to read: of a place that has no column of its own, two."""
+def split_places(names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table") -> list[str]:
+    """The columns to read: of a place that has no column of its own, two. It has one or both, and not half of them."""
     asked: list[str] = []
     for name in names:
-        both = [f"{name}.{degrees}" for degrees in DEGREES]
-        asked += both if name in places and name not in columns and any(one in columns for one in both) else [name]
+        both = [f"{name}.{degrees}" for degrees in DEGREES] if name in places else []
+        halves = [one for one in both if one in columns and one not in names]
+        if halves and name in columns:
+            found = " and ".join(map(repr, halves))
+            raise InvalidValue(
+                f"{where} has a column {name!r}, and also {found}; it must be one or the other: remove what is wrong"
+            )
+        if len(halves) == 1:
+            absent = next(one for one in both if one not in halves)
+            raise InvalidValue(
+                f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; a place needs both"
+            )
+        asked += both if halves else [name]
     return asked
 
 
@@ -123,13 +134,15 @@ def _frame(table: object) -> Any:
     return frame
 
 
-def _refuse_no_place(names: Sequence[str], columns: Sequence[str], places: Container[str]) -> None:
+def _refuse_no_place(names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table") -> None:
     """A place that has no column: it may have one of pairs, or two."""
+    if _other_separator(columns):
+        _refuse_absent(names, columns, where)
     for name in names:
         if name in places and name not in columns and columns:
             both = " and ".join(repr(f"{name}.{degrees}") for degrees in DEGREES)
             raise InvalidValue(
-                f"{name!r} is not a column of the table ({', '.join(columns)}); a place has a column of pairs, "
+                f"{name!r} is not a column of {where} ({', '.join(columns)}); a place has a column of pairs, "
                 f"or of texts such as '47.64, 6.86', or two columns, {both}"
             )
 
@@ -139,7 +152,7 @@ def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "t
     if not absent:
         return
     reason = not_among(absent[0], f"a column of {where}", columns)
-    mark = next((mark for mark in ";\t|," if mark in columns[0]), None) if len(columns) == 1 else None
+    mark = _other_separator(columns)
     if mark is not None:
         reason += f"; its cells seem to have {mark!r} between them: name that separator (--separator)"
     elif len(absent) == len(names):
@@ -147,6 +160,11 @@ def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "t
     elif len(absent) > 1:
         reason += f"; also missing: {', '.join(absent[1:])}"
     raise InvalidValue(reason.replace("?;", "?"))
+
+
+def _other_separator(columns: Sequence[str]) -> str | None:
+    """What seems to be between the cells of a file that was read as one column."""
+    return next((mark for mark in ";\t|," if mark in columns[0]), None) if len(columns) == 1 else None
 
 
 def require_pyarrow() -> None:
@@ -181,8 +199,8 @@ def read_answers(
 
     between = separator_of(path, separator)
     header = _header(path, between) if places != () else []
-    names = split_places(list(labels), header, places)
-    _refuse_no_place(names, header, places)
+    names = split_places(list(labels), header, places, path.name)
+    _refuse_no_place(names, header, places, path.name)
     known = {name: labels.get(name, ()) for name in names}
     rows = 0
     try:
@@ -206,7 +224,7 @@ def lacking(path: Path, names: Sequence[str], separator: str | None = None, plac
     """Those of some names that a CSV or Parquet file has no column for."""
     require_pyarrow()
     header = _header(path, separator_of(path, separator))
-    return [name for name in names if not all(one in header for one in split_places([name], header, places))]
+    return [name for name in names if not all(one in header for one in split_places([name], header, places, path.name))]
 
 
 def _header(path: Path, separator: str | None) -> list[str]:

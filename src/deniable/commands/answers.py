@@ -1,4 +1,7 @@
-"""A file of answers to a plan. What is refused is told all at once: each kind, how often it is there, and where first."""
+"""A file of answers to a plan. What is refused is told all at once: each kind, how often it is there, and where first.
+
+A kind is a column and a reason: a number that is too large is one, whichever it is.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.answer import listed, people_of
-from deniable.domain import NO_ANSWER
-from deniable.errors import InvalidValue
-from deniable.refusals import reason_of, refused_rows
+from deniable.answer import is_missing, listed, people_of
+from deniable.domain import NO_ANSWER, Categories
+from deniable.errors import InvalidValue, counted
+from deniable.refusals import problem_of, refused_rows
 from deniable.table import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from deniable.plan import Plan
 
 _ABSENT = ("na", "n/a", "none", "null", "-", "?")  # how people write that there is no answer
-_MOST_KINDS = 10  # of refused answers that are told
+_MOST_ANSWERS = 1 << 14  # different ones of a column that are refused and counted, in a few seconds
+_EXAMPLES = 3  # of a kind, after the first
 
 
 @final
@@ -83,7 +87,7 @@ class Answers:
         found = sorted(kinds.found.values(), key=lambda kind: kind.row)
         places = places_of(self.path, [kind.row for kind in found], self.separator)
         lines = [
-            f"{place}, column {kind.name!r}: {kind.reason}" + (f" ({kind.count:,} times, first here)" if kind.count > 1 else "")
+            f"{place}, column {kind.name!r}: {kind.reason}{kind.told(kind.name in kinds.more)}"
             for kind, place in zip(found, places, strict=True)
         ]
         if len(lines) == 1:
@@ -95,18 +99,30 @@ class Answers:
 @final
 @dataclass
 class _Kind:
-    """One refused answer: its column, the first row that has it, why it is refused, and how often it is there."""
+    """Answers that are refused for one reason: their column, the first row of them, why, and how often they are there."""
 
     name: str
     row: int
     reason: str
     count: int = 0
+    answers: list[str] = field(default_factory=list)
+    """The different ones, in order."""
+
+    def told(self, more: bool) -> str:
+        """How often they are there, and which others there are; `more` if not all were counted."""
+        if self.count == 1:
+            return ""
+        _, *others = self.answers
+        also = f"; also {', '.join(others[:_EXAMPLES])}" if others else ""
+        if len(others) > _EXAMPLES:
+            also += f" and {counted(len(others) - _EXAMPLES, 'other')}"
+        return f" ({'at least ' if more else ''}{self.count:,} times, first here{also})"
 
 
 @final
 @dataclass
 class _Kinds:
-    """The kinds of refused answers of a file, up to a few, by column and answer."""
+    """The kinds of refused answers of a file, by column and reason."""
 
     plan: Plan
     missing: bool
@@ -114,27 +130,46 @@ class _Kinds:
     rows: int = 0
     """How many were read before."""
     found: dict[tuple[str, str], _Kind] = field(default_factory=dict)
-    more: bool = False
+    known: dict[tuple[str, str], _Kind] = field(default_factory=dict)
+    """That of each answer, by its column and how it is written."""
+    more: set[str] = field(default_factory=set)
+    """Columns with more refused answers than are counted."""
 
     def add(self, block: Mapping[str, Any]) -> None:
         """Those of a block of answers."""
         for attribute in (one for one in self.plan.content.attributes if one.name in block):
             answers = listed(block[attribute.name], attribute.name)
-            for row in refused_rows(attribute.domain, answers, self.missing):
-                key = attribute.name, repr(answers[row])
-                if key not in self.found and len(self.found) == _MOST_KINDS:
-                    self.more = True
+            texts = list(map(repr, answers))
+            counts, first = Counter(texts), dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
+            for text in counts:
+                if (attribute.name, text) in self.known:
+                    self.known[attribute.name, text].count += counts[text]
+            new = [text for text in counts if (attribute.name, text) not in self.known]
+            room = _MOST_ANSWERS - sum(name == attribute.name for name, _ in self.known)
+            for i in refused_rows(attribute.domain, [answers[first[text]] for text in new], self.missing):
+                if room == 0:
+                    self.more.add(attribute.name)
                     break
-                self.found.setdefault(key, _Kind(attribute.name, self.rows + row, self._reason(attribute, answers[row])))
-            for answer, count in Counter(map(repr, answers)).items():
-                if (attribute.name, answer) in self.found:
-                    self.found[attribute.name, answer].count += count
+                room -= 1
+                kind = self._kind(attribute, answers[first[new[i]]], self.rows + first[new[i]])
+                self.known[attribute.name, new[i]] = kind
+                kind.answers.append(new[i])
+                kind.count += counts[new[i]]
 
-    def _reason(self, attribute: Attribute, answer: Any) -> str:
-        reason = reason_of(attribute.domain, answer, attribute.name)
-        if reason is not None:
-            empty = isinstance(answer, str) and answer.strip().lower() in _ABSENT
-            return f"{reason}; if it means no answer, leave the cell empty" if empty else reason
+    def _kind(self, attribute: Attribute, answer: Any, row: int) -> _Kind:
+        """That of a refused answer; a hint for a name is looked for once, since it takes long."""
+        absent = isinstance(answer, str) and answer.strip().lower() in _ABSENT
+        named = isinstance(attribute.domain, Categories) and not is_missing(answer)
+        problem = None if named else problem_of(attribute.domain, answer, attribute.name)
+        reason = "absent" if absent else "name" if named else "missing" if problem is None else problem.remedy
+        if (attribute.name, reason) not in self.found:
+            problem = problem_of(attribute.domain, answer, attribute.name)
+            told = self._no_answer() if problem is None else str(problem)
+            told += "; if it means no answer, leave the cell empty" if absent else ""
+            self.found[attribute.name, reason] = _Kind(attribute.name, row, told)
+        return self.found[attribute.name, reason]
+
+    def _no_answer(self) -> str:
         own = 'missing = "value" (one more value) or ' if self.plan.content.has_no_answer else ""
         return (
             "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what it means, "

@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter, not_among
 if TYPE_CHECKING:
     from deniable.studies.points import Row
 
-_SHOWN = 400  # rows of a table; all of them are in --json and -o
+_SHOWN = 40  # rows of a table; all of them are in --json and -o
 _NOBODY = 1e-7  # a share of this or less is shown as 0
 _QUICK = "Few epsilons, runs, people and attacks, to see that it works."
 
@@ -66,6 +66,12 @@ def reproduce_risks(
     NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All classifiers on all datasets
     take DAYS of a core, most of it for adult and acs; how long is told once the first ones are trained. Name a figure, a
     dataset, an attack or epsilons, or begin with --quick. With -o, what is done is kept.
+
+    NK invents people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid model).
+
+    In reidentify, a background FK (full knowledge) has all columns of the table, and PK (partial knowledge) half of them to all
+    but one, drawn anew for each run. By the uniform metric nobody is asked for the same attribute twice; by the non-uniform
+    one anybody may be, and then the first report of it is sent again.
     """
     from deniable import data, plot_risks
     from deniable.attack.trained import KNOWLEDGE, require_classifier
@@ -185,7 +191,12 @@ def _print(rows: Sequence[Row], headers: Sequence[str], cells: Sequence[Sequence
     for row in rows:
         values = "" if row.k is None else f", k = {row.k}"
         parts.setdefault(f"{row.figure}, {row.dataset}{values}", []).append(row)
-    console.print_table("\n".join(f"{what}: {measured_on(part)}" for what, part in parts.items()), headers, cells)
+    kept = [i for i in range(len(headers)) if any(row[i] for row in cells)]
+    console.print_table(
+        "\n".join(f"{what}: {measured_on(part)}" for what, part in parts.items()),
+        [headers[i] for i in kept],
+        [[row[i] for i in kept] for row in cells],
+    )
     if len(rows) > _SHOWN:
-        click.echo(f"and {len(rows) - _SHOWN:,} rows more; --json and -o have all of them")
+        click.echo(f"\u2026 and {len(rows) - _SHOWN:,} more; -o writes all, and --json prints them")
     console.print_refusals((row.protocol, row.refused) for row in rows)
