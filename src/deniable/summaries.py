@@ -19,7 +19,7 @@ from deniable.bins import Bins
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number
-from deniable.intervals import normal_quantile, student
+from deniable.intervals import normal_quantile, scored, seen_squares, student
 from deniable.law import Floats, Law, Marginal, Moments
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values
@@ -74,6 +74,10 @@ def mean_of(
 def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summary:
     """The share of some values together, with its own standard error: what they err in opposite ways cancels.
 
+    The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and the normal one.
+    With distances the noise of the people without these values is as it was seen, and two more reports of people with them
+    count: values whose neighborhood nobody happened to report are not known to be rare. Of one value it is `interval`.
+
     >>> from deniable.protocols import grr
     >>> from deniable.mechanism import Tally
     >>> m = grr(k=3, epsilon=1.0)
@@ -83,7 +87,24 @@ def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summ
     """
     chosen = np.zeros(result.k)
     chosen[checked_values(values, result.k)] = 1.0
-    return _normal(float(result.frequencies @ chosen), _error(result, chosen), level, result.n)
+    size, value = int(chosen.sum()), float(result.frequencies @ chosen)
+    if size == 1:
+        v = int(np.argmax(chosen))
+        low, high = result.interval(level)
+        return Summary(value, float(result.stderr[v]), float(low[v]), float(high[v]))
+    error = _error(result, chosen)
+    if size == 0:
+        return Summary(value, error, value, value)
+    tail, law = (1 - number("a confidence level", level, 0.0, 1.0)) / 2, result.law
+    if isinstance(law, Moments) and law.grouped is not None:
+        inside, seen = law.grouped(chosen)
+        squares, outside = seen_squares(seen, result.n, inside, value)
+        error = max(error, math.sqrt(max(float(squares) - value**2, 0.0) / result.n))
+    else:
+        inside, outside = _known_squares(law, size)
+    plain = _normal(value, error, level, result.n)
+    low, high = scored(np.asarray(value), result.n, inside, outside, tail)
+    return Summary(value, error, min(float(low), plain.low), max(float(high), plain.high))
 
 
 def circular_mean_of(
@@ -195,6 +216,18 @@ def _sums_squared(law: Law, shares: Floats) -> Floats:
     supported = law.q * sizes + law.gain * reached
     square = supported + apart * sizes * (sizes - 1) + (together - apart) * 2 * reached * (sizes - 1)
     return np.asarray((square - supported**2) / law.gain**2)
+
+
+def _known_squares(law: Law | Marginal | Moments, size: int) -> tuple[float, Floats]:
+    """The mean squares of what a report adds to the share of so many values, from who has one of them and from who has not."""
+    if isinstance(law, Moments):
+        return 1 + size * law.noise, np.asarray(size * law.noise)
+    assert isinstance(law, Law)
+    together, apart = _pairs(law)
+    blind, others = law.q * size, size - 1
+    inside = blind + law.gain + others * (2 * together + (size - 2) * apart)
+    outside = blind + size * others * apart
+    return (inside - 2 * blind * law.gain - blind**2) / law.gain**2, np.asarray((outside - blind**2) / law.gain**2)
 
 
 def _refuse_unknown(result: Estimate) -> None:
