@@ -158,12 +158,26 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     assert "age (5,000 reports): 10 groups of 100 values; --bins shows every one" in found.out
     assert "40 to under 50" in found.out
     assert "40 to under 41" not in found.out
-    for words in ("mean ", "quantile 0.5 ", "quantile 0.9 ", "mle banded interior point, certified; log-likelihood within"):
+    for words in (
+        "mean ",
+        "quantile 0.5 ",
+        "quantile 0.9 ",
+        "mle banded interior point, certified; log-likelihood per report within",
+    ):
         assert words in found.out
+    assert ", give or take 0.5 for where people are in their bins" in next(
+        line for line in found.out.splitlines() if line.strip().startswith("mean ")
+    )
+    assert "smoothed smoothed" not in found.out
+    assert " of EM, after each" in found.out or "EM stopped early, after " in found.out
     told = json.loads(reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json").out)
     means = {one["attribute"]: one for one in told["means"]}
     assert means["age"]["low"] < ages.mean() + 0.5 < means["age"]["high"]
     assert set(means) == {"age", "income"}
+    assert (means["age"]["within"], means["income"]["within"]) == (0.5, 0)
+    assert all((one["n"], one["level"]) == (5000, 0.95) for one in (*told["means"], *told["quantiles"]))
+    assert {row["attribute"] for row in told["rows"]} == {"smokes", "age"}, "a number has no shares, and is in means only"
+    assert "mean" not in told["rows"][0]
     (half,) = told["quantiles"]
     assert (half["attribute"], half["share"]) == ("age", 0.5)
     assert half["low"] <= np.median(ages) + 0.5 <= half["high"]
@@ -180,6 +194,25 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     truth = np.bincount(ages, minlength=100) / ages.size
     unbiased, smoothed = (np.array([row[of] for row in bins]) for of in ("frequency", "smoothed"))
     assert np.abs(smoothed - truth).sum() < np.abs(unbiased - truth).sum() / 2
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (0.0, "smoothed EM stopped early, after 30 passes, as held-out reports ask for; neighbors are not averaged; log-"),
+        (
+            0.2,
+            "smoothed 30 passes of EM, after each of which 0.2 of a share goes to either neighbor, as held-out reports ask",
+        ),
+    ],
+)
+def test_smoothing_is_told_in_words(weight: float, words: str) -> None:
+    plan = dn.Study({"age": dn.Range(0, 30, step=1, privacy="metric", epsilon=1.0)}).plan(1000)
+    tallies = plan.tally(plan.privatize({"age": [20] * 600 + [3] * 400}, dn.seeded(1)))
+    soft = plan.mle(tallies, "age").smooth(weights=[weight], passes=[30])
+    text = Findings(plan.estimate(tallies), smoothed={"age": soft}).text()
+    assert words in text
+    assert "log-likelihood per report within" in text
 
 
 def test_every_bin_is_shown_on_demand(reported: Run) -> None:
@@ -206,7 +239,7 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
     assert list(json.loads(Path("e.json").read_text(encoding="utf-8"))["rows"][0]) == ["attribute", "value", *REST]
 
 
-REST = ["frequency", "stderr", "low", "high", "count", "projected", "mean", "n", "level", "plan"]
+REST = ["frequency", "stderr", "low", "high", "count", "projected", "n", "level", "plan"]
 
 
 def test_what_cannot_be_told_is_refused_in_words(run: Run) -> None:

@@ -196,11 +196,13 @@ def test_what_was_smoothed_has_no_error_bars() -> None:
             lambda soft=soft: soft.interval(),
             lambda soft=soft: soft.standard_errors(),
             lambda soft=soft: soft.bootstrap(),
-            lambda soft=soft: mean_of(soft),
-            lambda soft=soft: quantile_of(soft, 0.5),
         ):
             with pytest.raises(dn.InvalidParameter, match="a smoothed result has no error bars"):
                 asked()
+        mean, median = mean_of(soft), quantile_of(soft, 0.5)
+        assert mean.value == pytest.approx(float(soft.frequencies @ np.arange(51)))
+        assert median.value == int((np.cumsum(soft.frequencies) < 0.5).sum())
+        assert all(math.isnan(end) for one in (mean, median) for end in (one.stderr, one.low, one.high)), "never an interval"
         assert soft.frame(backend="polars").columns == ["value", "frequency", "count"]
         assert "per report at most" in str(soft)
 

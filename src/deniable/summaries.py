@@ -30,7 +30,10 @@ Result = Estimate | Likelihood
 @final
 @dataclass(frozen=True)
 class Summary:
-    """A number, how far it may be off, and where the true one is with the confidence that was asked for."""
+    """A number, how far it may be off, and where the true one is with the confidence that was asked for.
+
+    Of a smoothed result only the number is known: its bias is seen by no repetition, and error and ends are nan.
+    """
 
     value: float
     stderr: float
@@ -160,8 +163,11 @@ def quantile_of(
 
     z = normal_quantile(level)
     if isinstance(result, Likelihood):
-        tail = (1 - level) / 2
-        cumulative, drawn = np.cumsum(result.frequencies), first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
+        tail, cumulative = (1 - level) / 2, np.cumsum(result.frequencies)
+        if not result.has_errors:
+            at = int(first(cumulative))
+            return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, wanted))
+        drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
         low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
         low, high = min(low, first(cumulative)), max(high, first(cumulative))
     else:
@@ -297,7 +303,13 @@ def _normal(value: float, error: float, level: float, n: int) -> Summary:
 
 def _bootstrapped(result: Likelihood, function: Callable[[Floats], Floats], level: float, repeats: int, seed: int) -> Summary:
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+    value = float(np.asarray(function(result.frequencies[None, :]))[0])
+    if not result.has_errors:
+        return _bare(value)
     drawn = np.asarray(function(result.bootstrap(repeats, seed)), dtype=np.float64)
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    value = float(np.asarray(function(result.frequencies[None, :]))[0])
     return Summary(value, float(drawn.std(ddof=1)), float(low), float(high))
+
+
+def _bare(value: float) -> Summary:
+    return Summary(value, math.nan, math.nan, math.nan)
