@@ -169,7 +169,7 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
         line for line in found.out.splitlines() if line.strip().startswith("mean ")
     )
     assert "smoothed smoothed" not in found.out
-    assert " of EM, after each" in found.out or "EM stopped early, after " in found.out
+    assert " passes of EM that give " in found.out or "EM stopped early, after " in found.out
     told = json.loads(reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json").out)
     means = {one["attribute"]: one for one in told["means"]}
     assert means["age"]["low"] < ages.mean() + 0.5 < means["age"]["high"]
@@ -202,7 +202,7 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
         (0.0, "smoothed EM stopped early, after 30 passes, as held-out reports ask for; neighbors are not averaged; log-"),
         (
             0.2,
-            "smoothed 30 passes of EM, after each of which 0.2 of a share goes to either neighbor, as held-out reports ask",
+            "smoothed 30 passes of EM that give 0.2 of a share to either neighbor, as held-out reports ask for; log-",
         ),
     ],
 )
@@ -289,3 +289,68 @@ def test_plots_stay_small(bins: bool) -> None:
         assert box is not None
         assert box.x0 >= 0
         assert box.x1 <= wide
+
+
+def drawn_home() -> dn.Estimate:
+    assert PLANAR is not None
+    return PLANAR.estimate(draw_tally(PLANAR, bell(144, 5000), np.random.default_rng(8)))
+
+
+def words_of(figure: Any) -> str:
+    return "\n".join(item.get_text() for item in figure.findobj(lambda item: hasattr(item, "get_text")))
+
+
+def test_a_map_shows_the_blocks_of_the_table() -> None:
+    """All 144 cells, mostly noise, were drawn beside a table of 16 groups."""
+    home = drawn_home()
+    figure = shares_plot({"home": home}, "Places", domains={"home": TOWN})
+    cells = np.asarray(figure.axes[0].images[0].get_array())
+    for group in groups_of(home, TOWN):
+        np.testing.assert_allclose(cells.ravel()[group.values], 100 * group.share.value)
+        assert f"{100 * group.share.value:.1f}\n± {50 * (group.share.high - group.share.low):.1f}" in words_of(figure)
+    for wanted in ("144 cells in 16 blocks", "share of people in a block, %", "with 95 % intervals"):
+        assert wanted in words_of(figure)
+    every = shares_plot({"home": home}, "Places", domains={"home": TOWN}, bins=True)
+    np.testing.assert_allclose(np.asarray(every.axes[0].images[0].get_array()).ravel(), 100 * home.frequencies)
+    assert "block" not in words_of(every)
+
+
+def test_a_title_promises_only_intervals_that_are_drawn() -> None:
+    home, smokes = drawn_home(), dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60])))
+    likely = {"mle": {"home": np.full(144, 1 / 144)}}
+    alone = words_of(shares_plot({"home": home}, "Places", domains={"home": TOWN}, likely=likely))
+    assert "most likely shares, without intervals" in alone
+    assert "95 %" not in alone
+    both = shares_plot({"home": home, "smokes": smokes}, "Places", domains={"home": TOWN}, likely=likely)
+    assert "estimated shares with 95 % intervals; maps without intervals" in words_of(both)
+
+
+@pytest.mark.parametrize("bins", [False, True])
+def test_means_and_quantiles_are_marked(bins: bool) -> None:
+    plan = dn.Study({"age": AGES}).plan(5000)
+    ages = np.random.default_rng(3).normal(42, 9, 5000).clip(0, 99)
+    found = Findings.of(plan, plan.tally(plan.privatize({"age": ages}, dn.seeded(1))), quantiles=[0.9])
+    mean, high = found.means()["age"].value, found.quantiles["age"][0.9].value
+    lines = {line.get_label(): line for line in found.plot(bins).axes[0].lines}
+    for name, place in ((f"mean {mean:.4g}", mean), (f"quantile 0.9 {high:.4g}", high)):
+        drawn = lines[name].get_xdata() if bins else lines[name].get_ydata()
+        expected = place if bins else place / 10 - 0.5  # ten bars, of ten years each, at 0 to 9
+        assert np.asarray(drawn)[0] == pytest.approx(expected)
+
+
+def test_little_of_a_page_is_empty() -> None:
+    """One tall panel and short ones were drawn in three columns, with a third of the page or more empty below the short."""
+    m = dn.geometric(99, 0.5)
+    estimates = {"age": m.estimate(draw_tally(m, bell(100, 5000), RNG))}
+    estimates |= {name: dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60]))) for name in ("smokes", "drinks")}
+    figure = shares_plot(estimates, "People", domains={"age": AGES})
+    assert len({round(axes.get_window_extent().x0) for axes in figure.axes}) == 2
+    figure.canvas.draw()
+    bottoms = [min(box.y0 for box in column) for column in columns_of(figure)]
+    assert max(bottoms) < 0.3 * figure.bbox.height
+
+
+def columns_of(figure: Any) -> list[list[Any]]:
+    boxes = [axes.get_tightbbox() for axes in figure.axes]
+    places = [round(axes.get_window_extent().x0) for axes in figure.axes]
+    return [[box for box, at in zip(boxes, places, strict=True) if at == place] for place in sorted(set(places))]

@@ -161,7 +161,16 @@ class Findings:
         shares = {of: {name: one.frequencies for name, one in found.items()} for of, found in self._likelihoods if found}
         result = self.result
         title = result.title or f"Plan {result.plan_id[:12]}"
-        return shares_plot(result.estimates, title, self.level, result.means, result.domains, bins=bins, likely=shares)
+        about = result.means, result.domains, bins, shares, self._places()
+        return shares_plot(result.estimates, title, self.level, *about)
+
+    def _places(self) -> dict[str, dict[str, float]]:
+        """Means and quantiles of ranges, by name, but for those beyond an open end."""
+        found = {name: {MEAN: mean.value} for name, mean in self.means().items() if name in self.result.estimates}
+        for name, shares in self.quantiles.items():
+            told = {f"quantile {share:g}": one.value for share, one in shares.items() if math.isfinite(one.value)}
+            found[name] = found.get(name, {}) | told
+        return found
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless all bins are asked for."""
@@ -236,7 +245,7 @@ def _how(found: Likelihood) -> str:
     passes, weight = f"{found.smoothing.passes:,} passes", found.smoothing.weight
     if weight == 0:
         return f"EM stopped early, after {passes}, as held-out reports ask for; neighbors are not averaged"
-    return f"{passes} of EM, after each of which {weight:g} of a share goes to either neighbor, as held-out reports ask for"
+    return f"{passes} of EM that give {weight:g} of a share to either neighbor, as held-out reports ask for"
 
 
 def _spread(found: Summary) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, cycle, pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from deniable.errors import InvalidParameter, counted
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.grid import Grid
-from deniable.grouped import groups_of
+from deniable.grouped import Group, groups_of
 from deniable.law import Floats
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _MANY_BINS = 20  # of a range with more, all are drawn side by side
 _COLUMNS = 3
+_TALLER = 1.5  # how much taller a page with fewer columns may be
 _MAP, _MAP_WIDE, _LINE = 2.3, 2.2, 0.19  # inches: how tall and wide a map is, and a value's line in every panel
 _WIDE, _RIGHT, _BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
+_LINES = ("-.", ":", "--", "-")  # of numbers that are marked
 _LETTER, _TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
 
 
@@ -51,14 +53,25 @@ class _Panel(NamedTuple):
     grid: Grid | None = None
     """Whose cells the values are."""
     shares: Floats | None = None
-    """What is drawn on a map."""
+    """What is drawn on a map in place of the estimates."""
     edges: Floats | None = None
-    """Where the bins of a long range begin and end, all of which are drawn side by side."""
+    """Where the bars of a range begin and end."""
+    side_by_side: bool = False
+    """Whether these are all bins of a long range, drawn as steps."""
+    places: Mapping[str, float] = {}
+    """Numbers on that line that are marked, by name: its mean and quantiles."""
+    blocks: Sequence[Group] = ()
+    """The groups of neighboring cells of a map."""
 
     @property
     def is_tall(self) -> bool:
         """Whether it has an axis of its own at the left, in place of a line per value."""
-        return self.grid is not None or self.edges is not None
+        return self.grid is not None or self.side_by_side
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether what is drawn is an estimate with its error: a map of what is most likely is not."""
+        return self.grid is None or self.shares is None
 
     @property
     def title(self) -> list[str]:
@@ -92,11 +105,13 @@ def shares_plot(
     domains: Mapping[str, Domain] | None = None,
     bins: bool = False,
     likely: Mapping[str, Mapping[str, Floats]] | None = None,
+    places: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Figure:
     """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each; places, a map.
 
-    Neighboring bins of a long range are drawn together, unless all `bins` are asked for. `likely` are other shares of the
-    values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and on a map in place of the estimates.
+    Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are asked for. `likely`
+    are other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and on a map in
+    place of the estimates. `places` are numbers of ranges, by attribute and name, that are marked: means and quantiles.
     Panels go down one column and then the next, in the order of the attributes. All sizes are in inches, so that a value's
     bar is as thick in every panel.
     """
@@ -108,14 +123,15 @@ def shares_plot(
     panels = []
     for name, estimate in estimates.items():
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
-        panels.append(_panel(name, estimate, (domains or {}).get(name), level, bins, others))
+        panel = _panel(name, estimate, (domains or {}).get(name), level, bins, others)
+        panels.append(panel._replace(places={} if panel.edges is None else (places or {}).get(name, {})))
     panels += [_Panel(name, mean) for name, mean in (means or {}).items()]
     order = {name: place for place, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = _columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
     wide = sum(lefts) + len(columns) * (_WIDE + _RIGHT)
-    heading = [*wrap(title, round(wide / _LETTER / 1.15)), f"estimated shares with {100 * level:g} % intervals"]
+    heading = [*wrap(title, round(wide / _LETTER / 1.15)), _what(panels, level)]
     top = 0.2 + 1.15 * _TEXT * len(heading)
     tall = top + max(map(_tall, columns))
     with style():
@@ -137,25 +153,42 @@ def shares_plot(
     return figure
 
 
+def _what(panels: Sequence[_Panel], level: float) -> str:
+    """Which shares are shown, and whether with intervals."""
+    known = [panel.has_intervals for panel in panels]
+    if not any(known):
+        return "most likely shares, without intervals"
+    return f"estimated shares with {100 * level:g} % intervals" + ("" if all(known) else "; maps without intervals")
+
+
 def _panel(
     name: str, estimate: Estimate, domain: Domain | None, level: float, bins: bool, likely: Mapping[str, Floats]
 ) -> _Panel:
     low, high = estimate.interval(level)
+    groups = [] if bins else groups_of(estimate, domain, level)
     if isinstance(domain, Grid) and domain.k == estimate.k:
-        of, shares = next(iter(likely.items()), ("", estimate.frequencies))
+        of, shares = next(iter(likely.items()), ("", None))
+        if groups and not of:
+            note = f", {estimate.k:,} cells in {len(groups)} blocks"
+            return _Panel(name, estimate, note=note, grid=domain, blocks=groups)
         reach = 100 * float((high - low).mean()) / 2
         note = f", shares by {of}" if of else f", ± {reach:.1f} points on average"
         return _Panel(name, estimate, note=note, grid=domain, shares=shares)
-    groups = [] if bins else groups_of(estimate, domain, level)
     if groups:
         bars = [
             _Bar(_short(label), one.value, one.low, one.high, {of: float(all_[values].sum()) for of, all_ in likely.items()})
             for label, values, one in groups
         ]
-        return _Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups")
+        edges = None
+        if isinstance(domain, Range) and domain.k == estimate.k:
+            edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
+        return _Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups", edges=edges)
     shown, note, edges = np.arange(estimate.k), "", None
-    if isinstance(domain, Range) and domain.k == estimate.k and domain.k > _MANY_BINS:
-        note, edges = f", {estimate.k:,} bins", domain.edges
+    if isinstance(domain, Range) and domain.k == estimate.k:
+        edges = domain.edges
+    many = edges is not None and estimate.k > _MANY_BINS
+    if many:
+        note = f", {estimate.k:,} bins"
     elif estimate.k > _MOST_VALUES:
         shown = np.sort(np.argsort(-estimate.frequencies, kind="stable")[:_LARGEST_SHARES])
         note = f", the {len(shown)} largest of {estimate.k:,} shares"
@@ -164,15 +197,29 @@ def _panel(
     for v in shown.tolist():
         share, least, most = (float(end[v]) for end in (estimate.frequencies, low, high))
         bars.append(_Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
-    return _Panel(name, estimate, bars, note, edges=edges)
+    return _Panel(name, estimate, bars, note, edges=edges, side_by_side=many)
 
 
 def _columns(panels: list[_Panel]) -> list[list[_Panel]]:
-    """In order, down one column and then the next, so that the tallest is as short as can be."""
-    n = len(panels)
-    ways = [(0, *cuts, n) for cuts in combinations(range(1, n), min(n, _COLUMNS) - 1)]
-    found = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
-    return min(found, key=lambda columns: max(map(_tall, columns)))
+    """In order, down one column and then the next, so that the tallest is as short as can be.
+
+    Of fewer columns, too: they are taken if less of the page is empty, and if it is not much taller.
+    """
+    n, best = len(panels), []
+    for count in range(min(n, _COLUMNS), 0, -1):
+        ways = [(0, *cuts, n) for cuts in combinations(range(1, n), count - 1)]
+        found = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
+        best.append(min(found, key=lambda columns: max(map(_tall, columns))))
+    shortest = max(map(_tall, best[0]))
+    return min((columns for columns in best if max(map(_tall, columns)) <= _TALLER * shortest), key=_empty)
+
+
+def _empty(columns: list[list[_Panel]]) -> float:
+    """How much of the page has nothing on it."""
+    tall, heights = max(map(_tall, columns)), [_tall(column) for column in columns]
+    wide = [max(panel.left for panel in column) + _WIDE + _RIGHT for column in columns]
+    used = sum(height * width for height, width in zip(heights, wide, strict=True))
+    return 1 - used / (tall * sum(wide))
 
 
 def _tall(column: list[_Panel]) -> float:
@@ -188,7 +235,7 @@ def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
         _draw_mean(axes, panel.estimate, level)
         return
     low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
-    if panel.edges is not None:
+    if panel.side_by_side:
         _draw_steps(axes, panel, low, middle, high)
         return
     places = np.arange(len(panel.bars))
@@ -197,7 +244,10 @@ def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
     for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
         marks = [100 * bar.likely[of] for bar in panel.bars]
         axes.plot(marks, places, marker, color=INK, markersize=4, markerfacecolor="none", label=of, linestyle="none")
-    if panel.bars[0].likely:
+    for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
+        at = np.interp(place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5)  # as if people were even in a bar
+        axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
+    if panel.bars[0].likely or panel.places:
         axes.legend(fontsize=7, loc="best")
     axes.axvline(0.0, color=INK, linewidth=0.8)
     axes.set_yticks(places, [bar.label for bar in panel.bars])
@@ -215,7 +265,9 @@ def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Fl
     for of, style_of in zip(panel.bars[0].likely, ("-", "--"), strict=False):
         marks = np.array([100 * bar.likely[of] for bar in panel.bars])
         axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
-    if panel.bars[0].likely:
+    for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
+        axes.axvline(place, color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
+    if panel.bars[0].likely or panel.places:
         axes.legend(fontsize=7, loc="best")
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))
@@ -225,16 +277,25 @@ def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Fl
 
 def _draw_map(axes: Axes, scale: Axes, panel: _Panel) -> None:
     """Cells, the north at the top, and beside them what their colors mean; two of them only where shares are below 0."""
-    grid, shown = panel.grid, panel.shares
+    grid = panel.grid
     assert grid is not None
-    assert shown is not None
+    assert isinstance(panel.estimate, Estimate)
+    shown = (panel.estimate.frequencies if panel.shares is None else panel.shares).copy()
+    for block in panel.blocks:
+        shown[block.values] = block.share.value
     shares = 100 * shown.reshape(grid.rows, grid.columns)
     most = float(np.abs(shares).max())
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
     colors, least = ("Reds", 0.0) if shares.min() >= 0 else ("RdBu_r", -most)
     drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
-    axes.figure.colorbar(drawn, cax=scale, label="share of people, %")
+    axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
+    for _, values, share in panel.blocks:
+        down, across = (float(cells.mean()) + 0.5 for cells in np.divmod(values, grid.columns))
+        x, y = box[0] + (box[1] - box[0]) * across / grid.columns, box[2] + (box[3] - box[2]) * down / grid.rows
+        dark = abs(share.value) * 100 > 0.6 * most
+        text = f"{100 * share.value:.1f}\n± {50 * (share.high - share.low):.1f}"
+        axes.text(x, y, text, fontsize=6, ha="center", va="center", color="white" if dark else INK)
     axes.grid(visible=False)
     scale.grid(visible=False)
     axes.set_xlabel("longitude")
