@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations, cycle, pairwise
+from collections.abc import Mapping
+from itertools import cycle
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.domain import Domain, Range
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.grid import Grid
-from deniable.grouped import Group, groups_of
+from deniable.grouped import groups_of
 from deniable.law import Floats
+from deniable.plot_panels import BELOW, LETTER, MAP_WIDE, RIGHT, TEXT, WIDE, Bar, Panel, height_of, in_columns, what_is_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,76 +26,7 @@ _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _MANY_BINS = 20  # of a range with more, all are drawn side by side
-_COLUMNS = 3
-_TALLER = 1.5  # how much taller a page with fewer columns may be
-_MAP, _MAP_WIDE, _LINE = 2.3, 2.2, 0.19  # inches: how tall and wide a map is, and a value's line in every panel
-_WIDE, _RIGHT, _BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
 _LINES = ("-.", ":", "--", "-")  # of numbers that are marked
-_LETTER, _TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
-
-
-class _Bar(NamedTuple):
-    """A value, or a group of neighboring ones, with its share, its interval and other shares of it, by name."""
-
-    label: str
-    share: float
-    low: float
-    high: float
-    likely: Mapping[str, float] = {}
-
-
-class _Panel(NamedTuple):
-    name: str
-    estimate: Estimate | MeanEstimate
-    bars: Sequence[_Bar] = ()
-    """Those that there is room for, in order."""
-    note: str = ""
-    """Of what they are a part."""
-    grid: Grid | None = None
-    """Whose cells the values are."""
-    shares: Floats | None = None
-    """What is drawn on a map in place of the estimates."""
-    edges: Floats | None = None
-    """Where the bars of a range begin and end."""
-    side_by_side: bool = False
-    """Whether these are all bins of a long range, drawn as steps."""
-    places: Mapping[str, float] = {}
-    """Numbers on that line that are marked, by name: its mean and quantiles."""
-    blocks: Sequence[Group] = ()
-    """The groups of neighboring cells of a map."""
-
-    @property
-    def is_tall(self) -> bool:
-        """Whether it has an axis of its own at the left, in place of a line per value."""
-        return self.grid is not None or self.side_by_side
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether what is drawn is an estimate with its error: a map of what is most likely is not."""
-        return self.grid is None or self.shares is None
-
-    @property
-    def title(self) -> list[str]:
-        """In lines that the panel has room for."""
-        text = f"{self.name}: {counted(self.estimate.n, 'report')}{self.note}"
-        return wrap(text, round((_WIDE + _RIGHT) / _LETTER)) or [""]
-
-    @property
-    def left(self) -> float:
-        """Inches that the labels take."""
-        return 0.75 if self.is_tall else 0.2 + _LETTER * max((len(bar.label) for bar in self.bars), default=4)
-
-    @property
-    def above(self) -> float:
-        return 0.12 + _TEXT * len(self.title)
-
-    @property
-    def body(self) -> float:
-        return _MAP if self.is_tall else _LINE * max(1, len(self.bars))
-
-    @property
-    def height(self) -> float:
-        return self.above + self.body + _BELOW
 
 
 def shares_plot(
@@ -125,15 +57,15 @@ def shares_plot(
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
         panel = _panel(name, estimate, (domains or {}).get(name), level, bins, others)
         panels.append(panel._replace(places={} if panel.edges is None else (places or {}).get(name, {})))
-    panels += [_Panel(name, mean) for name, mean in (means or {}).items()]
+    panels += [Panel(name, mean) for name, mean in (means or {}).items()]
     order = {name: place for place, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
-    columns = _columns(panels)
+    columns = in_columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
-    wide = sum(lefts) + len(columns) * (_WIDE + _RIGHT)
-    heading = [*wrap(title, round(wide / _LETTER / 1.15)), _what(panels, level)]
-    top = 0.2 + 1.15 * _TEXT * len(heading)
-    tall = top + max(map(_tall, columns))
+    wide = sum(lefts) + len(columns) * (WIDE + RIGHT)
+    heading = [*wrap(title, round(wide / LETTER / 1.15)), what_is_shown(panels, level)]
+    top = 0.2 + 1.15 * TEXT * len(heading)
+    tall = top + max(map(height_of, columns))
     with style():
         figure = Figure(figsize=(wide, tall))
         figure.suptitle("\n".join(heading), x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
@@ -142,47 +74,39 @@ def shares_plot(
             x, y = x + left, tall - top
             for panel in column:
                 y -= panel.above + panel.body
-                width = _WIDE if panel.grid is None else _MAP_WIDE
+                width = WIDE if panel.grid is None else MAP_WIDE
                 axes = figure.add_axes((x / wide, y / tall, width / wide, panel.body / tall))
                 scale = None
                 if panel.grid is not None:
                     scale = figure.add_axes(((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall))
                 _draw(axes, panel, level, scale)
-                y -= _BELOW
-            x += _WIDE + _RIGHT
+                y -= BELOW
+            x += WIDE + RIGHT
     return figure
-
-
-def _what(panels: Sequence[_Panel], level: float) -> str:
-    """Which shares are shown, and whether with intervals."""
-    known = [panel.has_intervals for panel in panels]
-    if not any(known):
-        return "most likely shares, without intervals"
-    return f"estimated shares with {100 * level:g} % intervals" + ("" if all(known) else "; maps without intervals")
 
 
 def _panel(
     name: str, estimate: Estimate, domain: Domain | None, level: float, bins: bool, likely: Mapping[str, Floats]
-) -> _Panel:
+) -> Panel:
     low, high = estimate.interval(level)
     groups = [] if bins else groups_of(estimate, domain, level)
     if isinstance(domain, Grid) and domain.k == estimate.k:
         of, shares = next(iter(likely.items()), ("", None))
         if groups and not of:
             note = f", {estimate.k:,} cells in {len(groups)} blocks"
-            return _Panel(name, estimate, note=note, grid=domain, blocks=groups)
+            return Panel(name, estimate, note=note, grid=domain, blocks=groups)
         reach = 100 * float((high - low).mean()) / 2
         note = f", shares by {of}" if of else f", ± {reach:.1f} points on average"
-        return _Panel(name, estimate, note=note, grid=domain, shares=shares)
+        return Panel(name, estimate, note=note, grid=domain, shares=shares)
     if groups:
         bars = [
-            _Bar(_short(label), one.value, one.low, one.high, {of: float(all_[values].sum()) for of, all_ in likely.items()})
+            Bar(_short(label), one.value, one.low, one.high, {of: float(all_[values].sum()) for of, all_ in likely.items()})
             for label, values, one in groups
         ]
         edges = None
         if isinstance(domain, Range) and domain.k == estimate.k:
             edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
-        return _Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups", edges=edges)
+        return Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups", edges=edges)
     shown, note, edges = np.arange(estimate.k), "", None
     if isinstance(domain, Range) and domain.k == estimate.k:
         edges = domain.edges
@@ -196,37 +120,11 @@ def _panel(
     bars = []
     for v in shown.tolist():
         share, least, most = (float(end[v]) for end in (estimate.frequencies, low, high))
-        bars.append(_Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
-    return _Panel(name, estimate, bars, note, edges=edges, side_by_side=many)
+        bars.append(Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
+    return Panel(name, estimate, bars, note, edges=edges, side_by_side=many)
 
 
-def _columns(panels: list[_Panel]) -> list[list[_Panel]]:
-    """In order, down one column and then the next, so that the tallest is as short as can be.
-
-    Of fewer columns, too: they are taken if less of the page is empty, and if it is not much taller.
-    """
-    n, best = len(panels), []
-    for count in range(min(n, _COLUMNS), 0, -1):
-        ways = [(0, *cuts, n) for cuts in combinations(range(1, n), count - 1)]
-        found = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
-        best.append(min(found, key=lambda columns: max(map(_tall, columns))))
-    shortest = max(map(_tall, best[0]))
-    return min((columns for columns in best if max(map(_tall, columns)) <= _TALLER * shortest), key=_empty)
-
-
-def _empty(columns: list[list[_Panel]]) -> float:
-    """How much of the page has nothing on it."""
-    tall, heights = max(map(_tall, columns)), [_tall(column) for column in columns]
-    wide = [max(panel.left for panel in column) + _WIDE + _RIGHT for column in columns]
-    used = sum(height * width for height, width in zip(heights, wide, strict=True))
-    return 1 - used / (tall * sum(wide))
-
-
-def _tall(column: list[_Panel]) -> float:
-    return sum(panel.height for panel in column)
-
-
-def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
+def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
     axes.set_title("\n".join(panel.title), loc="left")
     if panel.grid is not None and scale is not None:
         _draw_map(axes, scale, panel)
@@ -256,7 +154,7 @@ def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
     axes.set_xlabel("share of people, %")
 
 
-def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Floats) -> None:
+def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Floats) -> None:
     """Many bins side by side: a step each, their intervals as a band."""
     edges = panel.edges
     assert edges is not None
@@ -275,7 +173,7 @@ def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Fl
     axes.set_ylabel("share of people, %")
 
 
-def _draw_map(axes: Axes, scale: Axes, panel: _Panel) -> None:
+def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     """Cells, the north at the top, and beside them what their colors mean; two of them only where shares are below 0."""
     grid = panel.grid
     assert grid is not None

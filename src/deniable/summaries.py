@@ -23,6 +23,7 @@ from deniable.intervals import normal_quantile, scored, seen_squares, student
 from deniable.law import Floats, Law, Marginal, Moments
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values
+from deniable.together import known_squares, pairs, sums_squared
 
 Result = Estimate | Likelihood
 
@@ -104,7 +105,7 @@ def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summ
         squares, outside = seen_squares(seen, result.n, inside, value)
         error = max(error, math.sqrt(max(float(squares) - value**2, 0.0) / result.n))
     else:
-        inside, outside = _known_squares(law, size)
+        inside, outside = known_squares(law, size)
     plain = _normal(value, error, level, result.n)
     low, high = scored(np.asarray(value), result.n, inside, outside, tail)
     return Summary(value, error, min(float(low), plain.low), max(float(high), plain.high))
@@ -207,33 +208,12 @@ def _cumulative_errors(result: Estimate, wanted: float) -> Floats:
         variances = fewer * law.noise + reached * (1 - reached)
     else:
         assert isinstance(law, Law)
-        up, down = _sums_squared(law, shares), _sums_squared(law, shares[::-1])[::-1]
+        up, down = sums_squared(law, shares), sums_squared(law, shares[::-1])[::-1]
         half = 2 * np.arange(1, law.k) <= law.k  # the values up to there, or the others: whichever are fewer err less
         variances = np.where(half, up, down)
         reached = np.where(half, reached, 1 - np.cumsum(shares[::-1])[-2::-1])
     noise = np.maximum(variances - reached * (1 - reached), 0.0)
     return np.asarray(np.sqrt((noise + wanted * (1 - wanted)) / result.n))
-
-
-def _sums_squared(law: Law, shares: Floats) -> Floats:
-    """The variance, for one report, of the sums of the first shares."""
-    together, apart = _pairs(law)
-    sizes, reached = np.arange(1.0, law.k), np.cumsum(shares)[:-1]
-    supported = law.q * sizes + law.gain * reached
-    square = supported + apart * sizes * (sizes - 1) + (together - apart) * 2 * reached * (sizes - 1)
-    return np.asarray((square - supported**2) / law.gain**2)
-
-
-def _known_squares(law: Law | Marginal | Moments, size: int) -> tuple[float, Floats]:
-    """The mean squares of what a report adds to the share of so many values, from who has one of them and from who has not."""
-    if isinstance(law, Moments):
-        return 1 + size * law.noise, np.asarray(size * law.noise)
-    assert isinstance(law, Law)
-    together, apart = _pairs(law)
-    blind, others = law.q * size, size - 1
-    inside = blind + law.gain + others * (2 * together + (size - 2) * apart)
-    outside = blind + size * others * apart
-    return (inside - 2 * blind * law.gain - blind**2) / law.gain**2, np.asarray((outside - blind**2) / law.gain**2)
 
 
 def _refuse_unknown(result: Estimate) -> None:
@@ -256,7 +236,7 @@ def _error(result: Estimate, points: Floats) -> float:
         noise = float((points**2 * law.noise).sum())
         return math.sqrt((noise + max(float(shares @ points**2) - mean**2, 0.0)) / result.n)
     assert isinstance(law, Law)
-    together, apart = _pairs(law)
+    together, apart = pairs(law)
     total, squares = float(points.sum()), float(points @ points)
     # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is the truth
     blind = law.q * squares + apart * (total**2 - squares)
@@ -264,16 +244,6 @@ def _error(result: Estimate, points: Floats) -> float:
     least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
     variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
     return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
-
-
-def _pairs(law: Law) -> tuple[float, float]:
-    """How likely two values are supported together: one of them being the truth, and neither."""
-    s, k = law.sizes.astype(np.float64), law.k
-    together = float((law.inside * (s - 1)).sum()) / (k - 1)
-    if k == 2:
-        return together, 0.0
-    inside = float((law.inside * (s - 1) * (s - 2)).sum())
-    return together, (inside + float((law.outside * s * (s - 1)).sum())) / ((k - 1) * (k - 2))
 
 
 def _bins(result: Result, places: npt.ArrayLike | None) -> Bins | None:
