@@ -158,12 +158,26 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     assert "age (5,000 reports): 10 groups of 100 values; --bins shows every one" in found.out
     assert "40 to under 50" in found.out
     assert "40 to under 41" not in found.out
-    for words in ("mean ", "quantile 0.5 ", "quantile 0.9 ", "mle banded interior point, certified; log-likelihood within"):
+    for words in (
+        "mean ",
+        "quantile 0.5 ",
+        "quantile 0.9 ",
+        "mle banded interior point, certified; log-likelihood per report within",
+    ):
         assert words in found.out
+    assert ", give or take 0.5 for where people are in their bins" in next(
+        line for line in found.out.splitlines() if line.strip().startswith("mean ")
+    )
+    assert "smoothed smoothed" not in found.out
+    assert " passes of EM that give " in found.out or "EM stopped early, after " in found.out
     told = json.loads(reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json").out)
     means = {one["attribute"]: one for one in told["means"]}
     assert means["age"]["low"] < ages.mean() + 0.5 < means["age"]["high"]
     assert set(means) == {"age", "income"}
+    assert (means["age"]["within"], means["income"]["within"]) == (0.5, 0)
+    assert all((one["n"], one["level"]) == (5000, 0.95) for one in (*told["means"], *told["quantiles"]))
+    assert {row["attribute"] for row in told["rows"]} == {"smokes", "age"}, "a number has no shares, and is in means only"
+    assert "mean" not in told["rows"][0]
     (half,) = told["quantiles"]
     assert (half["attribute"], half["share"]) == ("age", 0.5)
     assert half["low"] <= np.median(ages) + 0.5 <= half["high"]
@@ -180,6 +194,25 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     truth = np.bincount(ages, minlength=100) / ages.size
     unbiased, smoothed = (np.array([row[of] for row in bins]) for of in ("frequency", "smoothed"))
     assert np.abs(smoothed - truth).sum() < np.abs(unbiased - truth).sum() / 2
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (0.0, "smoothed EM stopped early, after 30 passes, as held-out reports ask for; neighbors are not averaged; log-"),
+        (
+            0.2,
+            "smoothed 30 passes of EM that give 0.2 of a share to either neighbor, as held-out reports ask for; log-",
+        ),
+    ],
+)
+def test_smoothing_is_told_in_words(weight: float, words: str) -> None:
+    plan = dn.Study({"age": dn.Range(0, 30, step=1, privacy="metric", epsilon=1.0)}).plan(1000)
+    tallies = plan.tally(plan.privatize({"age": [20] * 600 + [3] * 400}, dn.seeded(1)))
+    soft = plan.mle(tallies, "age").smooth(weights=[weight], passes=[30])
+    text = Findings(plan.estimate(tallies), smoothed={"age": soft}).text()
+    assert words in text
+    assert "log-likelihood per report within" in text
 
 
 def test_every_bin_is_shown_on_demand(reported: Run) -> None:
@@ -206,7 +239,7 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
     assert list(json.loads(Path("e.json").read_text(encoding="utf-8"))["rows"][0]) == ["attribute", "value", *REST]
 
 
-REST = ["frequency", "stderr", "low", "high", "count", "projected", "mean", "n", "level", "plan"]
+REST = ["frequency", "stderr", "low", "high", "count", "projected", "n", "level", "plan"]
 
 
 def test_what_cannot_be_told_is_refused_in_words(run: Run) -> None:
@@ -256,3 +289,68 @@ def test_plots_stay_small(bins: bool) -> None:
         assert box is not None
         assert box.x0 >= 0
         assert box.x1 <= wide
+
+
+def drawn_home() -> dn.Estimate:
+    assert PLANAR is not None
+    return PLANAR.estimate(draw_tally(PLANAR, bell(144, 5000), np.random.default_rng(8)))
+
+
+def words_of(figure: Any) -> str:
+    return "\n".join(item.get_text() for item in figure.findobj(lambda item: hasattr(item, "get_text")))
+
+
+def test_a_map_shows_the_blocks_of_the_table() -> None:
+    """All 144 cells, mostly noise, were drawn beside a table of 16 groups."""
+    home = drawn_home()
+    figure = shares_plot({"home": home}, "Places", domains={"home": TOWN})
+    cells = np.asarray(figure.axes[0].images[0].get_array())
+    for group in groups_of(home, TOWN):
+        np.testing.assert_allclose(cells.ravel()[group.values], 100 * group.share.value)
+        assert f"{100 * group.share.value:.1f}\n± {50 * (group.share.high - group.share.low):.1f}" in words_of(figure)
+    for wanted in ("144 cells in 16 blocks", "share of people in a block, %", "with 95 % intervals"):
+        assert wanted in words_of(figure)
+    every = shares_plot({"home": home}, "Places", domains={"home": TOWN}, bins=True)
+    np.testing.assert_allclose(np.asarray(every.axes[0].images[0].get_array()).ravel(), 100 * home.frequencies)
+    assert "block" not in words_of(every)
+
+
+def test_a_title_promises_only_intervals_that_are_drawn() -> None:
+    home, smokes = drawn_home(), dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60])))
+    likely = {"mle": {"home": np.full(144, 1 / 144)}}
+    alone = words_of(shares_plot({"home": home}, "Places", domains={"home": TOWN}, likely=likely))
+    assert "most likely shares, without intervals" in alone
+    assert "95 %" not in alone
+    both = shares_plot({"home": home, "smokes": smokes}, "Places", domains={"home": TOWN}, likely=likely)
+    assert "estimated shares with 95 % intervals; maps without intervals" in words_of(both)
+
+
+@pytest.mark.parametrize("bins", [False, True])
+def test_means_and_quantiles_are_marked(bins: bool) -> None:
+    plan = dn.Study({"age": AGES}).plan(5000)
+    ages = np.random.default_rng(3).normal(42, 9, 5000).clip(0, 99)
+    found = Findings.of(plan, plan.tally(plan.privatize({"age": ages}, dn.seeded(1))), quantiles=[0.9])
+    mean, high = found.means()["age"].value, found.quantiles["age"][0.9].value
+    lines = {line.get_label(): line for line in found.plot(bins).axes[0].lines}
+    for name, place in ((f"mean {mean:.4g}", mean), (f"quantile 0.9 {high:.4g}", high)):
+        drawn = lines[name].get_xdata() if bins else lines[name].get_ydata()
+        expected = place if bins else place / 10 - 0.5  # ten bars, of ten years each, at 0 to 9
+        assert np.asarray(drawn)[0] == pytest.approx(expected)
+
+
+def test_little_of_a_page_is_empty() -> None:
+    """One tall panel and short ones were drawn in three columns, with a third of the page or more empty below the short."""
+    m = dn.geometric(99, 0.5)
+    estimates = {"age": m.estimate(draw_tally(m, bell(100, 5000), RNG))}
+    estimates |= {name: dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60]))) for name in ("smokes", "drinks")}
+    figure = shares_plot(estimates, "People", domains={"age": AGES})
+    assert len({round(axes.get_window_extent().x0) for axes in figure.axes}) == 2
+    figure.canvas.draw()
+    bottoms = [min(box.y0 for box in column) for column in columns_of(figure)]
+    assert max(bottoms) < 0.3 * figure.bbox.height
+
+
+def columns_of(figure: Any) -> list[list[Any]]:
+    boxes = [axes.get_tightbbox() for axes in figure.axes]
+    places = [round(axes.get_window_extent().x0) for axes in figure.axes]
+    return [[box for box, at in zip(boxes, places, strict=True) if at == place] for place in sorted(set(places))]

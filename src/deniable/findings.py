@@ -14,6 +14,7 @@ from deniable.exact import number
 from deniable.grouped import Group, groups_of
 from deniable.law import Floats
 from deniable.plan import Plan, Result, Tallies
+from deniable.result import MEAN
 from deniable.summaries import Summary
 
 if TYPE_CHECKING:
@@ -86,12 +87,15 @@ class Findings:
         return {name: groups for name, groups in found.items() if groups}
 
     def about(self) -> dict[str, Any]:
-        """Everything, ready for JSON; an end that is infinitely far out is null."""
+        """Everything, ready for JSON; an end that is infinitely far out is null. `rows` are of shares, and no means."""
         result = self.result
         told = {"plan": result.plan_id, "title": result.title, "n": result.n, "level": self.level, "project": self.project}
-        means = [{"attribute": name, "mean": mean.value, **_ends(mean)} for name, mean in self.means().items()]
+        means = [
+            {"attribute": name, "mean": mean.value, **_ends(mean), "within": mean.within, **self._context(name)}
+            for name, mean in self.means().items()
+        ]
         quantiles = [
-            {"attribute": name, "share": share, "quantile": _finite(found.value), **_ends(found)}
+            {"attribute": name, "share": share, "quantile": _finite(found.value), **_ends(found), **self._context(name)}
             for name, shares in self.quantiles.items()
             for share, found in shares.items()
         ]
@@ -101,21 +105,26 @@ class Findings:
             for name, one in found.items()
         ]
         lists = {"groups": self._group_rows(), "means": means, "quantiles": quantiles, "certificates": certificates}
-        return told | {"rows": self._value_rows(), **lists, "refused": dict(self.refused)}
+        rows = [row for row in self._value_rows() if row["attribute"] not in result.means]
+        rows = [{name: cell for name, cell in row.items() if name != MEAN} for row in rows]
+        return told | {"rows": rows, **lists, "refused": dict(self.refused)}
+
+    def _context(self, name: str) -> dict[str, Any]:
+        """The last columns of a row about this attribute."""
+        return dict(zip(_LAST, (self.result[name].n, self.level, self.result.plan_id), strict=True))
 
     def table(self) -> list[dict[str, Any]]:
         """The same as rows of one table: `kind` says whether a row is a value, a group of values, a mean or a quantile."""
         rows = [row | {"kind": "mean" if row.get("mean") is not None else "value"} for row in self._value_rows()]
         rows += [row | {"kind": "group"} for row in self._group_rows()]
-        common = {"level": self.level, "plan": self.result.plan_id}
         for name, mean in self.means().items():
             if name not in self.result.means:
-                told = {"attribute": name, "value": "mean", **_ends(mean), "mean": mean.value, "n": self.result[name].n}
-                rows.append(told | common | {"kind": "mean"})
+                told = {"attribute": name, "value": MEAN, **_ends(mean), MEAN: mean.value, "within": mean.within}
+                rows.append(told | self._context(name) | {"kind": "mean"})
         for name, shares in self.quantiles.items():
             for share, found in shares.items():
                 told = {"attribute": name, "value": f"quantile {share:g}", **_ends(found), "quantile": _finite(found.value)}
-                rows.append(told | {"n": self.result[name].n} | common | {"kind": "quantile"})
+                rows.append(told | self._context(name) | {"kind": "quantile"})
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, Any] = dict.fromkeys(
             ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
@@ -138,7 +147,7 @@ class Findings:
             for label, values, share in groups:
                 row = {"attribute": name, "value": label, "frequency": share.value, **_ends(share)}
                 row |= {"count": share.value * estimate.n} | {of: float(shares[values].sum()) for of, shares in sums.items()}
-                rows.append(row | {"n": estimate.n, "level": self.level, "plan": self.result.plan_id})
+                rows.append(row | self._context(name))
         return rows
 
     @property
@@ -152,7 +161,16 @@ class Findings:
         shares = {of: {name: one.frequencies for name, one in found.items()} for of, found in self._likelihoods if found}
         result = self.result
         title = result.title or f"Plan {result.plan_id[:12]}"
-        return shares_plot(result.estimates, title, self.level, result.means, result.domains, bins=bins, likely=shares)
+        about = result.means, result.domains, bins, shares, self._places()
+        return shares_plot(result.estimates, title, self.level, *about)
+
+    def _places(self) -> dict[str, dict[str, float]]:
+        """Means and quantiles of ranges, by name, but for those beyond an open end."""
+        found = {name: {MEAN: mean.value} for name, mean in self.means().items() if name in self.result.estimates}
+        for name, shares in self.quantiles.items():
+            told = {f"quantile {share:g}": one.value for share, one in shares.items() if math.isfinite(one.value)}
+            found[name] = found.get(name, {}) | told
+        return found
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless all bins are asked for."""
@@ -194,8 +212,8 @@ class Findings:
         for of, found in self._likelihoods:
             if name in found:
                 one = found[name]
-                best = f"log-likelihood within {one.gap:.2g} of the best" if one.gap < math.inf else "no certificate"
-                lines.append(line(of, f"{one.method}, {one.stop}; {best}"))
+                best = f"log-likelihood per report within {one.gap:.2g} of the best" if one.gap < math.inf else "no certificate"
+                lines.append(line(of, f"{_how(one)}; {best}"))
         return [*lines, *([line("", self.refused[name])] if name in self.refused else [])]
 
 
@@ -220,8 +238,19 @@ def _has_no_answer(result: Result, name: str) -> bool:
     return bool(result.estimates[name].k > result.domains[name].k)
 
 
+def _how(found: Likelihood) -> str:
+    """By which steps shares were found, in words."""
+    if found.smoothing is None:
+        return f"{found.method}, {found.stop}"
+    passes, weight = f"{found.smoothing.passes:,} passes", found.smoothing.weight
+    if weight == 0:
+        return f"EM stopped early, after {passes}, as held-out reports ask for; neighbors are not averaged"
+    return f"{passes} of EM that give {weight:g} of a share to either neighbor, as held-out reports ask for"
+
+
 def _spread(found: Summary) -> str:
-    return f"{_told(found.value)}, from {_told(found.low)} to {_told(found.high)}"
+    within = f", give or take {found.within:g} for where people are in their bins" if found.within else ""
+    return f"{_told(found.value)}, from {_told(found.low)} to {_told(found.high)}{within}"
 
 
 def _told(place: float) -> str:

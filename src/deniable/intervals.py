@@ -73,6 +73,18 @@ def scored(
     return np.asarray(low), np.asarray(high)
 
 
+def seen_squares(total: Floats | float, n: int, inside: Floats | float, shares: Floats | float) -> Ends:
+    """Mean squares, from the sum of those that n reports added: of a report, for errors, and of people without the value.
+
+    A value whose outputs nobody reported still has an error: one more report, of somebody with it, counts in that only. In an
+    interval there are two, as Wilson's has.
+    """
+    squares = (np.asarray(total) + inside) / (n + 1)
+    more, clipped = squares + np.asarray(inside) / (n + 1), np.clip(shares, 0.0, 1.0)
+    others = np.maximum(more - clipped * inside, 0.0) / np.maximum(1 - clipped, 1e-9)
+    return squares, np.asarray(np.minimum(others, np.maximum(inside, more)))
+
+
 def scattered(mean: float, scatter: float, n: int, variance: Callable[[Floats], Floats], tail: float) -> tuple[float, float]:
     """The means that are near enough to this one of n reports, by the errors that they would have.
 

@@ -382,6 +382,8 @@ class Moments:
     """The mean square of what the report of a person with the value adds to its share, where that is no plain noise."""
     outside: Floats | None = field(default=None, repr=False, compare=False)
     """The same for all the other people, as they were seen."""
+    grouped: Callable[[Floats], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
+    """The same of some values together, from who has any of them; and, as they were seen, the sum over all reports."""
 
     p, q, gain = 1.0, 0.0, 1.0
 

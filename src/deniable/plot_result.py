@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Mapping
+from itertools import cycle
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.domain import Domain, Range
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.grid import Grid
 from deniable.grouped import groups_of
 from deniable.law import Floats
+from deniable.plot_panels import BELOW, LETTER, MAP_WIDE, RIGHT, TEXT, WIDE, Bar, Panel, height_of, in_columns, what_is_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,63 +26,7 @@ _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _MANY_BINS = 20  # of a range with more, all are drawn side by side
-_COLUMNS = 3
-_MAP, _MAP_WIDE, _LINE = 2.3, 2.2, 0.19  # inches: how tall and wide a map is, and a value's line in every panel
-_WIDE, _RIGHT, _BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
-_LETTER, _TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
-
-
-class _Bar(NamedTuple):
-    """A value, or a group of neighboring ones, with its share, its interval and other shares of it, by name."""
-
-    label: str
-    share: float
-    low: float
-    high: float
-    likely: Mapping[str, float] = {}
-
-
-class _Panel(NamedTuple):
-    name: str
-    estimate: Estimate | MeanEstimate
-    bars: Sequence[_Bar] = ()
-    """Those that there is room for, in order."""
-    note: str = ""
-    """Of what they are a part."""
-    grid: Grid | None = None
-    """Whose cells the values are."""
-    shares: Floats | None = None
-    """What is drawn on a map."""
-    edges: Floats | None = None
-    """Where the bins of a long range begin and end, all of which are drawn side by side."""
-
-    @property
-    def is_tall(self) -> bool:
-        """Whether it has an axis of its own at the left, in place of a line per value."""
-        return self.grid is not None or self.edges is not None
-
-    @property
-    def title(self) -> list[str]:
-        """In lines that the panel has room for."""
-        text = f"{self.name}: {counted(self.estimate.n, 'report')}{self.note}"
-        return wrap(text, round((_WIDE + _RIGHT) / _LETTER)) or [""]
-
-    @property
-    def left(self) -> float:
-        """Inches that the labels take."""
-        return 0.75 if self.is_tall else 0.2 + _LETTER * max((len(bar.label) for bar in self.bars), default=4)
-
-    @property
-    def above(self) -> float:
-        return 0.12 + _TEXT * len(self.title)
-
-    @property
-    def body(self) -> float:
-        return _MAP if self.is_tall else _LINE * max(1, len(self.bars))
-
-    @property
-    def height(self) -> float:
-        return self.above + self.body + _BELOW
+_LINES = ("-.", ":", "--", "-")  # of numbers that are marked
 
 
 def shares_plot(
@@ -92,11 +37,13 @@ def shares_plot(
     domains: Mapping[str, Domain] | None = None,
     bins: bool = False,
     likely: Mapping[str, Mapping[str, Floats]] | None = None,
+    places: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Figure:
     """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each; places, a map.
 
-    Neighboring bins of a long range are drawn together, unless all `bins` are asked for. `likely` are other shares of the
-    values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and on a map in place of the estimates.
+    Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are asked for. `likely`
+    are other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and on a map in
+    place of the estimates. `places` are numbers of ranges, by attribute and name, that are marked: means and quantiles.
     Panels go down one column and then the next, in the order of the attributes. All sizes are in inches, so that a value's
     bar is as thick in every panel.
     """
@@ -108,16 +55,17 @@ def shares_plot(
     panels = []
     for name, estimate in estimates.items():
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
-        panels.append(_panel(name, estimate, (domains or {}).get(name), level, bins, others))
-    panels += [_Panel(name, mean) for name, mean in (means or {}).items()]
+        panel = _panel(name, estimate, (domains or {}).get(name), level, bins, others)
+        panels.append(panel._replace(places={} if panel.edges is None else (places or {}).get(name, {})))
+    panels += [Panel(name, mean) for name, mean in (means or {}).items()]
     order = {name: place for place, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
-    columns = _columns(panels)
+    columns = in_columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
-    wide = sum(lefts) + len(columns) * (_WIDE + _RIGHT)
-    heading = [*wrap(title, round(wide / _LETTER / 1.15)), f"estimated shares with {100 * level:g} % intervals"]
-    top = 0.2 + 1.15 * _TEXT * len(heading)
-    tall = top + max(map(_tall, columns))
+    wide = sum(lefts) + len(columns) * (WIDE + RIGHT)
+    heading = [*wrap(title, round(wide / LETTER / 1.15)), what_is_shown(panels, level)]
+    top = 0.2 + 1.15 * TEXT * len(heading)
+    tall = top + max(map(height_of, columns))
     with style():
         figure = Figure(figsize=(wide, tall))
         figure.suptitle("\n".join(heading), x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
@@ -126,36 +74,45 @@ def shares_plot(
             x, y = x + left, tall - top
             for panel in column:
                 y -= panel.above + panel.body
-                width = _WIDE if panel.grid is None else _MAP_WIDE
+                width = WIDE if panel.grid is None else MAP_WIDE
                 axes = figure.add_axes((x / wide, y / tall, width / wide, panel.body / tall))
                 scale = None
                 if panel.grid is not None:
                     scale = figure.add_axes(((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall))
                 _draw(axes, panel, level, scale)
-                y -= _BELOW
-            x += _WIDE + _RIGHT
+                y -= BELOW
+            x += WIDE + RIGHT
     return figure
 
 
 def _panel(
     name: str, estimate: Estimate, domain: Domain | None, level: float, bins: bool, likely: Mapping[str, Floats]
-) -> _Panel:
+) -> Panel:
     low, high = estimate.interval(level)
+    groups = [] if bins else groups_of(estimate, domain, level)
     if isinstance(domain, Grid) and domain.k == estimate.k:
-        of, shares = next(iter(likely.items()), ("", estimate.frequencies))
+        of, shares = next(iter(likely.items()), ("", None))
+        if groups and not of:
+            note = f", {estimate.k:,} cells in {len(groups)} blocks"
+            return Panel(name, estimate, note=note, grid=domain, blocks=groups)
         reach = 100 * float((high - low).mean()) / 2
         note = f", shares by {of}" if of else f", ± {reach:.1f} points on average"
-        return _Panel(name, estimate, note=note, grid=domain, shares=shares)
-    groups = [] if bins else groups_of(estimate, domain, level)
+        return Panel(name, estimate, note=note, grid=domain, shares=shares)
     if groups:
         bars = [
-            _Bar(_short(label), one.value, one.low, one.high, {of: float(all_[values].sum()) for of, all_ in likely.items()})
+            Bar(_short(label), one.value, one.low, one.high, {of: float(all_[values].sum()) for of, all_ in likely.items()})
             for label, values, one in groups
         ]
-        return _Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups")
+        edges = None
+        if isinstance(domain, Range) and domain.k == estimate.k:
+            edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
+        return Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups", edges=edges)
     shown, note, edges = np.arange(estimate.k), "", None
-    if isinstance(domain, Range) and domain.k == estimate.k and domain.k > _MANY_BINS:
-        note, edges = f", {estimate.k:,} bins", domain.edges
+    if isinstance(domain, Range) and domain.k == estimate.k:
+        edges = domain.edges
+    many = edges is not None and estimate.k > _MANY_BINS
+    if many:
+        note = f", {estimate.k:,} bins"
     elif estimate.k > _MOST_VALUES:
         shown = np.sort(np.argsort(-estimate.frequencies, kind="stable")[:_LARGEST_SHARES])
         note = f", the {len(shown)} largest of {estimate.k:,} shares"
@@ -163,23 +120,11 @@ def _panel(
     bars = []
     for v in shown.tolist():
         share, least, most = (float(end[v]) for end in (estimate.frequencies, low, high))
-        bars.append(_Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
-    return _Panel(name, estimate, bars, note, edges=edges)
+        bars.append(Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
+    return Panel(name, estimate, bars, note, edges=edges, side_by_side=many)
 
 
-def _columns(panels: list[_Panel]) -> list[list[_Panel]]:
-    """In order, down one column and then the next, so that the tallest is as short as can be."""
-    n = len(panels)
-    ways = [(0, *cuts, n) for cuts in combinations(range(1, n), min(n, _COLUMNS) - 1)]
-    found = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
-    return min(found, key=lambda columns: max(map(_tall, columns)))
-
-
-def _tall(column: list[_Panel]) -> float:
-    return sum(panel.height for panel in column)
-
-
-def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
+def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
     axes.set_title("\n".join(panel.title), loc="left")
     if panel.grid is not None and scale is not None:
         _draw_map(axes, scale, panel)
@@ -188,7 +133,7 @@ def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
         _draw_mean(axes, panel.estimate, level)
         return
     low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
-    if panel.edges is not None:
+    if panel.side_by_side:
         _draw_steps(axes, panel, low, middle, high)
         return
     places = np.arange(len(panel.bars))
@@ -197,7 +142,10 @@ def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
     for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
         marks = [100 * bar.likely[of] for bar in panel.bars]
         axes.plot(marks, places, marker, color=INK, markersize=4, markerfacecolor="none", label=of, linestyle="none")
-    if panel.bars[0].likely:
+    for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
+        at = np.interp(place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5)  # as if people were even in a bar
+        axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
+    if panel.bars[0].likely or panel.places:
         axes.legend(fontsize=7, loc="best")
     axes.axvline(0.0, color=INK, linewidth=0.8)
     axes.set_yticks(places, [bar.label for bar in panel.bars])
@@ -206,7 +154,7 @@ def _draw(axes: Axes, panel: _Panel, level: float, scale: Axes | None) -> None:
     axes.set_xlabel("share of people, %")
 
 
-def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Floats) -> None:
+def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Floats) -> None:
     """Many bins side by side: a step each, their intervals as a band."""
     edges = panel.edges
     assert edges is not None
@@ -215,7 +163,9 @@ def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Fl
     for of, style_of in zip(panel.bars[0].likely, ("-", "--"), strict=False):
         marks = np.array([100 * bar.likely[of] for bar in panel.bars])
         axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
-    if panel.bars[0].likely:
+    for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
+        axes.axvline(place, color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
+    if panel.bars[0].likely or panel.places:
         axes.legend(fontsize=7, loc="best")
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))
@@ -223,18 +173,27 @@ def _draw_steps(axes: Axes, panel: _Panel, low: Floats, middle: Floats, high: Fl
     axes.set_ylabel("share of people, %")
 
 
-def _draw_map(axes: Axes, scale: Axes, panel: _Panel) -> None:
+def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     """Cells, the north at the top, and beside them what their colors mean; two of them only where shares are below 0."""
-    grid, shown = panel.grid, panel.shares
+    grid = panel.grid
     assert grid is not None
-    assert shown is not None
+    assert isinstance(panel.estimate, Estimate)
+    shown = (panel.estimate.frequencies if panel.shares is None else panel.shares).copy()
+    for block in panel.blocks:
+        shown[block.values] = block.share.value
     shares = 100 * shown.reshape(grid.rows, grid.columns)
     most = float(np.abs(shares).max())
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
     colors, least = ("Reds", 0.0) if shares.min() >= 0 else ("RdBu_r", -most)
     drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
-    axes.figure.colorbar(drawn, cax=scale, label="share of people, %")
+    axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
+    for _, values, share in panel.blocks:
+        down, across = (float(cells.mean()) + 0.5 for cells in np.divmod(values, grid.columns))
+        x, y = box[0] + (box[1] - box[0]) * across / grid.columns, box[2] + (box[3] - box[2]) * down / grid.rows
+        dark = abs(share.value) * 100 > 0.6 * most
+        text = f"{100 * share.value:.1f}\n± {50 * (share.high - share.low):.1f}"
+        axes.text(x, y, text, fontsize=6, ha="center", va="center", color="white" if dark else INK)
     axes.grid(visible=False)
     scale.grid(visible=False)
     axes.set_xlabel("longitude")

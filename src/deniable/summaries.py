@@ -19,10 +19,11 @@ from deniable.bins import Bins
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number
-from deniable.intervals import normal_quantile, student
+from deniable.intervals import normal_quantile, scored, seen_squares, student
 from deniable.law import Floats, Law, Marginal, Moments
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values
+from deniable.together import known_squares, pairs, sums_squared
 
 Result = Estimate | Likelihood
 
@@ -30,7 +31,10 @@ Result = Estimate | Likelihood
 @final
 @dataclass(frozen=True)
 class Summary:
-    """A number, how far it may be off, and where the true one is with the confidence that was asked for."""
+    """A number, how far it may be off, and where the true one is with the confidence that was asked for.
+
+    Of a smoothed result only the number is known: its bias is seen by no repetition, and error and ends are nan.
+    """
 
     value: float
     stderr: float
@@ -74,6 +78,10 @@ def mean_of(
 def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summary:
     """The share of some values together, with its own standard error: what they err in opposite ways cancels.
 
+    The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and the normal one.
+    With distances the noise of the people without these values is as it was seen, and two more reports of people with them
+    count: values whose neighborhood nobody happened to report are not known to be rare. Of one value it is `interval`.
+
     >>> from deniable.protocols import grr
     >>> from deniable.mechanism import Tally
     >>> m = grr(k=3, epsilon=1.0)
@@ -83,7 +91,24 @@ def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summ
     """
     chosen = np.zeros(result.k)
     chosen[checked_values(values, result.k)] = 1.0
-    return _normal(float(result.frequencies @ chosen), _error(result, chosen), level, result.n)
+    size, value = int(chosen.sum()), float(result.frequencies @ chosen)
+    if size == 1:
+        v = int(np.argmax(chosen))
+        low, high = result.interval(level)
+        return Summary(value, float(result.stderr[v]), float(low[v]), float(high[v]))
+    error = _error(result, chosen)
+    if size == 0:
+        return Summary(value, error, value, value)
+    tail, law = (1 - number("a confidence level", level, 0.0, 1.0)) / 2, result.law
+    if isinstance(law, Moments) and law.grouped is not None:
+        inside, seen = law.grouped(chosen)
+        squares, outside = seen_squares(seen, result.n, inside, value)
+        error = max(error, math.sqrt(max(float(squares) - value**2, 0.0) / result.n))
+    else:
+        inside, outside = known_squares(law, size)
+    plain = _normal(value, error, level, result.n)
+    low, high = scored(np.asarray(value), result.n, inside, outside, tail)
+    return Summary(value, error, min(float(low), plain.low), max(float(high), plain.high))
 
 
 def circular_mean_of(
@@ -139,8 +164,11 @@ def quantile_of(
 
     z = normal_quantile(level)
     if isinstance(result, Likelihood):
-        tail = (1 - level) / 2
-        cumulative, drawn = np.cumsum(result.frequencies), first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
+        tail, cumulative = (1 - level) / 2, np.cumsum(result.frequencies)
+        if not result.has_errors:
+            at = int(first(cumulative))
+            return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, wanted))
+        drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
         low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
         low, high = min(low, first(cumulative)), max(high, first(cumulative))
     else:
@@ -180,21 +208,12 @@ def _cumulative_errors(result: Estimate, wanted: float) -> Floats:
         variances = fewer * law.noise + reached * (1 - reached)
     else:
         assert isinstance(law, Law)
-        up, down = _sums_squared(law, shares), _sums_squared(law, shares[::-1])[::-1]
+        up, down = sums_squared(law, shares), sums_squared(law, shares[::-1])[::-1]
         half = 2 * np.arange(1, law.k) <= law.k  # the values up to there, or the others: whichever are fewer err less
         variances = np.where(half, up, down)
         reached = np.where(half, reached, 1 - np.cumsum(shares[::-1])[-2::-1])
     noise = np.maximum(variances - reached * (1 - reached), 0.0)
     return np.asarray(np.sqrt((noise + wanted * (1 - wanted)) / result.n))
-
-
-def _sums_squared(law: Law, shares: Floats) -> Floats:
-    """The variance, for one report, of the sums of the first shares."""
-    together, apart = _pairs(law)
-    sizes, reached = np.arange(1.0, law.k), np.cumsum(shares)[:-1]
-    supported = law.q * sizes + law.gain * reached
-    square = supported + apart * sizes * (sizes - 1) + (together - apart) * 2 * reached * (sizes - 1)
-    return np.asarray((square - supported**2) / law.gain**2)
 
 
 def _refuse_unknown(result: Estimate) -> None:
@@ -217,7 +236,7 @@ def _error(result: Estimate, points: Floats) -> float:
         noise = float((points**2 * law.noise).sum())
         return math.sqrt((noise + max(float(shares @ points**2) - mean**2, 0.0)) / result.n)
     assert isinstance(law, Law)
-    together, apart = _pairs(law)
+    together, apart = pairs(law)
     total, squares = float(points.sum()), float(points @ points)
     # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is the truth
     blind = law.q * squares + apart * (total**2 - squares)
@@ -225,16 +244,6 @@ def _error(result: Estimate, points: Floats) -> float:
     least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
     variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
     return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
-
-
-def _pairs(law: Law) -> tuple[float, float]:
-    """How likely two values are supported together: one of them being the truth, and neither."""
-    s, k = law.sizes.astype(np.float64), law.k
-    together = float((law.inside * (s - 1)).sum()) / (k - 1)
-    if k == 2:
-        return together, 0.0
-    inside = float((law.inside * (s - 1) * (s - 2)).sum())
-    return together, (inside + float((law.outside * s * (s - 1)).sum())) / ((k - 1) * (k - 2))
 
 
 def _bins(result: Result, places: npt.ArrayLike | None) -> Bins | None:
@@ -264,7 +273,13 @@ def _normal(value: float, error: float, level: float, n: int) -> Summary:
 
 def _bootstrapped(result: Likelihood, function: Callable[[Floats], Floats], level: float, repeats: int, seed: int) -> Summary:
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+    value = float(np.asarray(function(result.frequencies[None, :]))[0])
+    if not result.has_errors:
+        return _bare(value)
     drawn = np.asarray(function(result.bootstrap(repeats, seed)), dtype=np.float64)
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    value = float(np.asarray(function(result.frequencies[None, :]))[0])
     return Summary(value, float(drawn.std(ddof=1)), float(low), float(high))
+
+
+def _bare(value: float) -> Summary:
+    return Summary(value, math.nan, math.nan, math.nan)

@@ -80,7 +80,8 @@ def estimate_file(
     found = Findings.of(read, tallies, level, project, shares, mle, smooth)
     asked = {} if source is None else {"round": number}
     about = found.about() | asked
-    about["rows"] = [row | asked for row in about["rows"]]
+    for name in ("rows", "groups", "means", "quantiles"):
+        about[name] = [row | asked for row in about[name]]
     writing.write_tables(out, [row | asked for row in found.table()], about)
     writing.save_plots(plot_files, partial(found.plot, bins))
     if as_json:

@@ -86,7 +86,7 @@ class Likelihood:
         """
         whole_number("repeats", repeats, 2)
         whole_number("seed", seed, 0)
-        if self._blurred:
+        if not self.has_errors:
             raise InvalidParameter(
                 "a smoothed result has no error bars: it is biased, and repeats with the same smoothing cannot see how far; "
                 "take those of the result without smoothing"
@@ -108,8 +108,9 @@ class Likelihood:
         return {}
 
     @property
-    def _blurred(self) -> bool:
-        return self.smoothing is not None or self.method == "ems"
+    def has_errors(self) -> bool:
+        """Whether it has error bars: not if it was smoothed."""
+        return self.smoothing is None and self.method != "ems"
 
     def _found_again(self, problem: Problem) -> Floats:
         method, tolerance, limit = self._asked
@@ -178,7 +179,7 @@ class Likelihood:
         import narwhals as nw
 
         columns: dict[str, Any] = {"value": list(self._labels()), "frequency": self.frequencies}
-        if not self._blurred:
+        if self.has_errors:
             ends = self.interval(level, repeats, seed, progress)
             columns |= {"stderr": self.standard_errors(repeats, seed), "low": ends.low, "high": ends.high}
         columns["count"] = self.counts

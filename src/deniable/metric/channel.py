@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import log_up, number
+from deniable.intervals import seen_squares
 from deniable.law import Convention, Floats, Integers, Moments, checked_prior
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Tally
@@ -129,13 +130,10 @@ class Metric(Numbered):
         n, counts = max(1, tally.n), tally.counts.astype(np.float64)
         frequencies = self._inverse(counts / n)
         inside = self._own
-        # a value whose outputs nobody reported still has an error: one more report, of somebody with it, counts in that only
-        squares = (self._squares(counts) + inside) / (n + 1)
+        squares, outside = seen_squares(self._squares(counts), n, inside, frequencies)
         commonest = int(np.argmax(frequencies))
         clipped = np.clip(frequencies, 0.0, 1.0)
         noise: Any = np.maximum(squares - frequencies**2 - clipped * (1 - clipped), 0.0)
-        more = squares + inside / (n + 1)  # in an interval two, as Wilson's has
-        outside = np.minimum(np.maximum(more - clipped * inside, 0.0) / np.maximum(1 - clipped, 1e-9), np.maximum(inside, more))
 
         def combined(points: Floats) -> float:
             """How what reports add scatters, and that of one more, of somebody with the commonest value: never nothing."""
@@ -146,12 +144,25 @@ class Metric(Numbered):
         def cumulated() -> Floats:
             return self._cumulated(counts / n) * n / max(1, n - 1)
 
-        law = Moments(self.k, noise, np.nan, combined, cumulated, inside, outside)
+        def grouped(chosen: Floats) -> tuple[float, float]:
+            told = self._weighing(chosen) ** 2
+            return float(self._sent_by(np.flatnonzero(chosen)) @ told), float(counts @ told)
+
+        law = Moments(self.k, noise, np.nan, combined, cumulated, inside, outside, grouped)
         return Estimate(tally.n, frequencies * tally.n, law, labels)
 
     def _weighing(self, points: Floats) -> Floats:
         """What each output adds to the estimated sum of shares with these weights."""
         return np.asarray(points @ self._decoder)
+
+    def _sent_by(self, values: Integers) -> Floats:
+        """How likely every output is, from people who are spread evenly over these values."""
+        total, first, end = np.zeros(self.outputs), int(values.min()), int(values.max()) + 1
+        step = max(1, _ROWS // self.outputs)
+        for start in range(first, end, step):
+            stop = min(start + step, end)
+            total += np.isin(np.arange(start, stop), values).astype(np.float64) @ self._rows(start, stop)
+        return total / values.size
 
     def _cumulated(self, shares: Floats) -> Floats:
         """The variance, for one report, of the sum of the first shares, for all but the last: by a running sum."""
