@@ -16,10 +16,10 @@ from scipy import stats
 
 ALPHA = 1e-6
 """How often one comparison of a right mechanism fails."""
-COMPARISONS = 4000
+COMPARISONS = 5000
 """No run makes more comparisons than this (`_judge` counts them)."""
 SUITE_ALPHA = ALPHA * COMPARISONS
-"""So at most one choice of all seeds in 250 would have been unlucky."""
+"""So at most one choice of all seeds in 200 would have been unlucky."""
 SYSTEM_ALPHA = 1e-9
 """The same for one comparison of the operating system's words, at every run."""
 

@@ -249,7 +249,7 @@ def test_what_cannot_be_told_is_refused_in_words(run: Run) -> None:
     run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1")
     for option, words in (
         (["--quantile", "0.5"], "no attribute here is one"),
-        (["--smooth"], "no attribute here is a range of numbers"),
+        (["--smooth"], "no attribute here is a range or a grid"),
         (["--quantile", "2"], "quantile"),
         (["--quantile", "half"], "'half' is not a number"),
     ):

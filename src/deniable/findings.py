@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.domain import Range
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
+from deniable.grid import Grid
 from deniable.grouped import Group, groups_of
 from deniable.law import Floats
 from deniable.plan import Plan, Result, Tallies
@@ -62,11 +63,14 @@ class Findings:
             try:
                 most = plan.mle(tallies, name, ordered=ordered or None, progress=progress)
                 likely |= {name: most} if mle else {}
-                smoothed |= {name: most.smooth()} if smooth and ordered and not _has_no_answer(result, name) else {}
+                if smooth and (ordered or isinstance(result.domains[name], Grid)):
+                    if _has_no_answer(result, name):
+                        raise InvalidParameter("shares are not smoothed where no answer is a value of its own")
+                    smoothed[name] = most.smooth(progress=progress)
             except InvalidParameter as problem:
                 refused[name] = str(problem)
         if smooth and not smoothed and not refused:
-            raise InvalidParameter("only shares of ordered values can be smoothed, and no attribute here is a range of numbers")
+            raise InvalidParameter("only shares of ordered values can be smoothed, and no attribute here is a range or a grid")
         found = _quantiles(result, quantiles, level, refused)
         return Findings(result, level, project, found, likely, smoothed, refused)
 
