@@ -60,7 +60,7 @@ class Candidate(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Decaying(Candidate):
+class Weakening(Candidate):
     """Pr(y | x) = o_y e^(-rate d) / z_x: geometric, exponential, Blahut and Arimoto's."""
 
     rate: float
@@ -153,9 +153,9 @@ class Tabled(Candidate):
         return risk(self.table, prior, loss)
 
 
-def geometric(n: int, epsilon: float) -> Decaying:
+def geometric(n: int, epsilon: float) -> Weakening:
     """Two-sided geometric noise, clamped to the ends."""
-    return Decaying(epsilon, GeometricChannel(n, epsilon).ends, np.ones(n + 1))
+    return Weakening(epsilon, GeometricChannel(n, epsilon).ends, np.ones(n + 1))
 
 
 def direct(n: int, epsilon: float) -> Direct:
@@ -163,12 +163,12 @@ def direct(n: int, epsilon: float) -> Direct:
     return Direct(n, epsilon)
 
 
-def exponential(n: int, epsilon: float) -> Decaying:
+def exponential(n: int, epsilon: float) -> Weakening:
     """e^(-epsilon d / 2), scaled to rows of one: the half pays for the scaling, by the usual proof."""
     return _scaled(epsilon / 2, np.ones(n + 1), "as proven: half of epsilon is kept for the scaling of rows, needed or not")
 
 
-def calibrated_exponential(n: int, epsilon: float) -> Decaying:
+def calibrated_exponential(n: int, epsilon: float) -> Weakening:
     """e^(-b d), scaled to rows of one, with the largest b that keeps the promise: `dn.exponential` on a line, in floats.
 
     Scales are concave along the line, so that the loss is that of the first step, and it grows with b.
@@ -181,7 +181,7 @@ def calibrated_exponential(n: int, epsilon: float) -> Decaying:
     return made if made.loss <= epsilon else _scaled(float(rate) * _ROUNDED, alike)
 
 
-def blahut_arimoto(n: int, epsilon: float, prior: Floats) -> Decaying:
+def blahut_arimoto(n: int, epsilon: float, prior: Floats) -> Weakening:
     """o_y e^(-b d), scaled to rows of one: the least information for its mean distance, with the largest b that is allowed.
 
     It may give up outputs; then some priors cannot be told from others, and the risk is infinite. As b grows, they come
@@ -205,7 +205,7 @@ def blahut_arimoto(n: int, epsilon: float, prior: Floats) -> Decaying:
     return _least_informative(n, low, prior)
 
 
-def _least_informative(n: int, rate: float, prior: Floats) -> Decaying:
+def _least_informative(n: int, rate: float, prior: Floats) -> Weakening:
     """Where Blahut and Arimoto's iteration converges: o maximizes sum_x prior_x ln z_x, with z_x = sum_y o_y e^(-b d).
 
     These are the most likely shares behind reports that are spread as the prior, through geometric noise of this rate.
@@ -223,8 +223,8 @@ def _least_informative(n: int, rate: float, prior: Floats) -> Decaying:
     return _scaled(rate, outputs / outputs.sum(), why)
 
 
-def _scaled(rate: float, outputs: Floats, why_less: str | None = None) -> Decaying:
-    return Decaying(rate, outputs, GeometricChannel(outputs.size - 1, rate).kernel.times(outputs), why_less)
+def _scaled(rate: float, outputs: Floats, why_less: str | None = None) -> Weakening:
+    return Weakening(rate, outputs, GeometricChannel(outputs.size - 1, rate).kernel.times(outputs), why_less)
 
 
 def _weights(loss: str, prior: Floats) -> Floats:
