@@ -48,6 +48,7 @@ interface Offer {
 
 async function start(): Promise<void> {
   const mine = ++turn;
+  main.inert = true; // what is shown still is about to be replaced: an answer to it would be lost
   const { values, secret } = fragment("invitation");
   if (secret !== null) {
     invitation = invitationIn(secret);
@@ -354,6 +355,7 @@ function refusal(title: string, ...children: readonly Child[]): HTMLElement {
 
 function put(...children: readonly HTMLElement[]): void {
   main.replaceChildren(...children);
+  main.inert = false;
 }
 
 function connection(): void {
