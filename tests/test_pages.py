@@ -488,6 +488,13 @@ def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Make my report")).to_be_visible()
     assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == CODE
     before = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
+    inert: list[str | None] = []
+
+    def asked_again(route: Route) -> None:
+        inert.append(page.locator("#study").get_attribute("inert"))
+        route.continue_()
+
+    page.route("**/plans", asked_again)
     other = visit.open()
     other.goto(f"{visit.url}/#plan={AGAIN.id}&invitation={CODE[::-1]}")
     other.get_by_role("button", name="Forget me").click()
@@ -495,6 +502,8 @@ def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
     expect(other.get_by_role("dialog", name="Forget me?")).to_be_hidden()
     for one in (page, other):
         one.wait_for_function("sessionStorage.getItem('deniable.invitation') === null")
+    expect(page.locator("#study")).not_to_have_attribute("inert", "")
+    assert inert == [""]  # nobody answers the form that is about to go
     expect(page.get_by_role("button", name="Make my report")).to_be_visible()
     page.get_by_label("badly").check()
     make(page)
