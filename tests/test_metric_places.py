@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +25,10 @@ from deniable.metric import (
     planar_geometric,
     planar_laplace,
     remap_to,
+    shells,
 )
 from deniable.metric.globe import EARTH
-from deniable.metric.shells import _folded_sums
+from deniable.metric.shells import _folded_sums, planar_noise
 from deniable.units import unit_loss
 from tests import statistics
 
@@ -273,6 +275,21 @@ def test_noise_beyond_the_grid_is_summed_whole(rows: int, columns: int, steps: t
 def test_low_rates_are_kept(grid: tuple[int, int], epsilon: float) -> None:
     """Where noise goes over tens of thousands of cells, and the word for staying is one of the smallest."""
     assert 0.9 * epsilon < planar_geometric(grid, epsilon).loss(distance=1) <= epsilon
+
+
+@pytest.mark.parametrize(("error", "same"), [(2.0**-50, True), (2.0**-30, False)])
+def test_the_last_digits_of_floats_do_not_change_the_words(error: float, same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They differ from one processor to the next; the same study must have the same plan."""
+    rng = np.random.default_rng(1)
+    kinds: list[tuple[int, int, tuple[float, float], float]] = [(3, 4, (300.0, 400.0), 0.002), (9, 9, (1.0, 1.0), 3.0)]
+    words = [planar_noise(*kind) for kind in kinds]
+
+    def elsewhere(*kind: Any) -> Floats:
+        sums = _folded_sums(*kind)
+        return np.asarray(sums * (1 + error * rng.uniform(-1, 1, size=sums.shape)))
+
+    monkeypatch.setattr(shells, "_folded_sums", elsewhere)
+    assert all(np.array_equal(planar_noise(*kind), made) for kind, made in zip(kinds, words, strict=True)) is same
 
 
 # After the report.

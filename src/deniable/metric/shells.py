@@ -15,7 +15,8 @@ from deniable.metric.certified import checked_budget, divided_up, largest_ratio,
 from deniable.words import FULL, WordArray
 
 _FLOOR = 2.0**-32  # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
-_ROUNDING = 2.0**-31  # so the ratio of two moves by less than this
+_DIGITS = 36  # binary digits of a real probability that count: the last ones of floats differ between processors
+_ROUNDING = 2.0**-31  # so the ratio of two moves by less than this: 2^-32 by words, below 2^-32 by digits that do not count
 _BEYOND = 56.0  # all noise beyond e^-56 together is less than 2^-33 of the least probability, and left out
 _NODES = 16
 _ONE_BY_ONE = 32  # displacements that are not summed in blocks
@@ -37,11 +38,11 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
     rate = epsilon - _ROUNDING / least
     if rate <= 0.999 * epsilon:
         raise InvalidParameter(f"epsilon {epsilon} is too small for cells of size {least:g}; use larger cells")
-    noise = _folded_sums(rows, columns, steps, rate)
+    noise = _digits(_folded_sums(rows, columns, steps, rate))
     noise /= _total(noise)
     if _least(noise) < _FLOOR:
         sides = [_flat(size, rate * step / math.sqrt(2)) for size, step in zip((rows, columns), steps, strict=True)]
-        flat = sides[0][:, None] * sides[1]
+        flat = _digits(sides[0])[:, None] * _digits(sides[1])
         weight = _FLOOR / _least(flat)
         if weight > 0.01:
             raise InvalidParameter(f"a grid of {rows} x {columns} cells is too fine for a table out of 2^64; use larger cells")
@@ -54,16 +55,22 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
     return words
 
 
+def _digits(values: Floats) -> Floats:
+    """Rounded, so that a grid has the same words (nearly) everywhere: what follows is the same on all processors."""
+    mantissas, exponents = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(mantissas * 2.0**_DIGITS), exponents - _DIGITS))
+
+
 def _least(noise: Floats) -> float:
     """The least probability; that of staying counts a fourth, for up to three words that rounding leaves are added to it."""
     return min(float(noise.min()), float(noise[0, 0]) / 4)
 
 
 def _as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bool:
-    """Whether these words are the ones made for epsilon, but for the last digits of floats: then its bound holds for them."""
+    """Whether these words are the ones made for epsilon, but for the last digit that counts: then its bound holds for them."""
     rows, columns = noise.shape
     made = planar_noise(rows, columns, steps, epsilon)
-    return bool((np.abs(noise / made.astype(np.float64) - 1) < 2.0**-40).all())
+    return bool((np.abs(noise / made.astype(np.float64) - 1) < 4 * 2.0**-_DIGITS).all())
 
 
 def _folded_sums(rows: int, columns: int, steps: tuple[float, float], rate: float) -> Floats:
@@ -116,7 +123,8 @@ def _flat(size: int, rate: float) -> Floats:
 
 def _total(noise: Floats) -> float:
     """Over all displacements, up and left included."""
-    return float(4 * noise.sum() - 2 * noise[0].sum() - 2 * noise[:, 0].sum() + noise[0, 0])
+    every, top, side = (math.fsum(part.ravel()) for part in (noise, noise[0], noise[:, 0]))
+    return 4 * every - 2 * top - 2 * side + float(noise[0, 0])
 
 
 def _exact_total(words: WordArray) -> int:
