@@ -58,3 +58,14 @@ export async function small(change: (data: Document) => void = () => undefined):
   change(data);
   return sealed(data);
 }
+
+/** Milliseconds that the work takes, the best of three: others work on this machine, too. */
+export async function quickest(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let run = 0; run < 3; run++) {
+    const started = performance.now();
+    await work();
+    times.push(performance.now() - started);
+  }
+  return Math.min(...times);
+}

