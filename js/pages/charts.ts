@@ -165,6 +165,11 @@ export function around(found: Mean): string {
   return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})`;
 }
 
+/** What comes on top of a mean's interval, in the words of `deniable estimate`. */
+export function besides({ within }: Mean): string {
+  return within ? `, give or take ${Number(within.toPrecision(6))} for where people are in their bins` : "";
+}
+
 /** A mean with its interval, on a line from the lowest number to the highest. */
 export function mean(found: Mean, low: number, high: number, width: number): HTMLElement {
   const ends = [Math.min(low, found.low), Math.max(high, found.high)];
