@@ -1,7 +1,7 @@
 /** The parts of the dashboard, each drawn anew only when what it shows has changed. */
 
 import type { Grid } from "../src/index.js";
-import { around, besides, figured, type Kind, MOST_ROWS, mean, means, percent, profile, type Step, shares, steps, within } from "./charts.js";
+import { around, besides, figured, type Kind, MOST_ROWS, mean, means, percent, profile, type Step, shares, signed, steps, within } from "./charts.js";
 import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
 import { map } from "./map.js";
@@ -178,7 +178,7 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
     percent(row.frequency, 2),
     percent(row.low, 2),
     percent(row.high, 2),
-    count(Math.round(row.count)).replace("-", "−"),
+    signed(count(Math.round(row.count))),
     ...(projected ? [percent(row.projected ?? 0, 2)] : []),
   ];
   return table(
