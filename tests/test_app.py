@@ -293,7 +293,7 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     assert table["low"].to_pylist() == [row["low"] for row in expected]
     answer = alone.get(f"/plans/{ONE.id}/estimates", format="csv", level=0.9, project="norm-sub", round=1)
     rows = list(csv.DictReader(answer.text.splitlines()))
-    about = {"level": 0.9, "plan": ONE.id, "round": 1}  # every row says what it is, wherever it is pasted to
+    about = {"kind": "value", "level": 0.9, "plan": ONE.id, "round": 1}  # every row says what it is, wherever it is pasted to
     assert rows == [{name: str(cell) for name, cell in (row | about).items()} for row in expected]
     assert table["plan"].to_pylist() == [ONE.id] * 5
     assert "attachment" in answer.headers["content-disposition"]

@@ -153,10 +153,11 @@ def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[V
         visit.check()
 
 
-def post(collector: Running, plan: Plan, n: int, number: int = 1) -> None:
-    """Reports of n people, all of whom give the first answer to everything."""
+def post(collector: Running, plan: Plan, n: int, number: int = 1, **numbers: float) -> None:
+    """Reports of n people, all of whom give the first answer to everything, or these numbers."""
     wire = Wire(plan)
     answers: dict[str, Any] = {one.name: [*one.domain.labels[:1]] * n for one in plan.content.attributes}
+    answers |= {name: [number] * n for name, number in numbers.items()}
     if plan is MIXED:
         answers |= {"Age": [20 + i % 60 for i in range(n)], "Home": [(47.64, 6.86), (47.66, 6.9)] * (n // 2)}
         answers |= {"Income": [100.0 * (i % 60) for i in range(n)]}
@@ -947,6 +948,69 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     expect(page.get_by_role("table", name="Estimates of Income").get_by_role("row")).to_have_count(2)
     expect(page.get_by_role("table", name="Estimates of Home").get_by_role("row")).to_have_count(1 + TOWN.k)
     expect(page.get_by_text("One report, per kilometer in “Home”")).to_be_visible()
+
+
+def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "Age": dn.Range(0, 100, step=5, privacy="metric", epsilon=0.5),
+        "Hours": dn.Range(0, 24, step=4),
+        "Income": dn.Number(0, 10_000),
+    }
+    plan = dn.Study(asked, epsilon=4.0, share="split", title="Bins").plan(people=1000)
+    with collecting(tmp_path, [plan], "--minimum", "50") as running, visiting(browser, running) as visit:
+        post(running, plan, 300, Age=42, Hours=7, Income=5000.0)
+        page = visit.dashboard(plan)
+        region = {name: page.get_by_role("region", name=name, exact=True) for name in asked}
+        for name, within in (("Age", "2.5"), ("Hours", "2")):
+            center = region[name].locator(".center")
+            expect(center).to_have_text(
+                re.compile(rf"^Mean .* to .*\), give or take {within} for where people are in their bins$")
+            )
+        center = region["Income"].locator(".center")
+        expect(center).to_have_text(re.compile(r"^Mean .* to [\d,]+\)$"))
+        expect(region["Income"].locator(".reported")).to_have_text("300 reports")
+        before = center.inner_text()
+        page.get_by_label("Confidence").select_option("0.99")
+        expect(center).not_to_have_text(before)  # though it has no shares that would change
+        post(running, plan, 400, Age=42, Hours=7, Income=6000.0)
+        look(page)
+        expect(region["Income"].locator(".reported")).to_have_text("700 reports")
+        expect(region["Age"].get_by_role("heading", name="The mean as reports arrived")).to_be_visible()
+        expect(region["Hours"].get_by_role("heading", name="As reports arrived", exact=True)).to_be_visible()
+        expect(region["Hours"].locator(".steps .small")).to_have_count(6)  # few bins without distances: shares are followed
+        page.get_by_text("Tables", exact=True).click()
+        expect(region["Age"].locator(".center")).to_contain_text("give or take 2.5 for")
+
+
+def test_what_is_rounded_to_zero_has_no_minus(visit: Visit) -> None:
+    def changed(route: Route) -> None:
+        answer = route.fetch()
+        data = answer.json()
+        data["rows"][0] |= {"frequency": -1e-6, "low": -1e-6, "high": 0.01, "count": -0.2}
+        data["rows"][1] |= {"frequency": -0.012, "low": -0.1, "high": 0.01, "count": -4.8}
+        route.fulfill(response=answer, json=data)
+
+    visit.context.route("**/estimates?*", changed)
+    page = visit.dashboard(FILLED)
+    page.get_by_text("Tables", exact=True).click()
+    table = page.get_by_role("table", name="Estimates of Coffee")
+    for place, told in ((1, "0.00 %,0.00 %,1.00 %,0"), (2, "-1.20 %,-10.00 %,1.00 %,-5")):
+        cells = table.get_by_role("row").nth(place).get_by_role("cell")
+        expect(cells).to_have_text(told.replace("-", "\N{MINUS SIGN}").split(","))
+
+
+def test_small_drawings_stay_in_their_frames(visit: Visit, collector: Running) -> None:
+    post(collector, MIXED, 70)
+    post(collector, MIXED, 400)
+    page = visit.dashboard(MIXED)
+    expect(page.get_by_role("region", name="Age", exact=True).locator(".steps svg").first).to_be_visible()
+    inside = (
+        page.get_by_role("region", name="Age", exact=True)
+        .locator(".steps path")
+        .evaluate_all("paths => paths.map(path => Boolean(path.closest('[clip-path]')))")
+    )
+    assert len(inside) >= 2 * 8  # a band and a line for each
+    assert all(inside), "with few reports an interval is wider than any scale"
 
 
 def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(visit: Visit, collector: Running) -> None:

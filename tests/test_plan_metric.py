@@ -427,17 +427,19 @@ def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> No
     assert sums.tallies(sums.read(sums.write(row))) == tallies
     assert (row + row).sum() == 2 * row.sum()
     shown = estimated(plan, tallies, None, 0.95)
-    assert len(shown.rows) == 3 + 50 + 48 + 1
-    assert {one.attribute for one in shown.means} == {"age", "income"}
-    assert [one.value for one in shown.groups][::9] == ["0 to under 5", "45 to under 50"]
+    assert len(shown.rows) == 3 + 50 + 48
+    assert {one.attribute: one.within for one in shown.means} == {"age": 0.5, "income": 0.0}
+    grouped = [one for one in shown.groups if one.attribute == "age"]
+    assert [one.value for one in grouped][::9] == ["0 to under 5", "45 to under 50"]
+    assert [one.attribute for one in shown.groups[10:]] == ["home"] * 12
     ages = [row for row in shown.rows if row.attribute == "age"]
-    for group, start in zip(shown.groups, range(0, 50, 5), strict=True):
+    for group, start in zip(grouped, range(0, 50, 5), strict=True):
         bins = ages[start : start + 5]
-        assert group.frequency == pytest.approx(sum(row.frequency or 0.0 for row in bins))
+        assert group.frequency == pytest.approx(sum(row.frequency for row in bins))
         assert group.stderr < sum(row.stderr for row in bins)  # they err against each other
-        assert group.frequency is not None
         assert group.low < group.frequency < group.high
     lines = list(csv.DictReader(as_csv(shown).decode().splitlines()))
+    assert (lines[-1]["attribute"], lines[-1]["kind"], lines[-1]["within"]) == ("income", "mean", "0.0")
     assert lines[-1]["mean"]
     assert lines[-1]["frequency"] == ""
     assert as_parquet(shown)

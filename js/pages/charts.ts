@@ -31,8 +31,13 @@ const MAIN = "var(--accent)";
 const STRONG = "var(--accent-strong)";
 const SECOND = "var(--second)";
 
+/** A written number with a true minus; what is rounded to zero has none. */
+export function signed(number: string): string {
+  return number.replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+}
+
 export function percent(share: number, digits = 1): string {
-  return `${(100 * share).toFixed(digits).replace("-", "−")} %`;
+  return `${signed((100 * share).toFixed(digits))} %`;
 }
 
 /** A share and where the true one is: intervals are not symmetric, so that both ends are said. */
@@ -157,12 +162,17 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
 /** A number with as many digits as its error leaves. */
 export function figured(number: number, { low, high }: Mean): string {
   const digits = Math.max(0, Math.min(9, Math.ceil(1.5 - Math.log10(Math.max((high - low) / 2, 1e-9)))));
-  return number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+  return signed(number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 }
 
 /** A mean and where the true one is. */
 export function around(found: Mean): string {
   return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})`;
+}
+
+/** What comes on top of a mean's interval, in the words of `deniable estimate`. */
+export function besides({ within }: Mean): string {
+  return within ? `, give or take ${Number(within.toPrecision(6))} for where people are in their bins` : "";
 }
 
 /** A mean with its interval, on a line from the lowest number to the highest. */
@@ -176,7 +186,7 @@ export function mean(found: Mean, low: number, high: number, width: number): HTM
         ticks: Math.max(2, Math.round(width / 110)),
         tickSize: 4,
         fill: SOFT,
-        tickFormat: (number: number) => count(number).replace("-", "−"),
+        tickFormat: (number: number) => signed(count(number)),
       }),
       ruleY([0], { x1: low, x2: high, stroke: GRID, strokeWidth: 10, strokeLinecap: "round" }),
       ruleY([0], { x1: found.low, x2: found.high, stroke: STRONG, strokeWidth: 3 }),
@@ -208,7 +218,7 @@ export function means(
       y: { nice: true },
     },
     [
-      axisY({ label: null, ticks: 4, tickSize: 0, fill: SOFT, tickFormat: (one: number) => count(one).replace("-", "−") }),
+      axisY({ label: null, ticks: 4, tickSize: 0, fill: SOFT, tickFormat: (one: number) => signed(count(one)) }),
       axisX((first === end ? [first] : [first, end]).map(place), {
         label: null,
         tickSize: 0,
@@ -291,8 +301,15 @@ export function steps(title: string, along: readonly Step[], width: number, kind
           fill: MAIN,
           fillOpacity: 0.24,
           curve: "linear",
+          clip: true,
         }),
-        lineY(own, { x: ({ at }: { at: number }) => place(at), y: "frequency", stroke: STRONG, strokeWidth: 1.75 }),
+        lineY(own, {
+          x: ({ at }: { at: number }) => place(at),
+          y: "frequency",
+          stroke: STRONG,
+          strokeWidth: 1.75,
+          clip: true,
+        }),
         dot(kind === "rounds" || own.length === 1 ? own : own.slice(-1), {
           x: ({ at }: { at: number }) => place(at),
           y: "frequency",

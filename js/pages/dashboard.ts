@@ -128,7 +128,7 @@ function draw(): void {
   );
   places.round.value = String(round);
   (places.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
-  const note = choice.project ? null : unbiased(estimates);
+  const note = choice.project ? null : unbiased(view);
   keep(places.unbiased, Boolean(note), () => note);
   drawResults(view, places.results);
   keep(places.rounds, [plan.id, view.rounds, view.counts], () =>
@@ -146,8 +146,8 @@ function drawResults(view: View, place: HTMLElement): void {
   const first = place.firstElementChild as HTMLElement;
   const room = Math.max(240, first.clientWidth - 2 * Number.parseFloat(getComputedStyle(first).paddingLeft));
   for (const [i, name] of names.entries()) {
-    const of = (rows: typeof estimates.rows): unknown => rows.filter((row) => row.attribute === name);
-    const key = [of(estimates.rows), history.map((one) => of(one.rows)), series.map((one) => of(one.rows)), mode, room];
+    const of = ({ rows, means }: typeof estimates): unknown => [...rows, ...means].filter((one) => one.attribute === name);
+    const key = [of(estimates), history.map(of), series.map(of), mode, room];
     keep(place.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
   }
 }

@@ -1,15 +1,15 @@
 /** The parts of the dashboard, each drawn anew only when what it shows has changed. */
 
 import type { Grid } from "../src/index.js";
-import { around, figured, type Kind, MOST_ROWS, mean, means, percent, profile, type Step, shares, steps, within } from "./charts.js";
+import { around, besides, figured, type Kind, MOST_ROWS, mean, means, percent, profile, type Step, shares, signed, steps, within } from "./charts.js";
 import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
 import { map } from "./map.js";
 import { allRounds, atMost, count, loss, moment, sentence, several, titleOf } from "./phrases.js";
-import { type Counters, type Estimates, type Mean, type Row, sharesOf, type View } from "./results.js";
+import { type Counters, type Estimates, type Mean, type Row, type View } from "./results.js";
 
 const GROUPED =
-  "Values that are near each other are hard to tell apart, so they are shown in groups. The files have each of them.";
+  "Single values of so many scatter widely, so they are shown in groups of neighbors. The files have each of them.";
 
 export type Mode = "charts" | "tables";
 
@@ -46,10 +46,12 @@ export function heading({ plan, plans, summary }: View): Child {
 /** A number of reports, where it is known. */
 const counted = (reports: number | null): string => (reports === null ? "–" : count(reports));
 
-/** The shares that are drawn: of groups of bins, where single ones scatter widely. */
-const shown = (found: Estimates): readonly Row[] => {
-  const grouped = new Set(found.groups.map(({ attribute }) => attribute));
-  return [...sharesOf(found).filter(({ attribute }) => !grouped.has(attribute)), ...found.groups];
+/** The shares that are drawn: of groups of bins, where single ones scatter widely. A map has all of its cells. */
+const shown = (found: Estimates, { attributes }: View["plan"]): readonly Row[] => {
+  const maps = new Set(attributes.filter(({ domain }) => domain.kind === "grid").map(({ name }) => name));
+  const groups = found.groups.filter(({ attribute }) => !maps.has(attribute));
+  const grouped = new Set(groups.map(({ attribute }) => attribute));
+  return [...found.rows.filter(({ attribute }) => !grouped.has(attribute)), ...groups];
 };
 
 /** The numbers that matter most. */
@@ -57,7 +59,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
   const fact = (what: string, number: string, more: string): HTMLElement =>
     h("div", { class: "fact" }, h("dt", {}, what), h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)));
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
-  const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
+  const widths = (estimates ? shown(estimates, plan) : []).map(({ low, high }) => 100 * (high - low));
   const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
   const { record, repeated } = plan.stated;
   return h(
@@ -83,7 +85,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
 /** One attribute: the shares now, as reports arrived, and from round to round. */
 export function attribute(view: View, name: string, mode: Mode, width: number): Child {
   const of = (found: Estimates): readonly Row[] =>
-    shown(found)
+    shown(found, view.plan)
       .filter((row) => row.attribute === name)
       .map((row) => ({ ...row, value: String(row.value) }));
   const now = view.estimates ? of(view.estimates) : [];
@@ -97,7 +99,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? width - left - 40 : width;
   const tables = mode === "tables";
-  const reported = view.estimates?.rows.find((row) => row.attribute === name)?.n;
+  const reported = (center ?? now[0])?.n;
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
     if (domain?.kind === "grid") return map(name, now, domain, left, view.estimates?.level ?? 0);
@@ -108,16 +110,18 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     const figures = [center.mean, center.low, center.high].map((number) => figured(number, center));
     return table(`Estimates of ${name}`, ["What", "Estimate", "From", "To"], [["Mean", ...figures]]);
   };
-  const grouped = view.estimates?.groups.some((one) => one.attribute === name);
+  const grouped = domain?.kind === "range" && view.estimates?.groups.some((one) => one.attribute === name);
+  const distant = view.plan.stated.metric?.units.some((one) => one.name === name);
+  // of numbers, of distances and of many bins the mean is what is followed: it is known far better than single shares
+  const followed = center && (domain?.kind === "number" || distant || grouped);
   const meansOf = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
     from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
-  // of what has a mean, the mean is what is followed: it is known far better than single shares
   const along = (kind: Kind, room: number): Child => {
     const [what, head] = kind === "rounds" ? ["from round to round", "Round"] : ["as reports arrived", "Reports"];
     const from = kind === "rounds" ? view.series : view.history;
     if (from.length < 2) return null;
     const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
-    if (!center) {
+    if (!followed) {
       const found = from.map((one): Step => ({ at: at(one), rows: of(one).map(briefly) }));
       const made = tables ? stepsTable(name, head, found) : steps(`${name}, ${what}`, found, room, kind);
       return [h("h3", {}, sentence(what).slice(0, -1)), made];
@@ -131,11 +135,11 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     h("h2", {}, quoted(name), " ", reported !== undefined && h("span", { class: "reported" }, several(reported, "report"))),
     h(
       "div",
-      { class: `sides ${tables && !center ? "stacked" : wide ? "wide" : ""}` }, // a table of shares by steps takes all the room
+      { class: `sides ${tables && !followed ? "stacked" : wide ? "wide" : ""}` }, // a table of shares by steps takes all the room
       h(
         "div",
         {},
-        center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center))),
+        center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center)), besides(center)),
         tables ? tabled() : drawing(),
         grouped && h("p", { class: "soft" }, GROUPED),
       ),
@@ -155,10 +159,10 @@ function middleOf(grid: Grid, code: number): string {
 }
 
 /** Why shares may be impossible, where some are. */
-export function unbiased(estimates: Estimates | null): Child {
+export function unbiased({ estimates, plan }: View): Child {
   return (
     estimates &&
-    shown(estimates).some(({ low, high }) => low < 0 || high > 1) &&
+    shown(estimates, plan).some(({ low, high }) => low < 0 || high > 1) &&
     h(
       "p",
       { class: "soft" },
@@ -174,7 +178,7 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
     percent(row.frequency, 2),
     percent(row.low, 2),
     percent(row.high, 2),
-    count(Math.round(row.count)).replace("-", "−"),
+    signed(count(Math.round(row.count))),
     ...(projected ? [percent(row.projected ?? 0, 2)] : []),
   ];
   return table(

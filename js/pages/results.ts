@@ -6,7 +6,6 @@ import { ask, askJson, Refused, type Round, type Summary } from "./collector.js"
 export interface Row {
   readonly attribute: string;
   readonly value: string;
-  /** Of a number there is no share: its mean is among the means. */
   readonly frequency: number;
   readonly stderr: number;
   readonly low: number;
@@ -19,27 +18,28 @@ export interface Row {
   readonly low_together?: number;
 }
 
-/** Of a number, or of a range whose values have distances. */
+/** Of a number, or of a range without open ends. */
 export interface Mean {
   readonly attribute: string;
   readonly mean: number;
   readonly low: number;
   readonly high: number;
+  /** How far these may be off beside, since answers are known by their bins: half a bin, 0 for a number. */
+  readonly within: number;
+  /** Reports that tell of this attribute. */
+  readonly n: number;
 }
 
 export interface Estimates {
   readonly round: number | null;
   readonly n: number;
   readonly level: number;
-  /** The values' shares; the mean of a number has a row without one. */
-  readonly rows: readonly (Row | (Omit<Row, "frequency"> & { readonly frequency: null }))[];
+  /** The values' shares; a number has none, and is among the means only. */
+  readonly rows: readonly Row[];
   readonly means: readonly Mean[];
-  /** Neighboring bins together, where values have distances: single ones scatter widely. */
+  /** Neighboring bins or cells together, where there are many: single ones scatter widely. */
   readonly groups: readonly Row[];
 }
-
-/** The rows that are shares. */
-export const sharesOf = ({ rows }: Estimates): readonly Row[] => rows.filter((row): row is Row => row.frequency !== null);
 
 /** What the operator has chosen to see. */
 export interface Choice {

@@ -41,6 +41,8 @@ class Findings:
     smoothed: Mapping[str, Likelihood] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     """What was asked for and cannot be told: why, by attribute."""
+    blocks: bool = True
+    """Whether cells of a large grid are put together, too: of 2,000 cells that takes seconds."""
 
     @staticmethod
     def of(
@@ -86,8 +88,9 @@ class Findings:
 
     def groups(self) -> dict[str, list[Group]]:
         """Neighboring values together, of every attribute that has too many to look at one by one."""
-        shares = self.result.estimates.items()
-        found = {name: groups_of(estimate, self.result.domains.get(name), self.level) for name, estimate in shares}
+        domains = self.result.domains
+        shares = [one for one in self.result.estimates.items() if self.blocks or not isinstance(domains.get(one[0]), Grid)]
+        found = {name: groups_of(estimate, domains.get(name), self.level) for name, estimate in shares}
         return {name: groups for name, groups in found.items() if groups}
 
     def about(self) -> dict[str, Any]:
@@ -119,12 +122,11 @@ class Findings:
 
     def table(self) -> list[dict[str, Any]]:
         """The same as rows of one table: `kind` says whether a row is a value, a group of values, a mean or a quantile."""
-        rows = [row | {"kind": "mean" if row.get("mean") is not None else "value"} for row in self._value_rows()]
+        rows = [row | {"kind": "value"} for row in self._value_rows() if row["attribute"] not in self.result.means]
         rows += [row | {"kind": "group"} for row in self._group_rows()]
         for name, mean in self.means().items():
-            if name not in self.result.means:
-                told = {"attribute": name, "value": MEAN, **_ends(mean), MEAN: mean.value, "within": mean.within}
-                rows.append(told | self._context(name) | {"kind": "mean"})
+            told = {"attribute": name, "value": MEAN, **_ends(mean), MEAN: mean.value, "within": mean.within}
+            rows.append(told | self._context(name) | {"kind": "mean"})
         for name, shares in self.quantiles.items():
             for share, found in shares.items():
                 told = {"attribute": name, "value": f"quantile {share:g}", **_ends(found), "quantile": _finite(found.value)}

@@ -119,19 +119,17 @@ class Rounds(Message, frozen=True):
 
 
 class Row(Message, frozen=True, omit_defaults=True):
-    """What is estimated of one value of one attribute."""
+    """What is estimated of one value of one attribute, or of neighboring ones together; a number has a mean and no rows."""
 
     attribute: str
     value: str | int | float
-    frequency: float | None
-    """None where the mean of a number is estimated."""
+    frequency: float
     stderr: float
     low: float
     high: float
-    count: float | None
+    count: float
     n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
     projected: float | None = None
-    mean: float | None = None
     low_together: Annotated[
         float | None,
         msgspec.Meta(description="Of a place: the low end of its interval, if those of all places are to hold at once."),
@@ -139,13 +137,18 @@ class Row(Message, frozen=True, omit_defaults=True):
 
 
 class Mean(Message, frozen=True):
-    """The mean of a number, or of a range whose values have distances, by the middles of its bins."""
+    """The mean of a number, or of a range without open ends, by the middles of its bins."""
 
     attribute: str
     mean: float
     stderr: float
     low: float
     high: float
+    within: Annotated[
+        float,
+        msgspec.Meta(description="How far mean, low and high may be off beside: half a bin of a range, 0 for a number."),
+    ]
+    n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
 
 
 class Estimates(Message, frozen=True):
@@ -158,11 +161,13 @@ class Estimates(Message, frozen=True):
     project: str | None
     rows: list[Row]
     means: list[Mean]
-    groups: Annotated[list[Row], msgspec.Meta(description="Neighboring bins together, where values have distances.")]
+    groups: Annotated[
+        list[Row], msgspec.Meta(description="Neighboring values together: bins of a long range, blocks of a large grid.")
+    ]
 
 
 class History(Message, frozen=True):
-    """Estimates as they were when so many reports had arrived."""
+    """Estimates as they were when so many reports had arrived; in their groups are no blocks of a grid."""
 
     plan: str
     round: int

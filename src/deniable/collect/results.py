@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
 from deniable.collect.messages import Estimates, Mean, Refusal, Row
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.findings import Findings
 from deniable.grid import Grid
-from deniable.grouped import groups_of
 from deniable.plan import Plan, Result, Tallies
+from deniable.result import MEAN
 from deniable.spreadsheet import csv_bytes
+
+Kind = TypeVar("Kind", Row, Mean)
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -23,52 +26,38 @@ def enough(tallies: Tallies, minimum: int) -> Tallies:
     return tallies
 
 
-def estimated(plan: Plan, tallies: Tallies, number: int | None, level: float, project: str | None = None) -> Estimates:
-    """All rows of a plan's estimates."""
+def estimated(
+    plan: Plan, tallies: Tallies, number: int | None, level: float, project: str | None = None, blocks: bool = True
+) -> Estimates:
+    """What `deniable estimate` finds, by the same code; nothing of an attribute that nobody has reported yet.
+
+    Without blocks, the cells of a large grid are not put together, which takes longest.
+    """
     try:
         result = plan.estimate(tallies)
     except InvalidParameter as problem:  # an attribute, or a value of it, that nobody has reported yet
         raise Refusal("few", f"There are {tallies.n:,} reports yet: {problem}") from None
     try:
-        rows = _rows(result, level, project)
-        ordered = _ordered(plan, result)
-        means = _means(result, ordered, level)
-        groups = [row for name in ordered for row in _groups(result, name, level, project)]
+        about = Findings(result, level, project, blocks=blocks).about()
+        sure = _sure(result, level)
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
+    reported = [row for row in about["rows"] if row["attribute"] in result]
+    rows = _told(Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported))
+    means, groups = _told(Mean, about["means"]), _told(Row, about["groups"])
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, means, groups)
 
 
-def _rows(result: Result, level: float, project: str | None) -> list[Row]:
-    """All shares; those of places, which are many, also with what is sure of all of them at once."""
-    places = [name for name, domain in result.domains.items() if isinstance(domain, Grid) and name in result.estimates]
-    sure = {name: iter(result[name].interval(level, simultaneous=True).low.tolist()) for name in places}
-    rows = result.rows(level, project)
-    return [
-        Row(**row, n=result[row["attribute"]].n, low_together=next(sure.get(row["attribute"], iter((None,))))) for row in rows
-    ]
+def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
+    """Of places, which are many: the low ends of intervals that hold for all of them at once."""
+    places = [name for name in result.estimates if isinstance(result.domains[name], Grid)]
+    return {name: iter(result[name].interval(level, simultaneous=True).low.tolist()) for name in places}
 
 
-def _ordered(plan: Plan, result: Result) -> list[str]:
-    """The attributes whose values have distances on a line: the mean, or many bins together, is known far better than one."""
-    units = () if plan.stated.metric is None else plan.stated.metric.units
-    return [one.name for one in units if one.unit == "step" and one.name in result]
-
-
-def _means(result: Result, ordered: Sequence[str], level: float) -> list[Mean]:
-    bounded = [name for name in ordered if result.has_mean(name)]
-    found = ((name, result.mean(name, level)) for name in (*bounded, *result.means))
-    return [Mean(name, mean.value, mean.stderr, mean.low, mean.high) for name, mean in found]
-
-
-def _groups(result: Result, name: str, level: float, project: str | None) -> list[Row]:
-    """The shares of about ten groups of neighboring bins, each with its own interval."""
-    estimate, found = result[name], []
-    projected = None if project is None else estimate.project(project)
-    for label, values, share in groups_of(estimate, result.domains.get(name), level):
-        count, step = share.value * estimate.n, None if projected is None else float(projected[values].sum())
-        found.append(Row(name, label, share.value, share.stderr, share.low, share.high, count, estimate.n, step))
-    return found
+def _told(kind: type[Kind], rows: Iterable[Mapping[str, Any]]) -> list[Kind]:
+    """What was found, as `deniable estimate` says it, in the words of a message."""
+    names = kind.__struct_fields__
+    return [kind(**{name: row[name] for name in names if name in row}) for row in rows]
 
 
 def as_csv(found: Estimates) -> bytes:
@@ -95,8 +84,15 @@ def require_pyarrow() -> tuple[Any, Any]:
 
 
 def _table(found: Estimates) -> list[dict[str, Any]]:
-    """Rows that say by themselves what they are, wherever they are pasted to."""
+    """Rows that say by themselves what they are, wherever they are pasted to: those of `deniable estimate`, in its order."""
+    rows = [
+        msgspec.to_builtins(row) | {"kind": kind}
+        for kind, told in (("value", found.rows), ("group", found.groups))
+        for row in told
+    ]
+    rows += [{"value": MEAN} | msgspec.to_builtins(mean) | {"kind": "mean"} for mean in found.means]
     about = {"level": found.level, "plan": found.plan, "round": found.round}
-    rows = [msgspec.to_builtins(row) for row in found.rows]
-    named = {name: None for row in rows for name in row}  # all have the same columns, though only a number has a mean
-    return [named | row | about for row in rows]
+    first, last = ("attribute", "value", "kind"), ("n", *about)
+    between = dict.fromkeys(name for row in rows for name in row if name not in (*first, *last))
+    columns: dict[str, Any] = dict.fromkeys([*first, *between, *last])
+    return [columns | row | about for row in rows]

@@ -1,0 +1,115 @@
+"""What a collector shows is what `deniable estimate` finds in the same reports."""
+
+from __future__ import annotations
+
+import csv
+import json
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.wire import Report, Wire
+from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
+from tests.running import Run
+
+N = 400
+PLAN = dn.Study(
+    {
+        "smokes": ["yes", "no"],
+        "age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5),
+        "home": dn.Grid(47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000)),
+        "income": dn.Number(0, 10_000),
+        "hours": dn.Range(0, 48, step=2),  # without distances, and with a mean and groups all the same
+        "height": dn.Range(100, 200, step=10, open_low=True),  # nobody knows where its lowest are: no mean
+    },
+    epsilon=3.0,
+    share="split",
+    title="Town",
+).plan(people=1000)
+ANSWERS: dict[str, list[Any]] = {
+    "smokes": ["yes", "no"] * (N // 2),
+    "age": [20 + i % 60 for i in range(N)],
+    "home": [(47.64, 6.86), (47.66, 6.9)] * (N // 2),
+    "income": [100.0 * (i % 60) for i in range(N)],
+    "hours": [i % 40 for i in range(N)],
+    "height": [150 + i % 40 for i in range(N)],
+}
+BESIDE = {"level", "plan", "round"}  # what every row of the command says, and an answer of the collector once
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    wire, made = Wire(PLAN), PLAN.privatize(ANSWERS, dn.seeded(1))
+    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
+    with collecting(tmp_path_factory.mktemp("results"), [PLAN], "--minimum", "50") as running:
+        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+        answer = HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY)
+        assert answer.json()["counted"] == N
+        yield running
+
+
+@pytest.fixture
+def asked(run: Run, collector: Running, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`deniable estimate` of the reports that the collector has, by a file of them."""
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    PLAN.write(Path("plan.json"))
+    Path("r.parquet").write_bytes(collector.get(f"/plans/{PLAN.id}/reports", round=1).content)
+    return run
+
+
+@pytest.mark.parametrize(("level", "project"), [(0.95, None), (0.8, "norm-sub")])
+def test_the_collector_says_what_the_command_says(asked: Run, collector: Running, level: float, project: str | None) -> None:
+    more = {} if project is None else {"project": project}
+    shown = collector.get(f"/plans/{PLAN.id}/estimates", level=level, **more).json()
+    options = ["--level", str(level), *(f"--{name}={value}" for name, value in more.items())]
+    from_file = json.loads(asked("estimate", "plan.json", "r.parquet", *options, "--json").out)
+    from_collector = json.loads(asked("estimate", "plan.json", "--from", collector.url, *options, "--json").out)
+    for told in (from_file, from_collector):
+        for kind in ("rows", "means", "groups"):
+            said = [{name: cell for name, cell in row.items() if name not in BESIDE} for row in told[kind]]
+            assert [{name: cell for name, cell in row.items() if name != "low_together"} for row in shown[kind]] == said
+        assert {name: shown[name] for name in ("plan", "n", "level", "project")} == {
+            name: told[name] for name in ("plan", "n", "level", "project")
+        }
+    assert {one["attribute"]: (one["within"], one["n"]) for one in shown["means"]} == {
+        "age": (0.5, N),
+        "hours": (1.0, N),
+        "income": (0.0, N),
+    }
+    assert {row["attribute"] for row in shown["rows"]} == set(PLAN.names) - {"income"}, "a number is a mean only"
+    assert {row["attribute"] for row in shown["groups"]} == {"age", "hours", "home"}
+    assert all("projected" in row for row in (*shown["rows"], *shown["groups"])) == (project is not None)
+
+
+def test_so_do_its_files(asked: Run, collector: Running) -> None:
+    options = ["--from", collector.url, "--project", "norm-sub", "-o", "e.csv"]
+    assert asked("estimate", "plan.json", *options).code == 0
+    wanted = list(csv.reader(Path("e.csv").read_text(encoding="utf-8").splitlines()))
+    answer = collector.get(f"/plans/{PLAN.id}/estimates", format="csv", project="norm-sub")
+    found = list(csv.reader(answer.text.splitlines()))
+    at = found[0].index("low_together")  # the only column that the command does not have
+    assert [line[:at] + line[at + 1 :] for line in found] == wanted
+    rows = list(csv.DictReader(answer.text.splitlines()))
+    assert [(row["attribute"], row["within"]) for row in rows if row["kind"] == "mean"] == [
+        ("age", "0.5"),
+        ("hours", "1.0"),
+        ("income", "0.0"),
+    ]
+    assert all(bool(row["frequency"]) == (row["kind"] != "mean") for row in rows)
+
+
+def test_snapshots_have_means_and_no_blocks_of_cells(collector: Running) -> None:
+    (shown,) = collector.get(f"/plans/{PLAN.id}/history", round=1).json()["snapshots"]
+    now = collector.get(f"/plans/{PLAN.id}/estimates", round=1).json()
+    assert shown == now | {"groups": [row for row in now["groups"] if row["attribute"] != "home"]}
+
+
+def test_the_description_says_what_a_mean_has(collector: Running) -> None:
+    schemas = HTTP.get(f"{collector.url}/openapi.json").json()["components"]["schemas"]
+    assert schemas["Mean"]["required"] == ["attribute", "mean", "stderr", "low", "high", "within", "n"]
+    assert schemas["Row"]["properties"]["frequency"]["type"] == "number"
+    assert "mean" not in schemas["Row"]["properties"]
