@@ -13,6 +13,7 @@ from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted
 from deniable.estimate import Interval, checked_backend
 from deniable.exact import number, whole_number
+from deniable.intervals import reach_of
 from deniable.law import Floats
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound
@@ -128,11 +129,9 @@ class Likelihood:
         They are about right where a share is well above its standard error. Near zero they are not to be relied on, since the
         maximum sits on the boundary there; the unbiased estimate's intervals are.
         """
-        from scipy.special import ndtri
-
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         low, high = np.quantile(self.bootstrap(repeats, seed, progress), [tail, 1 - tail], axis=0)
-        reach = -float(ndtri(tail)) * self.standard_errors(repeats, seed)
+        reach = reach_of(tail) * self.standard_errors(repeats, seed)
         low, high = np.minimum(low, self.frequencies - reach), np.maximum(high, self.frequencies + reach)
         return Interval(np.maximum(low, 0.0), np.minimum(high, 1.0))
 
