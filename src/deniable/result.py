@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 from deniable.bins import Bins
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted, not_among
-from deniable.estimate import Backend, Estimate, MeanEstimate, checked_backend
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.frames import Backend, frame_of_rows
 from deniable.grid import Grid
 from deniable.law import Marginal
 
@@ -165,11 +166,7 @@ class Result(Mapping[str, Any]):
         `count` is how many of the `n` people who reported the attribute have the value. `projected` is what the consistency
         step `project` makes of the frequencies. `plan` is the plan's id.
         """
-        import narwhals as nw
-
-        rows = self.table(level, project)
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+        return frame_of_rows(self.table(level, project), backend)
 
     def plot(self, level: float = 0.95) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `figure.savefig("shares.png")` keeps it."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate import Interval, checked_backend
+from deniable.estimate import Interval
 from deniable.exact import number, whole_number
+from deniable.frames import frame_of
 from deniable.intervals import reach_of
 from deniable.law import Floats
 from deniable.likelihood import closed, smoothing
@@ -175,14 +176,12 @@ class Likelihood:
 
         A smoothed result has no error bars, and its frame no columns for them.
         """
-        import narwhals as nw
-
         columns: dict[str, Any] = {"value": list(self._labels()), "frequency": self.frequencies}
         if self.has_errors:
             ends = self.interval(level, repeats, seed, progress)
             columns |= {"stderr": self.standard_errors(repeats, seed), "low": ends.low, "high": ends.high}
         columns["count"] = self.counts
-        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+        return frame_of(columns, backend)
 
     def _labels(self) -> Sequence[object]:
         return range(self.k) if self.labels is None else self.labels

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate import Backend, checked_backend
+from deniable.frames import Backend, frame_of
 from deniable.intervals import clopper_pearson, student
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
@@ -75,11 +75,9 @@ class Row:
 
 def frame(rows: Iterable[Row], backend: Backend | None = None) -> Any:
     """A line per row, as a dataframe of the library you already have: pandas, polars or pyarrow."""
-    import narwhals as nw
-
     plain = [asdict(row) for row in rows]
     columns = {name: [row[name] for row in plain] for name in Row.__dataclass_fields__}
-    return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+    return frame_of(columns, backend)
 
 
 def measured_on(rows: Sequence[Row]) -> str:
