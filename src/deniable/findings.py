@@ -15,7 +15,7 @@ from deniable.grid import Grid
 from deniable.grouped import Group, groups_of
 from deniable.law import Floats
 from deniable.plan import Plan, Result, Tallies
-from deniable.result import MEAN
+from deniable.result import MEAN, heading, lines_without_shares, share_lines, width_of
 from deniable.summaries import Summary
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from deniable.likelihood import Likelihood, Progress
 
 _LAST = ("n", "level", "plan")  # of a table's columns
-_NUMBERS = ("frequency", "stderr", "low", "high", "projected", "mle", "smoothed")
 
 
 @final
@@ -179,30 +178,15 @@ class Findings:
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless all bins are asked for."""
         result = self.result
-        lines = [f"{counted(result.n, 'record')} reported for plan {result.plan_id[:12]}; {100 * self.level:g} % intervals"]
         groups = {} if bins else self.groups()
         values, grouped, means = self._value_rows(), self._group_rows(), self.means()
+        lines = [heading(result, self.level)]
         for name, estimate in result.estimates.items():
             rows = [row for row in (grouped if name in groups else values) if row["attribute"] == name]
-            heading = f"{name} ({counted(estimate.n, 'report')})"
-            if name in groups:
-                heading += f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one"
-            lines += ["", heading, *self._shares(rows)]
-            lines += self._summary(name, means.get(name), max(12, *(len(str(row["value"])) for row in rows)))
-        for name in result.means:
-            found = means[name]
-            names = ("mean", "stderr", "low", "high")
-            lines += ["", f"{name} ({counted(result[name].n, 'report')})", " " * 12 + "".join(f"{one:>13}" for one in names)]
-            lines.append(" " * 12 + "".join(f"{one:13.6g}" for one in (found.value, found.stderr, found.low, found.high)))
-        for name, nothing in result.unreported.items():
-            lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
-        return "\n".join(lines)
-
-    def _shares(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        wide = max(12, *(len(str(row["value"])) for row in rows))
-        columns = [one for one in _NUMBERS if rows[0].get(one) is not None]
-        head = f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)
-        return [head, *(f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in columns) for row in rows)]
+            shown = f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one" if name in groups else ""
+            lines += ["", f"{name} ({counted(estimate.n, 'report')}){shown}", *share_lines(rows)]
+            lines += self._summary(name, means.get(name), width_of(rows))
+        return "\n".join([*lines, *lines_without_shares(result, self.level)])
 
     def _summary(self, name: str, mean: Summary | None, wide: int) -> list[str]:
         """Below an attribute's shares: its mean, its quantiles, and how good what is most likely is."""
