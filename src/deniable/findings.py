@@ -12,7 +12,7 @@ from deniable.domain import Range
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
 from deniable.grid import Grid
-from deniable.grouped import Group, groups_of
+from deniable.grouped import Group, group_rows, groups_of
 from deniable.law import Floats
 from deniable.plan import Plan, Result, Tallies
 from deniable.result import MEAN, heading, lines_without_shares, share_lines, width_of
@@ -145,12 +145,9 @@ class Findings:
         rows = []
         for name, groups in self.groups().items():
             estimate = self.result[name]
-            sums: dict[str, Floats] = {} if self.project is None else {"projected": estimate.project(self.project)}
-            sums |= {of: all_[name].frequencies for of, all_ in self._likelihoods if name in all_}
-            for label, values, share in groups:
-                row = {"attribute": name, "value": label, "frequency": share.value, **_ends(share)}
-                row |= {"count": share.value * estimate.n} | {of: float(shares[values].sum()) for of, shares in sums.items()}
-                rows.append(row | self._context(name))
+            more: dict[str, Floats] = {} if self.project is None else {"projected": estimate.project(self.project)}
+            more |= {of: all_[name].frequencies for of, all_ in self._likelihoods if name in all_}
+            rows += [row | self._context(name) for row in group_rows(name, estimate, groups, more)]
         return rows
 
     @property

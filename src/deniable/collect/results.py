@@ -11,7 +11,7 @@ import msgspec
 from deniable.collect.messages import Estimates, Mean, Refusal, Row
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.grid import Grid
-from deniable.grouped import groups_of
+from deniable.grouped import group_rows, groups_of
 from deniable.plan import Plan, Result, Tallies
 from deniable.spreadsheet import csv_bytes
 
@@ -63,12 +63,10 @@ def _means(result: Result, ordered: Sequence[str], level: float) -> list[Mean]:
 
 def _groups(result: Result, name: str, level: float, project: str | None) -> list[Row]:
     """The shares of about ten groups of neighboring bins, each with its own interval."""
-    estimate, found = result[name], []
-    projected = None if project is None else estimate.project(project)
-    for label, values, share in groups_of(estimate, result.domains.get(name), level):
-        count, step = share.value * estimate.n, None if projected is None else float(projected[values].sum())
-        found.append(Row(name, label, share.value, share.stderr, share.low, share.high, count, estimate.n, step))
-    return found
+    estimate = result[name]
+    groups = groups_of(estimate, result.domains.get(name), level)
+    more = {} if project is None else {"projected": estimate.project(project)}
+    return [Row(**row, n=estimate.n) for row in group_rows(name, estimate, groups, more)]
 
 
 def as_csv(found: Estimates) -> bytes:
