@@ -17,7 +17,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable import consistency
-from deniable.estimate import Backend
+from deniable.frames import Backend
 from tests import statistics
 from tests.test_every_mechanism import SHARES, made
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import html
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
@@ -15,14 +13,13 @@ import numpy.typing as npt
 
 from deniable import consistency, intervals
 from deniable.bins import Bins
-from deniable.errors import InvalidParameter, counted, not_among
+from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
+from deniable.frames import Backend, frame_of
 from deniable.law import Convention, Floats, Law, Marginal, Moments
 
 Method = Literal["exact", "wilson", "normal"]
 _METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")
-Backend = Literal["pandas", "polars", "pyarrow"]
-_BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
 
 
 class Interval(NamedTuple):
@@ -136,8 +133,6 @@ class Estimate:
 
     def frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """A dataframe of the library you already have: pandas, polars or pyarrow."""
-        import narwhals as nw
-
         ends = self.interval(level)
         columns = {
             "value": list(self._labels()),
@@ -147,7 +142,7 @@ class Estimate:
             "high": ends.high,
             "count": self.counts,
         }
-        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+        return frame_of(columns, backend)
 
     def _shares(self, supported: Floats) -> Floats:
         return np.asarray((supported - self.law.q) / self.law.gain)
@@ -235,18 +230,3 @@ def _along(place: float, line: tuple[float, float]) -> float:
     """Where a place from -1 to 1 is on another line."""
     low, high = line
     return low + (place + 1) * (high - low) / 2
-
-
-def checked_backend(named: str | None) -> Backend:
-    """The dataframe library that is named, if it is installed; else the one in use, else the first that is installed."""
-    if named is not None and named not in _BACKENDS:
-        raise InvalidParameter(not_among(str(named), "a dataframe library", _BACKENDS))
-    for name in _BACKENDS:
-        if name == named and find_spec(name):
-            return name
-    if named is not None:
-        raise InvalidParameter(f"{named} is not installed; pip install {named}, or name another: {', '.join(_BACKENDS)}")
-    found = [name for name in _BACKENDS if name in sys.modules] or [name for name in _BACKENDS if find_spec(name)]
-    if found:
-        return found[0]
-    raise InvalidParameter("frame() needs a dataframe library; install pandas, polars or pyarrow")

@@ -12,10 +12,10 @@ from deniable.domain import Range
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
 from deniable.grid import Grid
-from deniable.grouped import Group, groups_of
+from deniable.grouped import Group, group_rows, groups_of
 from deniable.law import Floats
 from deniable.plan import Plan, Result, Tallies
-from deniable.result import MEAN
+from deniable.result import MEAN, heading, lines_without_shares, share_lines, width_of
 from deniable.summaries import Summary
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from deniable.likelihood import Likelihood, Progress
 
 _LAST = ("n", "level", "plan")  # of a table's columns
-_NUMBERS = ("frequency", "stderr", "low", "high", "projected", "mle", "smoothed")
 
 
 @final
@@ -148,12 +147,9 @@ class Findings:
         rows = []
         for name, groups in self.groups().items():
             estimate = self.result[name]
-            sums: dict[str, Floats] = {} if self.project is None else {"projected": estimate.project(self.project)}
-            sums |= {of: all_[name].frequencies for of, all_ in self._likelihoods if name in all_}
-            for label, values, share in groups:
-                row = {"attribute": name, "value": label, "frequency": share.value, **_ends(share)}
-                row |= {"count": share.value * estimate.n} | {of: float(shares[values].sum()) for of, shares in sums.items()}
-                rows.append(row | self._context(name))
+            more: dict[str, Floats] = {} if self.project is None else {"projected": estimate.project(self.project)}
+            more |= {of: all_[name].frequencies for of, all_ in self._likelihoods if name in all_}
+            rows += [row | self._context(name) for row in group_rows(name, estimate, groups, more)]
         return rows
 
     @property
@@ -181,30 +177,15 @@ class Findings:
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless all bins are asked for."""
         result = self.result
-        lines = [f"{counted(result.n, 'record')} reported for plan {result.plan_id[:12]}; {100 * self.level:g} % intervals"]
         groups = {} if bins else self.groups()
         values, grouped, means = self._value_rows(), self._group_rows(), self.means()
+        lines = [heading(result, self.level)]
         for name, estimate in result.estimates.items():
             rows = [row for row in (grouped if name in groups else values) if row["attribute"] == name]
-            heading = f"{name} ({counted(estimate.n, 'report')})"
-            if name in groups:
-                heading += f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one"
-            lines += ["", heading, *self._shares(rows)]
-            lines += self._summary(name, means.get(name), max(12, *(len(str(row["value"])) for row in rows)))
-        for name in result.means:
-            found = means[name]
-            names = ("mean", "stderr", "low", "high")
-            lines += ["", f"{name} ({counted(result[name].n, 'report')})", " " * 12 + "".join(f"{one:>13}" for one in names)]
-            lines.append(" " * 12 + "".join(f"{one:13.6g}" for one in (found.value, found.stderr, found.low, found.high)))
-        for name, nothing in result.unreported.items():
-            lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
-        return "\n".join(lines)
-
-    def _shares(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        wide = max(12, *(len(str(row["value"])) for row in rows))
-        columns = [one for one in _NUMBERS if rows[0].get(one) is not None]
-        head = f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)
-        return [head, *(f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in columns) for row in rows)]
+            shown = f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one" if name in groups else ""
+            lines += ["", f"{name} ({counted(estimate.n, 'report')}){shown}", *share_lines(rows)]
+            lines += self._summary(name, means.get(name), width_of(rows))
+        return "\n".join([*lines, *lines_without_shares(result, self.level)])
 
     def _summary(self, name: str, mean: Summary | None, wide: int) -> list[str]:
         """Below an attribute's shares: its mean, its quantiles, and how good what is most likely is."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.grid import Grid
-from deniable.law import Integers
+from deniable.law import Floats, Integers
 from deniable.summaries import Summary, sum_of
 
 _MANY_BINS = 20  # of a range with more, groups are shown
@@ -50,6 +50,16 @@ def groups_of(estimate: Estimate, domain: Domain | None, level: float = 0.95) ->
         return [Group(label, values, sum_of(estimate, values, level)) for label, values in members]
     except InvalidParameter:  # among fakes, or of a few bits
         return []
+
+
+def group_rows(name: str, estimate: Estimate, groups: Sequence[Group], more: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """A row per group, as there is one per value; where the values have `more` shares, with their sums."""
+    rows = []
+    for label, values, share in groups:
+        row = {"attribute": name, "value": label, "frequency": share.value, "stderr": share.stderr}
+        row |= {"low": share.low, "high": share.high, "count": share.value * estimate.n}
+        rows.append(row | {of: float(shares[values].sum()) for of, shares in more.items()})
+    return rows
 
 
 def _members(domain: Domain | None) -> list[tuple[str, Integers]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,14 +38,21 @@ def student(tail: float, n: int) -> float:
 
 def clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:
     """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ by nothing."""
-    from scipy.special import betainccinv, betaincinv
+    from scipy.special import betainccinv
 
-    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, tail), 0.0)
-    high = np.where(counts < n, betainccinv(counts + 1, np.maximum(n - counts, 1), tail), 1.0)
+    low = exact_low(counts, n, tail)
+    high = np.where(counts < n, betainccinv(counts + 1, np.where(counts < n, n - counts, 1), tail), 1.0)
     huge = np.minimum(counts, n - counts) > 1e9
     if huge.any():
         low, high = (np.where(huge, wide, exact) for wide, exact in zip(wilson(counts, n, tail), (low, high), strict=True))
     return low, high
+
+
+def exact_low(counts: Floats, n: int | npt.NDArray[Any], tail: float) -> Floats:
+    """The least shares that make as many of n, or more, likely enough; a sum of chances is such a count, too."""
+    from scipy.special import betaincinv
+
+    return np.where(counts > 0, betaincinv(np.where(counts > 0, counts, 1), n - counts + 1, tail), 0.0)
 
 
 def wilson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from deniable.bins import Bins
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted, not_among
-from deniable.estimate import Backend, Estimate, MeanEstimate, checked_backend
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.frames import Backend, frame_of_rows
 from deniable.grid import Grid
 from deniable.law import Marginal
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MEAN = "mean"
 """What stands for a value where the mean of a number is estimated."""
+_SHARES = ("frequency", "stderr", "low", "high", "projected", "mle", "smoothed")
 
 
 class Unreported(NamedTuple):
@@ -165,11 +167,7 @@ class Result(Mapping[str, Any]):
         `count` is how many of the `n` people who reported the attribute have the value. `projected` is what the consistency
         step `project` makes of the frequencies. `plan` is the plan's id.
         """
-        import narwhals as nw
-
-        rows = self.table(level, project)
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+        return frame_of_rows(self.table(level, project), backend)
 
     def plot(self, level: float = 0.95) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `figure.savefig("shares.png")` keeps it."""
@@ -179,30 +177,18 @@ class Result(Mapping[str, Any]):
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
         """A plain table per attribute, with at most so many values of each."""
-        lines = [f"{counted(self.n, 'record')} reported for plan {self.plan_id[:12]}; {100 * level:g} % intervals"]
-        rows = self.rows(level, project)
-        numbers = [name for name in ("frequency", "stderr", "low", "high", "projected") if name in rows[0]]
-        shown_means = [row for row in rows if row["attribute"] in self.means]
+        rows, lines = self.rows(level, project), [heading(self, level)]
         for name, estimate in self.estimates.items():
             shown = [row for row in rows if row["attribute"] == name][:most]
-            wide = max(12, *(len(str(row["value"])) for row in shown))
-            heading = f"{name} ({counted(estimate.n, 'report')})"
-            lines += ["", heading, f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in numbers)]
-            lines += [f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in numbers) for row in shown]
+            wide = width_of(shown)
+            lines += ["", f"{name} ({counted(estimate.n, 'report')})", *share_lines(shown)]
             if len(shown) < estimate.k:
                 lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
             if self.has_mean(name):
                 mean = self.mean(name, level)
                 about = f"bins count by their middles, so that each of these may be up to {mean.within:g} off"
                 lines.append(f"{MEAN:>{wide}} {mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g}; {about}")
-        for row in shown_means:
-            heading = f"{row['attribute']} ({counted(self.means[row['attribute']].n, 'report')})"
-            names = (MEAN, "stderr", "low", "high")
-            lines += ["", heading, " " * 12 + "".join(f"{one:>13}" for one in names)]
-            lines.append(" " * 12 + "".join(f"{row[one]:13.6g}" for one in names))
-        for name, nothing in self.unreported.items():
-            lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
-        return "\n".join(lines)
+        return "\n".join([*lines, *lines_without_shares(self, level)])
 
     def __str__(self) -> str:
         return self.text(most=20)
@@ -218,3 +204,32 @@ class Result(Mapping[str, Any]):
             parts.append(f"<h4>{html.escape(name)}</h4><p>mean {mean.mean:.6g} (95 % interval {low:.6g} to {high:.6g})</p>")
         parts += [f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>" for name, one in self.unreported.items()]
         return f"<p>{counted(self.n, 'record')} reported for plan {self.plan_id[:12]}</p>" + "".join(parts)
+
+
+def heading(result: Result, level: float) -> str:
+    """The first line of a result as text."""
+    return f"{counted(result.n, 'record')} reported for plan {result.plan_id[:12]}; {100 * level:g} % intervals"
+
+
+def width_of(rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many characters the values of these rows take."""
+    return max(12, *(len(str(row["value"])) for row in rows))
+
+
+def share_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """An attribute's shares as text, with the columns that its rows have."""
+    wide, columns = width_of(rows), [one for one in _SHARES if rows[0].get(one) is not None]
+    head = f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)
+    return [head, *(f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in columns) for row in rows)]
+
+
+def lines_without_shares(result: Result, level: float) -> list[str]:
+    """The attributes that have a mean only, or nothing yet, as text."""
+    lines = []
+    for name, mean in result.means.items():
+        names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
+        numbers = "".join(f"{one:13.6g}" for one in (mean.mean, mean.stderr, *mean.interval(level)))
+        lines += ["", f"{name} ({counted(mean.n, 'report')})", " " * 12 + names, " " * 12 + numbers]
+    for name, nothing in result.unreported.items():
+        lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
+    return lines

@@ -28,9 +28,9 @@ from deniable.attack.evidence import (
 )
 from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
-from deniable.attack.tables import LEVEL, Row, counted_share, frame_of
+from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate import Backend, checked_backend
+from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.metric import Averaged
@@ -92,7 +92,7 @@ class Guesses:
 
     def judged(self, truth: object, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""
-        return frame_of(self.rows(truth, level, self.expected), backend)
+        return frame_of_rows(self.rows(truth, level, self.expected), backend)
 
     def rows(self, truth: object, level: float, expected: Mapping[str, float]) -> list[Row]:
         """The rows of it, with what the attacker expects of each attribute."""
@@ -104,8 +104,6 @@ class Guesses:
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row per person and attribute, as a dataframe of the library you already have."""
-        import narwhals as nw
-
         d, n = self.values.shape
         guesses: list[object] = []
         for j, row in enumerate(self.values):
@@ -116,7 +114,7 @@ class Guesses:
             "guess": guesses,
             "posterior": self.posterior.reshape(-1),
         }
-        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+        return frame_of(columns, backend)
 
     def __repr__(self) -> str:
         return f"<Guesses of {len(self.names)} attributes of {self.n:,} people>"

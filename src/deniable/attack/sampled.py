@@ -20,11 +20,11 @@ from deniable.attack.crossed import Crossed
 from deniable.attack.crossed import estimated as estimated
 from deniable.attack.evidence import Chance, Source, checked_priors, expected, faked, names_of, realness, records_from, share_of
 from deniable.attack.guessing import Guesses
-from deniable.attack.tables import LEVEL, frame_of
+from deniable.attack.tables import LEVEL
 from deniable.errors import InvalidParameter
-from deniable.estimate import Backend
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.frames import Backend, frame_of_rows
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
@@ -92,7 +92,7 @@ class Sampled:
 
     def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe of one row, with the interval of the share that is right at `level`."""
-        return frame_of(self.guesses.rows(self._checked(truth), level, {_REAL: self.expected}), backend)
+        return frame_of_rows(self.guesses.rows(self._checked(truth), level, {_REAL: self.expected}), backend)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row per report, as a dataframe of the library you already have: which attribute is guessed, and its posterior."""

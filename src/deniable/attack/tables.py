@@ -1,27 +1,17 @@
-"""Results as dataframes: every share with its standard error and its interval, exact ones with none."""
+"""Rows of results: every share with its standard error and its interval, exact ones with none."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from deniable.estimate import Backend, checked_backend
 from deniable.exact import number
 from deniable.intervals import clopper_pearson
 
 Row = dict[str, Any]
 LEVEL = 0.95
-
-
-def frame_of(rows: Sequence[Row], backend: Backend | None) -> Any:
-    """Rows with the same names as a dataframe of the library you already have."""
-    import narwhals as nw
-
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
 
 
 def simulated(value: float, stderr: float | None, level: float, most: float = 1.0) -> Row:

@@ -12,11 +12,11 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from deniable.attack.tables import LEVEL, Row, counted_share, frame_of, simulated
+from deniable.attack.tables import LEVEL, Row, counted_share, simulated
 from deniable.attack.wording import shortened
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate import Backend
 from deniable.exact import whole_number
+from deniable.frames import Backend, frame_of_rows
 from deniable.law import Floats, Integers
 
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
@@ -114,7 +114,7 @@ class ProfileSuccess:
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """A row per figure, as a dataframe of the library you already have."""
-        return frame_of(self.rows(level), backend)
+        return frame_of_rows(self.rows(level), backend)
 
 
 @final
@@ -135,11 +135,11 @@ class Success:
         `low` and `high` are the ends of the interval of what is simulated, at `level`; what is `exact` is its own interval.
         Where `bound` is true, the figure is an upper bound.
         """
-        return frame_of([row | {"seed": self.seed} for one in self.attributes for row in one.rows(level)], backend)
+        return frame_of_rows([row | {"seed": self.seed} for one in self.attributes for row in one.rows(level)], backend)
 
     def profile_frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same of whole profiles: a row per way in which attributes are asked for, and figure."""
-        return frame_of([row | {"seed": self.seed} for one in self.profiles for row in one.rows(level)], backend)
+        return frame_of_rows([row | {"seed": self.seed} for one in self.profiles for row in one.rows(level)], backend)
 
     @property
     def worst(self) -> AttributeSuccess:
@@ -208,7 +208,7 @@ class Reidentified:
                     "attributes": ", ".join(self.attributes),
                 }
             )
-        return frame_of(rows, backend)
+        return frame_of_rows(rows, backend)
 
     def interval(self, top: int | None = None, level: float = LEVEL) -> tuple[float, float]:
         """The ends of the interval of `success` at `level`: that of a count, as if ties had been drawn, which widens it."""

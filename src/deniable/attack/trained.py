@@ -23,10 +23,10 @@ from deniable.attack.background import checked_truth
 from deniable.attack.crossed import estimated
 from deniable.attack.evidence import Priors, Source, records_from, share_of
 from deniable.attack.sampled import Assumed, assumed_share
-from deniable.attack.tables import LEVEL, counted_share, frame_of
+from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter
-from deniable.estimate import Backend
 from deniable.exact import whole_number
+from deniable.frames import Backend, frame_of_rows
 from deniable.law import Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
@@ -66,7 +66,7 @@ class Trained:
         """One row, as a dataframe of the library you already have: how often it was right, with its interval at `level`."""
         who = {"attack": self.knowledge, "classifier": self.classifier, "n": self.n, "seed": self.seed}
         counted = counted_share(self.accuracy * self.n, self.n, level)
-        return frame_of([{**who, "accuracy": self.accuracy, **counted, "blind": self.blind}], backend)
+        return frame_of_rows([{**who, "accuracy": self.accuracy, **counted, "blind": self.blind}], backend)
 
 
 def trained_attribute(

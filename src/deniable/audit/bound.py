@@ -20,7 +20,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from deniable.intervals import exact_low, reach_of
+from deniable.law import Floats
+
 Odds = tuple[tuple[float, int], ...]
 """Odds by chance, and how many guesses have them."""
 
@@ -33,11 +35,9 @@ def lower_epsilon(right: npt.ArrayLike, guesses: npt.ArrayLike, alpha: float, by
 
     It is above the true epsilon with probability at most alpha.
     """
-    from scipy.stats import beta
-
     hits, total = np.asarray(right, dtype=float), np.asarray(guesses, dtype=float)
     least = by_chance / (1 + by_chance)  # epsilon is never negative
-    share = np.maximum(np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), total - hits + 1), least), least)
+    share = np.maximum(exact_low(hits, total, alpha), least)
     return np.asarray(np.maximum(np.log(share) - np.log1p(-share) - math.log(by_chance), 0.0))
 
 
@@ -114,13 +114,11 @@ class Event:
 
         An event may lose less than the claim even where the claim is true: that distance goes unnoticed, too.
         """
-        from scipy.stats import norm
-
         if not self.guesses:
             return math.inf
         here = fitting(self.guesses * (self.right + 0.5) / (self.guesses + 1), self.odds)
-        least = norm.isf(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))  # Chernoff asks for more
-        sure = float(least + norm.ppf(_OFTEN))
+        least = reach_of(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))  # Chernoff asks for more
+        sure = least - reach_of(_OFTEN)
         edge = max(here, self.claim)
         return edge - here + sure * self._error(edge + sure * self._error(edge))
 

@@ -12,8 +12,9 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.audit.bound import Floats, lower_epsilon
+from deniable.audit.bound import lower_epsilon
 from deniable.audit.seen import Bytes, Seen
+from deniable.law import Floats
 
 Source = Literal["bytes", "support"]
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate import Interval, checked_backend
+from deniable.estimate import Interval
 from deniable.exact import number, whole_number
+from deniable.frames import frame_of
+from deniable.intervals import reach_of
 from deniable.law import Floats
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound
@@ -128,11 +130,9 @@ class Likelihood:
         They are about right where a share is well above its standard error. Near zero they are not to be relied on, since the
         maximum sits on the boundary there; the unbiased estimate's intervals are.
         """
-        from scipy.special import ndtri
-
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         low, high = np.quantile(self.bootstrap(repeats, seed, progress), [tail, 1 - tail], axis=0)
-        reach = -float(ndtri(tail)) * self.standard_errors(repeats, seed)
+        reach = reach_of(tail) * self.standard_errors(repeats, seed)
         low, high = np.minimum(low, self.frequencies - reach), np.maximum(high, self.frequencies + reach)
         return Interval(np.maximum(low, 0.0), np.minimum(high, 1.0))
 
@@ -176,14 +176,12 @@ class Likelihood:
 
         A smoothed result has no error bars, and its frame no columns for them.
         """
-        import narwhals as nw
-
         columns: dict[str, Any] = {"value": list(self._labels()), "frequency": self.frequencies}
         if self.has_errors:
             ends = self.interval(level, repeats, seed, progress)
             columns |= {"stderr": self.standard_errors(repeats, seed), "low": ends.low, "high": ends.high}
         columns["count"] = self.counts
-        return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+        return frame_of(columns, backend)
 
     def _labels(self) -> Sequence[object]:
         return range(self.k) if self.labels is None else self.labels

@@ -20,9 +20,12 @@ from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
 from deniable.share import Faked, Records
 from deniable.simulated import seeded
-from deniable.studies.points import CLASSICAL, Asked, Cell, targets
+from deniable.studies.points import CLASSICAL, COMPUTED, Asked, Cell, targets
 from deniable.words import Words
 
+ON_VALUES = ("guess", *COMPUTED)
+ON_SAMPLED = {"sampled-attribute": ("bayes",), "rsrfd": ("bayes", "bayes-uniform")}
+"""The attacks beside the trained ones, by figure: in RS+FD the fakes are uniform."""
 PRIORS = ("correct", "dirichlet", "zipf", "exponential")
 _VALUE_ATTRIBUTES = 3  # as in Figure 1: as many collections as attributes
 RSFD = {"GRR": "grr", "SUE-z": "sue-z", "OUE-z": "oue-z", "SUE-r": "sue-r", "OUE-r": "oue-r"}
@@ -42,7 +45,7 @@ def value_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: 
         more = {"d": len(ks), "baseline": blind * part, "surveys": len(ks), "metric": metric}
         for protocol in CLASSICAL:
             for epsilon in epsilons:
-                attacks = [attack for attack in ("guess", "exact", "published") if attack in asked.attacks]
+                attacks = [attack for attack in ON_VALUES if attack in asked.attacks]
                 rows = [asked.row(figure, people, protocol.upper(), epsilon, attack, **more) for attack in attacks]
                 yield Cell(tuple(rows), partial(_values, people, protocol, epsilon, metric, attacks, asked))
 
@@ -98,8 +101,7 @@ def sampled_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked
     realistic = figure == "rsrfd"
     for prior in PRIORS if realistic else (None,):
         known = [one for one in asked.attacks if one in KNOWLEDGE and (prior in (None, "correct") or one[:2] == "NK")]
-        best = ("bayes", "bayes-uniform") if realistic else ("bayes",)  # in RS+FD the fakes are uniform
-        attacks = [*known, *(one for one in best if one in asked.attacks)]
+        attacks = [*known, *(one for one in ON_SAMPLED[figure] if one in asked.attacks)]
         for name, protocol in (RSRFD if realistic else RSFD).items():
             for epsilon in epsilons:
                 rows = [

@@ -11,7 +11,8 @@ import numpy as np
 
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate import Backend, checked_backend
+from deniable.frames import Backend, frame_of
+from deniable.intervals import clopper_pearson, student
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
@@ -24,7 +25,7 @@ DATASETS = {"adult": "adult-10", "acs": "acs-employment", "nursery": "nursery"}
 COMPUTED = ("exact", "published")
 """Attacks that are computed, not measured."""
 
-_LEVEL = 0.95
+_TAIL = (1 - 0.95) / 2  # at either end of an interval
 
 
 @final
@@ -74,11 +75,9 @@ class Row:
 
 def frame(rows: Iterable[Row], backend: Backend | None = None) -> Any:
     """A line per row, as a dataframe of the library you already have: pandas, polars or pyarrow."""
-    import narwhals as nw
-
     plain = [asdict(row) for row in rows]
     columns = {name: [row[name] for row in plain] for name in Row.__dataclass_fields__}
-    return nw.from_dict(columns, backend=checked_backend(backend)).to_native()
+    return frame_of(columns, backend)
 
 
 def measured_on(rows: Sequence[Row]) -> str:
@@ -190,28 +189,24 @@ def with_chance(row: Row, right: Floats) -> Row:
     independent guesses at as many people; for chances between 0 and 1, as where ties are not drawn, that is too much rather
     than too little. Where nobody or everybody is found out, the error is that of one person more who is and one who is not.
     """
-    from scipy.special import betaincinv
-
     total, mean = right.size * row.users, float(right.mean())
-    tail, successes = (1 - _LEVEL) / 2, total * mean
-    likely = (successes + 1) / (total + 2)
+    likely = (total * mean + 1) / (total + 2)
     scatter, low, high = over_runs(right)
+    least, most = clopper_pearson(np.array(total * mean), total, _TAIL)
     return replace(
         row,
         accuracy=mean,
         stderr=max(scatter, math.sqrt(likely * (1 - likely) / total)),
-        low=max(0.0, min(low, float(betaincinv(successes, total - successes + 1, tail)) if successes > 0 else 0.0)),
-        high=min(1.0, max(high, float(betaincinv(successes + 1, total - successes, 1 - tail)) if successes < total else 1.0)),
+        low=max(0.0, min(low, float(least))),
+        high=min(1.0, max(high, float(most))),
     )
 
 
 def over_runs(found: Floats) -> tuple[float, float, float]:
     """The standard error of a mean over runs and the ends of Student's interval; of one run, no error and its only value."""
-    from scipy.special import stdtrit
-
     mean = float(found.mean())
     if found.size == 1:
         return 0.0, mean, mean
     error = float(found.std(ddof=1)) / math.sqrt(found.size)
-    reach = float(stdtrit(found.size - 1, (1 + _LEVEL) / 2)) * error
+    reach = student(_TAIL, found.size) * error
     return error, mean - reach, mean + reach

@@ -13,27 +13,22 @@ from deniable.attack.trained import KNOWLEDGE
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.studies.attacked import sampled_cells, value_cells
+from deniable.studies.attacked import ON_SAMPLED, ON_VALUES, sampled_cells, value_cells
 from deniable.studies.points import DATASETS, Asked, Row, frame, measure
-from deniable.studies.surveyed import people_cells
+from deniable.studies.surveyed import ON_PEOPLE, people_cells
 from deniable.studies.sweep import Progress
 
 __all__ = ["ATTACKS", "DATASETS", "EPSILONS", "FIGURES", "RUNS", "USERS", "Row", "frame", "reproduce"]
 
-_HAS = {
-    "value": ("guess", "exact", "published"),
-    "sampled-attribute": (*KNOWLEDGE, "bayes"),
-    "rsrfd": (*KNOWLEDGE, "bayes", "bayes-uniform"),
-    "reidentify": ("guess", "guess-bayes", "support"),
-}
-_MAKERS = {"value": value_cells, "sampled-attribute": sampled_cells, "rsrfd": sampled_cells, "reidentify": people_cells}
+_MAKERS = {"value": value_cells, **dict.fromkeys(ON_SAMPLED, sampled_cells), "reidentify": people_cells}
 FIGURES = tuple(_MAKERS)
+_HAS = {"value": ON_VALUES, **{figure: (*KNOWLEDGE, *best) for figure, best in ON_SAMPLED.items()}, "reidentify": ON_PEOPLE}
 EPSILONS = tuple(float(epsilon) for epsilon in range(1, 11))
 RUNS = 5
 """The study has 20; its figures scatter by less than their lines are thick."""
 USERS = 2000
 """How many people are looked for in a background, drawn at random for each run; with tie-free chances that is enough."""
-_UNTRAINED = ("bayes", "bayes-uniform", "guess", "guess-bayes", "support", "exact", "published")
+_UNTRAINED = tuple(dict.fromkeys((*ON_SAMPLED["rsrfd"], *ON_PEOPLE, *ON_VALUES)))
 ATTACKS = (*KNOWLEDGE, *_UNTRAINED)
 QUICK_EPSILONS, QUICK_RUNS, QUICK_USERS, QUICK_TRAINING = (1.0, 4.0, 10.0), 1, 300, 1000
 QUICK_ATTACKS = ("NK-1n", "PK-0.1n", "HM-1n-0.1n", *_UNTRAINED)

@@ -45,6 +45,8 @@ METRICS = ("uniform", "non-uniform")
 BACKGROUNDS = ("FK", "PK")
 """Full and partial knowledge: all columns, or some of them, drawn once per run."""
 _TRAINED = "NK-1n"
+_BY_CLASSIFIER, _WITHOUT = ("guess",), ("guess-bayes", "support")  # among fakes
+ON_PEOPLE = (*_BY_CLASSIFIER, *_WITHOUT)
 _LOOKED = 3e-11  # seconds of one core by target, record, and attribute
 
 
@@ -54,7 +56,7 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
     for metric in METRICS:
         for protocol in (*(one.upper() for one in CLASSICAL), AMONG_FAKES):
             # what needs a classifier is apart, so that the rest is there without one; the reports are the same
-            together = [["guess"], ["guess-bayes", "support"]] if protocol == AMONG_FAKES else [["guess", "support"]]
+            together = [_BY_CLASSIFIER, _WITHOUT] if protocol == AMONG_FAKES else [("guess", "support")]
             for epsilon in epsilons:
                 for names in together:
                     attacks = [attack for attack in names if attack in asked.attacks]
