@@ -514,6 +514,33 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_misspelt_column_of_the_people_is_told(asked: Path, tmp_path: Path) -> None:
+    """The page looks safer without it: what may be a slip is warned of, what differs in case only is refused."""
+    whole = (asked / "whole.csv").read_text(encoding="utf-8")
+
+    def attacked(head: str) -> Any:
+        (tmp_path / "people.csv").write_text(whole.replace("town,smokes", head), encoding="utf-8")
+        command = ["attack", str(asked / "plan.json"), "--users", "50", "--data", str(tmp_path / "people.csv"), "--json"]
+        return CliRunner().invoke(commands, command)
+
+    slip = attacked("town,smoks")
+    assert json.loads(slip.stdout)["lacking"] == ["smokes"]
+    assert slip.stderr.startswith("warning: the column 'smoks' of people.csv is left out")
+    assert "did you mean 'smokes'?" in slip.stderr
+    assert "warning" not in attacked("town,hobby").stderr + attacked("town,smokes").stderr
+    refused = attacked("town,Smokes").exception
+    assert isinstance(refused, dn.InvalidValue)
+    assert str(refused).startswith("people.csv has a column 'Smokes', and none 'smokes', which is asked for; rename it")
+    assert "did you mean 'twon'?" in str(attacked("twon,smoks").exception)  # and nothing beside the one sentence
+    assert "warning" not in attacked("twon,smoks").stderr
+
+
+def test_people_in_a_file_that_is_none(asked: Path, tmp_path: Path) -> None:
+    (tmp_path / "people.parquet").write_bytes(b"hello")
+    with pytest.raises(dn.InvalidValue, match=r"cannot read people\.parquet"):
+        run("attack", str(asked / "plan.json"), "--data", str(tmp_path / "people.parquet"))
+
+
 def test_people_with_a_missing_answer_are_left_out_and_counted(asked: Path) -> None:
     command = ("attack", str(asked / "plan.json"), "--users", "50", "--data", str(asked / "missing.csv"))
     assert "49 rows left out: an answer is missing, which the plan refuses." in run(*command)
