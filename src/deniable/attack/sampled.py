@@ -75,8 +75,8 @@ class Sampled:
 
     @cached_property
     def expectation(self) -> Chance:
-        """The same with its standard error: the mean posterior, whose error is at most this, or, where marginals were fitted, that of rules that were fitted
-        to some of the reports and are judged by others.
+        """The same with its standard error: the mean posterior, whose error is at most this, or, where marginals were fitted,
+        that of rules that were fitted to some of the reports and are judged by others.
         """
         if self.crossed is not None:
             return self.crossed.success()

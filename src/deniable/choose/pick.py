@@ -42,8 +42,8 @@ def _above_cap(label: str, nearest: Option, cap: float) -> str:
     blind, known = nearest.blind, "" if nearest.prior is None else " by who knows the public prior"
     if cap < blind:
         return (
-            f"a blind guess of {label}{known} is already right for {100 * blind:.4g} % of people, without any report, and the cap "
-            f"is {100 * cap:.4g} %; give one above {100 * blind:.4g} %"
+            f"a blind guess of {label}{known} is already right for {100 * blind:.4g} % of people, without any report, and the "
+            f"cap is {100 * cap:.4g} %; give one above {100 * blind:.4g} %"
         )
     often = f"with probability {nearest.success:.4g} or more ({nearest.name})"
     return f"a guess of {label}{known} is right {often}, the cap is {cap:g}"
