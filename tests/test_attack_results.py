@@ -541,6 +541,25 @@ def test_people_in_a_file_that_is_none(asked: Path, tmp_path: Path) -> None:
         run("attack", str(asked / "plan.json"), "--data", str(tmp_path / "people.parquet"))
 
 
+def test_what_several_reports_tell_is_a_sentence() -> None:
+    """Where one report tells nothing to who knows the frequencies, the verdict goes on to several."""
+    alone = dn.Study({"use": ["never", "once", "often", "daily"]}, epsilon=1.5).plan(1000)
+    codes = np.repeat([0, 1, 2, 3], [720, 140, 100, 40])[None]
+    text = " ".join(attack.examine(alone, codes, users=50).text().split())
+    assert re.search(r"remains the best guess; from 5 reports the guess of 'use' is right for [\d.]+ % of people\.", text)
+    both = dn.Study({"use": ["never", "once", "often"], "ill": ["yes", "no"]}, epsilon=0.7, share="sample").plan(1000)
+    codes = np.stack([np.repeat([0, 1, 2], [800, 140, 60]), np.repeat([0, 1], [100, 900])])
+    text = " ".join(attack.examine(both, codes, users=50, collections=40).text().split())
+    assert re.search(r"from 40 reports that are known to hold 'use' the guess of it is right for [\d.]+ % of people\.", text)
+
+
+def test_intervals_of_people_found_stand_side_by_side() -> None:
+    axes = plot_attack.examined_plot(examined(SAMPLED)).axes[1]
+    firsts = [float(bar.lines[0].get_xdata()[0]) for bar in axes.containers]  # type: ignore[attr-defined]
+    assert len(firsts) == len(set(firsts)) > 1
+    assert np.mean(firsts) == pytest.approx(1.0)
+
+
 def test_people_with_a_missing_answer_are_left_out_and_counted(asked: Path) -> None:
     command = ("attack", str(asked / "plan.json"), "--users", "50", "--data", str(asked / "missing.csv"))
     assert "49 rows left out: an answer is missing, which the plan refuses." in run(*command)

@@ -30,7 +30,7 @@ def most_exposed(ignorant: Success, informed: Success | None, collections: int, 
         return [
             f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the answers are "
             "one report tells nothing of use: the most frequent answer remains the best guess"
-            f"{_by_name(several, collections, noise_kept)}."
+            f"{_by_name(several, ignorant, collections, noise_kept)}."
         ]
     if told.name == worst.name:
         return [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
@@ -55,11 +55,14 @@ def _from_all(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
     return f"; from {collections} reports{known}, for {_seen(one, noise_kept)}" if _seen(one, noise_kept) else ""
 
 
-def _by_name(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
-    """The same of an answer that was not spoken of."""
+def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
+    """The same of an answer that was not spoken of, and of which one report tells nothing, whether or not it holds it: that
+    shows in the figures of who knows nothing else only.
+    """
     if not _seen(one, noise_kept):
         return ""
-    which = f"that are known to hold {one.name!r} the guess of it" if _sampled(one) else f"the guess of {one.name!r}"
+    sampled = any(_sampled(other) for other in ignorant.attributes if other.name == one.name)
+    which = f"that are known to hold {one.name!r} the guess of it" if sampled else f"the guess of {one.name!r}"
     return f"; from {collections} reports {which} is right for {_seen(one, noise_kept)} of people"
 
 
