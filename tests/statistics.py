@@ -40,6 +40,9 @@ MOVED_ESTIMATE, MOVED_SCATTER, MOVED_NOISE = 0.05, 0.1, 0.2
 
 COVERAGE_REPEATS = 2000
 """Populations for the coverage of an interval: 95 % may then read as 92.5 %."""
+FEW_REPEATS, FEW_HELD = 200, 0.9
+"""Small populations for what is said of few reports, and how many of them two standard errors hold at least: nine in ten, since
+few folds tell the error itself roughly. 79 % may then pass."""
 HASH_FUNCTIONS = 20_000
 """Functions drawn from the hash family to compare averages over it."""
 ATTACKED = 20_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pytest
 import deniable as dn
 from deniable import attack
 from deniable.attack.background import compact
-from deniable.attack.evidence import Clue, likelihoods
+from deniable.attack.evidence import Chance, Clue, likelihoods
 from deniable.attack.guessing import guessed_values
 from deniable.attack.matching import Evidence, match
 from deniable.attack.sampled import estimated, expected_largest
@@ -475,6 +475,63 @@ def test_what_is_expected_says_so() -> None:
     one = attack.sampled_attribute(share, share.privatize(people_of(SKEWED, 1, 1), dn.seeded(1)))
     assert one.guesses.n == 1
     assert one.expected == pytest.approx(1 / 3)  # one report says nothing about itself
+    assert "of 1 report: too few to tell how often it is right (20 do, or give marginals), blind 33.3 %" in repr(one)
+
+
+def as_told(found: attack.Sampled) -> Chance:
+    return found.expectation
+
+
+def held(
+    share: dn.Faked, marginals: list[list[float]], n: int, known: bool, told_by: Callable[[attack.Sampled], Chance] = as_told
+) -> int:
+    """In how many small populations the truth is within two standard errors of what is expected of n reports.
+
+    The truth is exact where marginals are known; otherwise it is how often the attack is right over all of them.
+    """
+    told, right = [], []
+    for seed in range(statistics.FEW_REPEATS):
+        records = share.privatize(people_of(marginals, n, seed), dn.seeded(seed))
+        found = attack.sampled_attribute(share, records, marginals if known else None)
+        told.append(told_by(found))
+        right.append(found.right(attack.drawn_attributes(share, n, seed)))
+    truth = attack.sampled_success(share, marginals).value if known else float(np.mean(right))
+    return sum(abs(one.value - truth) <= 2 * one.stderr for one in told)
+
+
+MANY_VALUES = [[0.9, *[0.1 / 99] * 99], [2 / 3, 1 / 3]]
+
+
+@pytest.mark.parametrize("n", [2, 3, 19, 20])
+@pytest.mark.parametrize("known", [False, True], ids=["fitted", "known"])
+def test_what_is_expected_of_few_reports_holds(n: int, known: bool) -> None:
+    for name, share, marginals in (
+        ("three attributes", dn.rsfd(KS, 2.0, "grr", "published"), SKEWED),
+        ("many values", dn.rsfd([100, 2], 2.0, "grr", "published"), MANY_VALUES),
+    ):
+        seen = f"{n} reports of {name}"
+        statistics.at_least(held(share, marginals, n, known), statistics.FEW_REPEATS, statistics.FEW_HELD, seen)
+
+
+@pytest.mark.parametrize("n", [2, 10])
+def test_the_scatter_of_few_reports_does_not_hold(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it was: the standard error of two numbers, or of ten folds of one report each."""
+    monkeypatch.setattr("deniable.attack.crossed.ENOUGH", 2)
+    kept = held(dn.rsfd([100, 2], 2.0, "grr", "published"), MANY_VALUES, n, known=False)
+    with pytest.raises(AssertionError, match="were promised"):
+        statistics.at_least(kept, statistics.FEW_REPEATS, statistics.FEW_HELD, "the scatter of few")
+
+
+def test_the_scatter_of_posteriors_does_not_hold() -> None:
+    """As it was where marginals are known: values that are rare and tell much are not among 20 reports."""
+
+    def scattered(found: attack.Sampled) -> Chance:
+        return Chance(found.expected, float(found.posterior.std(ddof=1)) / math.sqrt(found.guesses.n), exact=False)
+
+    share = dn.rsfd([100, 2], 2.0, "grr", "published")
+    kept = held(share, MANY_VALUES, 20, known=True, told_by=scattered)
+    with pytest.raises(AssertionError, match="were promised"):
+        statistics.at_least(kept, statistics.FEW_REPEATS, statistics.FEW_HELD, "the scatter of posteriors")
 
 
 def test_simulated_and_exact_success_agree() -> None:

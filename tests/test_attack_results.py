@@ -514,6 +514,52 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_misspelt_column_of_the_people_is_told(asked: Path, tmp_path: Path) -> None:
+    """The page looks safer without it: what may be a slip is warned of, what differs in case only is refused."""
+    whole = (asked / "whole.csv").read_text(encoding="utf-8")
+
+    def attacked(head: str) -> Any:
+        (tmp_path / "people.csv").write_text(whole.replace("town,smokes", head), encoding="utf-8")
+        command = ["attack", str(asked / "plan.json"), "--users", "50", "--data", str(tmp_path / "people.csv"), "--json"]
+        return CliRunner().invoke(commands, command)
+
+    slip = attacked("town,smoks")
+    assert json.loads(slip.stdout)["lacking"] == ["smokes"]
+    assert slip.stderr.startswith("warning: the column 'smoks' of people.csv is left out")
+    assert "did you mean 'smokes'?" in slip.stderr
+    assert "warning" not in attacked("town,hobby").stderr + attacked("town,smokes").stderr
+    refused = attacked("town,Smokes").exception
+    assert isinstance(refused, dn.InvalidValue)
+    assert str(refused).startswith("people.csv has a column 'Smokes', and none 'smokes', which is asked for; rename it")
+    assert "did you mean 'twon'?" in str(attacked("twon,smoks").exception)  # and nothing beside the one sentence
+    assert "warning" not in attacked("twon,smoks").stderr
+
+
+def test_people_in_a_file_that_is_none(asked: Path, tmp_path: Path) -> None:
+    (tmp_path / "people.parquet").write_bytes(b"hello")
+    with pytest.raises(dn.InvalidValue, match=r"cannot read people\.parquet"):
+        run("attack", str(asked / "plan.json"), "--data", str(tmp_path / "people.parquet"))
+
+
+def test_what_several_reports_tell_is_a_sentence() -> None:
+    """Where one report tells nothing to who knows the frequencies, the verdict goes on to several."""
+    alone = dn.Study({"use": ["never", "once", "often", "daily"]}, epsilon=1.5).plan(1000)
+    codes = np.repeat([0, 1, 2, 3], [720, 140, 100, 40])[None]
+    text = " ".join(attack.examine(alone, codes, users=50).text().split())
+    assert re.search(r"remains the best guess; from 5 reports the guess of 'use' is right for [\d.]+ % of people\.", text)
+    both = dn.Study({"use": ["never", "once", "often"], "ill": ["yes", "no"]}, epsilon=0.7, share="sample").plan(1000)
+    codes = np.stack([np.repeat([0, 1, 2], [800, 140, 60]), np.repeat([0, 1], [100, 900])])
+    text = " ".join(attack.examine(both, codes, users=50, collections=40).text().split())
+    assert re.search(r"from 40 reports that are known to hold 'use' the guess of it is right for [\d.]+ % of people\.", text)
+
+
+def test_intervals_of_people_found_stand_side_by_side() -> None:
+    axes = plot_attack.examined_plot(examined(SAMPLED)).axes[1]
+    firsts = [float(bar.lines[0].get_xdata()[0]) for bar in axes.containers]  # type: ignore[attr-defined]
+    assert len(firsts) == len(set(firsts)) > 1
+    assert np.mean(firsts) == pytest.approx(1.0)
+
+
 def test_people_with_a_missing_answer_are_left_out_and_counted(asked: Path) -> None:
     command = ("attack", str(asked / "plan.json"), "--users", "50", "--data", str(asked / "missing.csv"))
     assert "49 rows left out: an answer is missing, which the plan refuses." in run(*command)

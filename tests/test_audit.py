@@ -354,6 +354,13 @@ def test_one_value_of_many_that_leaks_is_found_by_its_own_pair() -> None:
     assert "compared: x 0 and 1; x 1 and 2; x 2 and 3, and 97 more; in a line-up, 64 people" in right.summary
 
 
+def test_a_pair_in_words_has_its_names_apart_from_its_answers() -> None:
+    plan = dn.Study({"work": ["day", "night"], "ill": ["yes", "no"]}, epsilon=1.0).plan(100)
+    both, alone = setting_of(plan, "ends", "record", None, None), setting_of(plan, "ends", "attribute", None, None)
+    assert both.compared.startswith("work, ill: day, yes against night, no")
+    assert alone.compared.startswith("work day and night; ill yes and no")
+
+
 class OneTold(Devices):
     """Right devices of a plan, but for one value of one attribute, which is always sent as it is (a body's byte)."""
 

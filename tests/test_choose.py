@@ -175,6 +175,28 @@ def test_a_guess_below_chance_cannot_be_kept() -> None:
         people_needed([2, 9], 0.01, 1.0, Objective(success_cap=0.5))
 
 
+def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
+    """As it was, rows were said to keep a cap that a guess without any report is above."""
+    priors = [[0.7, 0.1, 0.1, 0.1], [0.4, 0.3, 0.3]]
+    blind = consider([4, 3], 1.0, 1000, Objective(success_cap=0.6), priors=priors)
+    assert {row.kind for row in blind} >= {"SPL", "SMP", "RS+FD", "RS+RFD"}
+    assert not possible(blind)
+    said = "a blind guess of attribute 0 by who knows the public prior is already right for 70 % of people"
+    assert all((row.why_not or "").startswith(said) for row in blind)
+    assert possible(consider([4, 3], 1.0, 1000, Objective(success_cap=0.6)))  # by who does not
+    rows = consider([4, 3], 2.0, 1000, Objective(success_cap=0.72), priors=priors)
+    assert possible(rows)
+    assert len(possible(rows)) < len(rows)
+    for row in rows:
+        told = max(part.success(prior) for part, prior in zip(row.parts, priors, strict=True))
+        assert (row.why_not is None) == (told <= 0.72), row.name
+        assert row.why_not is None or "by who knows the public prior is right with" in row.why_not
+    even = [[0.25] * 4, [1 / 3] * 3]
+    flat = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"), priors=even)
+    plain = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"))
+    assert [(row.name, row.why_not is None) for row in flat] == [(row.name, row.why_not is None) for row in plain]
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 0.7, 1.0, 1.9, 2.6])
 def test_adp(epsilon: float) -> None:
     """GRR iff k < 3 e^epsilon + 2, in SMP as for a single attribute."""

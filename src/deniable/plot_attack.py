@@ -122,11 +122,14 @@ def _people(axes: Axes, examined: Examined) -> None:
 
     kinds = [f"{one.background}, {among_best(one.top)}" for one in examined.found]
     look_of = looks(kinds)
-    for kind in dict.fromkeys(kinds):
+    times = [one.collections for one in examined.found]
+    apart = 0.03 * (max(times) - min(times) or 1)  # intervals stand side by side, and hide none
+    for i, kind in enumerate(names := list(dict.fromkeys(kinds))):
         line = [one for one, name in zip(examined.found, kinds, strict=True) if name == kind]
         reach = [[one.success - one.low for one in line], [one.high - one.success for one in line]]
         heights = [one.success for one in line]
-        axes.errorbar([one.collections for one in line], heights, reach, label=kind, capsize=1.5, **look_of[kind])
+        places = [one.collections + (i - (len(names) - 1) / 2) * apart for one in line]
+        axes.errorbar(places, heights, reach, label=kind, capsize=1.5, **look_of[kind])
     for top, dashes in zip(dict.fromkeys(one.top for one in examined.found), (":", "-."), strict=False):
         blind = next(one.blind for one in examined.found if one.top == top)
         axes.axhline(blind, color=INK, linewidth=0.8, linestyle=dashes, label=f"blind, {among_best(top)}")
@@ -136,7 +139,7 @@ def _people(axes: Axes, examined: Examined) -> None:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(percent)
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_xticks(list(dict.fromkeys(one.collections for one in examined.found)))
+    axes.set_xticks(list(dict.fromkeys(times)))
     which = {
         one.background: one.attributes for one in examined.found if len(one.attributes) < len(examined.ignorant.attributes)
     }

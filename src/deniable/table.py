@@ -198,7 +198,7 @@ def read_answers(
     import pyarrow as pa
 
     between = separator_of(path, separator)
-    header = _header(path, between) if places != () else []
+    header = header_of(path, between) if places != () else []
     names = split_places(list(labels), header, places, path.name)
     _refuse_no_place(names, header, places, path.name)
     known = {name: labels.get(name, ()) for name in names}
@@ -223,17 +223,21 @@ def read_answers(
 def lacking(path: Path, names: Sequence[str], separator: str | None = None, places: Container[str] = ()) -> list[str]:
     """Those of some names that a CSV or Parquet file has no column for."""
     require_pyarrow()
-    header = _header(path, separator_of(path, separator))
+    header = header_of(path, separator_of(path, separator))
     return [name for name in names if not all(one in header for one in split_places([name], header, places, path.name))]
 
 
-def _header(path: Path, separator: str | None) -> list[str]:
+def header_of(path: Path, separator: str | None) -> list[str]:
     """The names of a file's columns; what is wrong with the file is said when it is read."""
     if separator is not None:
         return next((cells for _, cells in _lines(path, separator)), [])
+    import pyarrow as pa
     from pyarrow import parquet
 
-    return list(parquet.read_schema(path).names)
+    try:
+        return list(parquet.read_schema(path).names)
+    except pa.ArrowException:
+        return []
 
 
 def places_of(path: Path, rows: Sequence[int], separator: str | None = None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -78,11 +78,9 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     }
     places = {name for plan in plans for name in plan.places}
     there = column_names(background)
-    read = {name: split_places([name], there, places) for name in domains}
-    names = [name for name, columns in read.items() if any(one in there for one in columns)]
-    used = {column for name in names for column in read[name]}
-    absent = [column for name in domains if name not in names for column in _columns_for(name, places)]
-    _tell_misspelt([column for column in there if column not in used], absent)
+    names = _present(list(domains), there, places)
+    for slip in misspelt(list(domains), there, places):
+        warnings.warn(slip, DeniableWarning, stacklevel=3)  # whoever called reidentify
     if not names:
         raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(domains)}")
     coded = []
@@ -99,33 +97,44 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     return names, compact(np.stack(coded))
 
 
-def _columns_for(name: str, places: Iterable[str]) -> list[str]:
-    """What the columns of an attribute may be called."""
-    return [name, *(f"{name}.{degrees}" for degrees in DEGREES)] if name in places else [name]
+def misspelt(asked: Sequence[str], there: Sequence[str], places: Container[str], where: str = "the background") -> list[str]:
+    """What looks like a slip among the columns that nothing asks for: they are left out, and one that was meant to count would
+    make the risk look smaller.
 
-
-def _tell_misspelt(columns: Sequence[str], absent: Sequence[str]) -> None:
-    """Columns that nothing asks for are left out; but one that was meant to count would make the risk look smaller.
-
-    What differs in case and marks only is refused. What looks like a slip may as well be another thing: a warning.
+    A column may as well be another thing, so that this is to warn of. What differs in case and marks only is refused.
     """
+    names = _present(asked, there, places)
+    used = {column for name in names for column in split_places([name], there, places, where)}
+    absent = [column for name in asked if name not in names for column in _columns_for(name, places)]
     plain = {_plain(name): name for name in absent if _plain(name)}
-    for column in columns:
+    found = []
+    for column in there:
         given = _plain(column)
+        if column in used:
+            continue
         if given in plain:
-            raise InvalidParameter(
-                f"the background has a column {column!r}, and none {plain[given]!r}, which is asked for; "
+            raise InvalidValue(
+                f"{where} has a column {column!r}, and none {plain[given]!r}, which is asked for; "
                 "rename it, or leave it out of the table"
             )
         alike = [name for name in plain if _digits(name) == _digits(given)]  # question 1 is no slip of question 2
         near = difflib.get_close_matches(given, alike, n=1, cutoff=_NEAR)
         if near:
-            warnings.warn(
-                f"the column {column!r} of the background is left out: it is not an attribute that is asked for; "
-                f"did you mean {plain[near[0]]!r}?",
-                DeniableWarning,
-                stacklevel=4,  # whoever called reidentify
+            found.append(
+                f"the column {column!r} of {where} is left out: it is not an attribute that is asked for; "
+                f"did you mean {plain[near[0]]!r}?"
             )
+    return found
+
+
+def _present(asked: Sequence[str], there: Sequence[str], places: Container[str]) -> list[str]:
+    """Those that have a column, or the two of a place."""
+    return [name for name in asked if any(one in there for one in split_places([name], there, places))]
+
+
+def _columns_for(name: str, places: Container[str]) -> list[str]:
+    """What the columns of an attribute may be called."""
+    return [name, *(f"{name}.{degrees}" for degrees in DEGREES)] if name in places else [name]
 
 
 def _plain(name: object) -> str:

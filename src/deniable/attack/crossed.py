@@ -26,6 +26,8 @@ from deniable.share import Faked, Records
 from deniable.simulated import seeded
 
 FOLDS = 10
+ENOUGH = 2 * FOLDS
+"""Fewer reports do not tell how often an attack on them is right: folds of one report scatter by chance, or not at all."""
 _FAKES = 20_000
 
 
@@ -78,11 +80,12 @@ class Crossed:
 
         Every two folds are compared twice, the one by the other's rule and the other by the one's, so that the squared error of
         the folds counts twice: too much where there are many reports, and what it is where there are few. What is unbiased
-        can be below a blind guess, by chance.
+        can be below a blind guess, by chance. Where there are too few for any of this, it is a blind guess, with the largest
+        error that there can be: whatever is true is within it.
         """
         d, folds = self.share.d, len(self._tallies)
-        if folds < 2:
-            return Chance(1 / d, 1 - 1 / d, exact=False)  # one report says nothing about itself
+        if self.records.n < ENOUGH:
+            return Chance(1 / d, 1 - 1 / d, exact=False)
         words = seeded(int(numbers_from(self.seed, "all fake").integers(1 << 62)))
         columns = tuple(fake.encode(words.rows(_FAKES, fake.words)) for fake in self.assumed.fakes)
         fakes, everyone, gains = Records(_FAKES, columns), np.arange(_FAKES), np.empty((folds, _FAKES))

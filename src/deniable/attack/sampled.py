@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.background import checked_truth
-from deniable.attack.crossed import Crossed
+from deniable.attack.crossed import ENOUGH, Crossed
 from deniable.attack.crossed import estimated as estimated
 from deniable.attack.evidence import Chance, Source, checked_priors, expected, faked, names_of, realness, records_from, share_of
 from deniable.attack.guessing import Guesses
 from deniable.attack.tables import LEVEL
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, counted
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.frames import Backend, frame_of_rows
@@ -67,19 +67,25 @@ class Sampled:
 
     @property
     def expected(self) -> float:
-        """How often the attacker can expect to be right: without bias, also where the marginals were fitted to the reports."""
+        """How often the attacker can expect to be right: without bias, also where the marginals were fitted to the reports.
+
+        Fewer than 20 of these do not tell it: it is then that of a blind guess, with an error that reaches all there is.
+        """
         return self.expectation.value
 
     @cached_property
     def expectation(self) -> Chance:
-        """The same with its standard error: the mean posterior, or, where marginals were fitted, that of rules that were fitted
-        to some of the reports and are judged by others.
+        """The same with its standard error: the mean posterior, whose error is at most this, or, where marginals were fitted,
+        that of rules that were fitted to some of the reports and are judged by others.
         """
         if self.crossed is not None:
             return self.crossed.success()
         n = self.guesses.n
-        error = float(self.posterior.std(ddof=1) / math.sqrt(n)) if n > 1 else 1 - self.blind
-        return Chance(float(self.posterior.mean()), error, exact=False)
+        mean = float(self.posterior.mean())
+        # their own scatter misses what is rare and tells much; what lies in a range scatters so much at most, by its mean
+        # (Bhatia and Davis), and by half of the range whatever that is
+        scatter = math.sqrt(max(0.0, (1 - mean) * (mean - self.blind))) if n >= ENOUGH else (1 - self.blind) / 2
+        return Chance(mean, scatter / math.sqrt(n), exact=False)
 
     @property
     def blind(self) -> float:
@@ -102,9 +108,13 @@ class Sampled:
         return checked_truth(truth, self.guesses.n, len(self.names))[None]
 
     def __repr__(self) -> str:
-        told = self.expectation
-        expects = f"expects {100 * told.value:.1f} % right, standard error {100 * told.stderr:.1f} points"
-        return f"<Sampled of {self.guesses.n:,} reports: {expects}, blind {100 * self.blind:.1f} %>"
+        if self.crossed is not None and self.guesses.n < ENOUGH:
+            expects = f"too few to tell how often it is right ({ENOUGH} do, or give marginals)"
+        else:
+            told = self.expectation
+            share = min(max(told.value, 0.0), 1.0)  # without bias it can be beyond, by chance
+            expects = f"expects {100 * share:.1f} % right, standard error {100 * told.stderr:.1f} points"
+        return f"<Sampled of {counted(self.guesses.n, 'report')}: {expects}, blind {100 * self.blind:.1f} %>"
 
 
 def sampled_attribute(plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known") -> Sampled:

@@ -30,7 +30,7 @@ def most_exposed(ignorant: Success, informed: Success | None, collections: int, 
         return [
             f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the answers are "
             "one report tells nothing of use: the most frequent answer remains the best guess"
-            f"{_from_all(several, collections, noise_kept, by_name=True)}."
+            f"{_by_name(several, ignorant, collections, noise_kept)}."
         ]
     if told.name == worst.name:
         return [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
@@ -49,12 +49,28 @@ def _together(one: AttributeSuccess, noise_kept: bool) -> float:
     return one.reported_memoized if noise_kept else one.reported_averaged
 
 
-def _from_all(one: AttributeSuccess, collections: int, noise_kept: bool, by_name: bool = False) -> str:
+def _from_all(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
     """What several reports add; nothing where they add nothing that can be seen."""
-    often = _together(one, noise_kept)
-    if percent(often) == percent(max(one.reported, one.blind)):
+    known = " that are known to hold it" if _sampled(one) else ""
+    return f"; from {collections} reports{known}, for {_seen(one, noise_kept)}" if _seen(one, noise_kept) else ""
+
+
+def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
+    """The same of an answer that was not spoken of, and of which one report tells nothing, whether or not it holds it: that
+    shows in the figures of who knows nothing else only.
+    """
+    if not _seen(one, noise_kept):
         return ""
-    known = (
-        f" that are known to hold {repr(one.name) if by_name else 'it'}" if by_name or one.report < one.reported - 1e-12 else ""
-    )
-    return f"; from {collections} reports{known}, for {percent(often)}"
+    sampled = any(_sampled(other) for other in ignorant.attributes if other.name == one.name)
+    which = f"that are known to hold {one.name!r} the guess of it" if sampled else f"the guess of {one.name!r}"
+    return f"; from {collections} reports {which} is right for {_seen(one, noise_kept)} of people"
+
+
+def _seen(one: AttributeSuccess, noise_kept: bool) -> str:
+    often = percent(_together(one, noise_kept))
+    return "" if often == percent(max(one.reported, one.blind)) else often
+
+
+def _sampled(one: AttributeSuccess) -> bool:
+    """Whether a report may not hold the answer."""
+    return one.report < one.reported - 1e-12

@@ -69,8 +69,8 @@ class Setting:
         """A pair in words: what is different in them."""
         one, other = (side[0] for side in self.pairs[pair])
         names = [name for name in {**one, **other} if one.get(name) != other.get(name)] or list(one)
-        both = (", ".join(_said(side.get(name)) for name in names) for side in (one, other))
-        return f"{', '.join(names)} {' and '.join(both)}"
+        both = [", ".join(_said(side.get(name)) for name in names) for side in (one, other)]
+        return f"{names[0]} {' and '.join(both)}" if len(names) == 1 else f"{', '.join(names)}: {' against '.join(both)}"
 
     def answered(self, side: Side) -> str:
         """One of a line-up in words: what not all of them answer."""

@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 
 from deniable.bitflip import BitFlip
 from deniable.choose.objective import Objective
+from deniable.fakes import Prior
 from deniable.metric import Averaged, Metric
 from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.shape import Encoder
@@ -158,13 +159,13 @@ def _blurred(share: AnyShare, guess: float, blind: float) -> float:
 
 
 @lru_cache(maxsize=1 << 13)
-def success_of(part: Encoder) -> float:
-    """How often the best guess of a reported answer is right."""
-    return part.success()
+def success_of(part: Encoder, prior: Prior | None = None) -> float:
+    """How often the best guess of a reported answer is right, by who knows this prior, if any."""
+    return part.success(None if prior is None else prior.shares)
 
 
-def most_told(part: Encoder) -> float:
+def most_told(part: Encoder, prior: Prior | None = None) -> float:
     """How often the best guess is right from all that a person ever reports of one value that does not change."""
     if isinstance(part, Memoized):
-        return success_of(part.first)
-    return success_of(part.like if isinstance(part, HashedMemoized) else part)
+        return success_of(part.first, prior)
+    return success_of(part.like if isinstance(part, HashedMemoized) else part, prior)

@@ -25,7 +25,8 @@ class Objective:
 
     success_cap: float | None = None
     """No attacker's guess of an attribute that is reported may be right more often than this, even if it is known which
-    one that is. Where people are asked again, it is the guess from any number of reports of one value."""
+    one that is. Where people are asked again, it is the guess from any number of reports of one value. All values are thought
+    equally likely, unless there are public priors (`consider`), which an attacker knows: none can be below the largest."""
     bytes_cap: int | None = None
     """No report may take more bytes than this."""
     worst: bool = False

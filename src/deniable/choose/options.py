@@ -42,6 +42,8 @@ class Option:
     name: str
     made: Encoder | Fake
     unit: float
+    prior: Prior | None = None
+    """How frequent the values are, where that is public: an attacker knows it, too."""
 
     @property
     def part(self) -> Encoder:
@@ -56,7 +58,12 @@ class Option:
     @property
     def success(self) -> float:
         """How often the best guess of a reported answer is right; where people are asked again, from all their reports."""
-        return most_told(self.part)
+        return most_told(self.part, self.prior)
+
+    @property
+    def blind(self) -> float:
+        """How often a guess is right without any report."""
+        return self.part.blind if self.prior is None else float(self.prior.shares.max())
 
     @property
     def order(self) -> tuple[float, int]:

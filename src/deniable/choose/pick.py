@@ -39,13 +39,14 @@ def _nearest(fits: bool) -> Callable[[Option], tuple[float, int]]:
 
 def _above_cap(label: str, nearest: Option, cap: float) -> str:
     """Why no option keeps a cap on the guess: nothing can where it is below a blind guess, or this epsilon tells too much."""
-    blind = nearest.part.blind
+    blind, known = nearest.blind, "" if nearest.prior is None else " by who knows the public prior"
     if cap < blind:
         return (
-            f"a blind guess of {label} is already right for {100 * blind:.4g} % of people, without any report, and the cap is "
-            f"{100 * cap:.4g} %; give one above {100 * blind:.4g} %"
+            f"a blind guess of {label}{known} is already right for {100 * blind:.4g} % of people, without any report, and the "
+            f"cap is {100 * cap:.4g} %; give one above {100 * blind:.4g} %"
         )
-    return f"a guess of {label} is right with probability {nearest.success:.4g} or more ({nearest.name}), the cap is {cap:g}"
+    often = f"with probability {nearest.success:.4g} or more ({nearest.name})"
+    return f"a guess of {label}{known} is right {often}, the cap is {cap:g}"
 
 
 def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task: Task) -> list[Option] | None:

@@ -15,6 +15,7 @@ from deniable.choose.task import ALONE, Given, Names, Protocols, Sizes, Task, at
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.fakes import Fake
+from deniable.metric import Averaged
 from deniable.multidimensional import equal_part, largest_budget
 from deniable.share import Faked, Per, Sample, Split
 
@@ -39,7 +40,8 @@ def consider(
     attributes each, is listed where it errs less than SMP: r grows from 2 as long as that helps. Where a cap on the attacker's
     guess rules out the protocol that errs least, those that are made for a cap (aue, ass, alh) join. `shares` and `protocols`
     name what to choose among instead; a mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the
-    others free. In RS+FD "oue" and "sue" stand for both of their fakes. epsilon bounds the loss per record, or per attribute.
+    others free. In RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds for
+    who knows them, in every share. epsilon bounds the loss per record, or per attribute.
     A single attribute needs no share. Sizes that are a mapping name the attributes, for messages. `given` has mechanisms of
     attributes that have distances, by number, whose loss is no part of epsilon; and None for a number, whose mean is wanted.
 
@@ -193,7 +195,7 @@ def _settled(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Picked
 def _options(task: Task, share: str, attribute: int, names: Sequence[str], budget: float) -> list[Option]:
     """What an attribute can have; a name that has nothing for this size and budget is passed over."""
     k, objective = task.ks[attribute], task.objective
-    cap = objective.success_cap
+    cap, prior = objective.success_cap, None if task.priors is None else task.priors[attribute]
     options: list[Option] = []
     refused: list[str] = []
 
@@ -202,19 +204,20 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
             if isinstance(made, str):
                 refused.append(made)
             else:
-                options.append(Option(name, made, objective.unit(made.law, one_in(made, task.d, drawn))))
+                options.append(Option(name, made, objective.unit(made.law, one_in(made, task.d, drawn)), prior))
 
     def offer_fake(name: str) -> None:
-        made = fake(name, k, budget, task.priors[attribute] if share == "RS+RFD" and task.priors is not None else None)
+        made = fake(name, k, budget, prior if share == "RS+RFD" else None)
         if isinstance(made, str):
             refused.append(made)
         else:
-            options.append(Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0)))
+            options.append(Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0), prior))
 
     drawn = attributes_drawn(share)
     if attribute in task.fixed:
         made = task.fixed[attribute]
-        return [Option(given_name(made), made, objective.unit(made.law, one_in(made, task.d, drawn)))]
+        known = None if isinstance(made, Averaged) else prior  # a number's guess is about halves of its range
+        return [Option(given_name(made), made, objective.unit(made.law, one_in(made, task.d, drawn)), known)]
     for name in names:
         (offer_fake if share in ("RS+FD", "RS+RFD") else offer)(name)
     if cap is not None and names == CLASSICAL and options and min(options, key=lambda one: one.order).success > cap:

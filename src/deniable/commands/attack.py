@@ -56,7 +56,9 @@ def attack_plan(
     """
     import numpy as np
 
+    from deniable.attack.background import misspelt
     from deniable.attack.examining import examine
+    from deniable.table import header_of, separator_of
 
     for option in ("separator", "top", "users"):
         if data is None and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
@@ -67,6 +69,8 @@ def attack_plan(
     if data is not None:
         with console.progress("reading") as show:
             codes = np.concatenate(list(Answers(read, data, separator, analysed=True).codes(show)), axis=1)
+        for slip in misspelt(read.names, header_of(data, separator_of(data, separator)), read.places, data.name):
+            click.echo(f"warning: {slip}", err=True)
     with console.progress("attacking") as show:
         found = examine(read, codes, collections, top, users, seed, show)
     if plot_files:
