@@ -12,7 +12,17 @@ import pytest
 from scipy.optimize import minimize
 
 import deniable as dn
-from deniable.channels import BestChannel, best_channel, candidates, channel_risks, lower_bound, optimum, risk, step_loss
+from deniable.channels import (
+    BestChannel,
+    _least,
+    best_channel,
+    candidates,
+    channel_risks,
+    lower_bound,
+    optimum,
+    risk,
+    step_loss,
+)
 from deniable.channels.candidates import blahut_arimoto, calibrated_exponential, direct, exponential
 from deniable.channels.optimum import zigzags
 from deniable.channels.risk import directions, information
@@ -220,6 +230,8 @@ def test_warnings_and_refusals() -> None:
     assert best_channel(8, 2.0).warning is None
     with pytest.warns(dn.DeniableWarning, match="n \\* epsilon = 1 is below 2"):
         assert best_channel(20, 0.05).name == "grr"
+    with pytest.warns(dn.DeniableWarning, match="n \\* epsilon = 1.9 is below 2.* with 1.11 times the geometric's l2 risk"):
+        assert best_channel(10, 0.19).risks["geometric"] < best_channel(10, 0.19).risks["grr"]
     large = best_channel(100, 1.0)
     assert isinstance(large, BestChannel)
     assert large.bound is None
@@ -241,7 +253,9 @@ def test_the_geometric_is_preferred_where_nothing_tells_channels_apart() -> None
     best = best_channel(8, 20.0)
     assert best.name == "geometric"
     assert best.certified
-    assert min(best.risks.values()) < best.risks["geometric"] <= min(best.risks.values()) * (1 + 1e-6)
+    assert best.risks["geometric"] <= min(best.risks.values()) * (1 + 1e-6)
+    assert _least({"geometric": 1 + 5e-7, "grr": 1.0}) == "geometric"
+    assert _least({"geometric": 1 + 2e-6, "grr": 1.0}) == "grr"
 
 
 @pytest.mark.filterwarnings("ignore::deniable.DeniableWarning")

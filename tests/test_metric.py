@@ -213,7 +213,7 @@ def test_any_geometric_keeps_its_epsilon(n: int, epsilon: float) -> None:
 def test_loss_at_a_distance(distance: int) -> None:
     m = made("geometric with a flat tail")
     laws = m.law.exact().weights
-    pairs = [(laws[x], laws[x + distance]) for x in range(m.k - distance)]
+    pairs = [(laws[x], laws[y]) for x in range(m.k) for y in range(x + 1, min(x + distance + 1, m.k))]
     ratio = max(max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True))
     assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
     assert m.loss(distance=distance) <= 3.0 * distance
@@ -221,13 +221,15 @@ def test_loss_at_a_distance(distance: int) -> None:
 
 @pytest.mark.parametrize("tails", [[1000, 600, 590, 581, 573, 572, 571], [1000, 800, 799, 798], [1000, 900], [1000, 500, 400]])
 def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
-    """Also between the two ends, where outputs in the middle may be the worst."""
+    """What counts up to so far apart lose: the two ends may lose less than their neighbors."""
     words = [tail * FULL // (tails[0] + tails[1]) for tail in tails]
     m = Geometric(np.array([FULL - words[1], *words[1:]], dtype=np.uint64))
-    laws = m.law.exact().weights
+    laws, ratio = m.law.exact().weights, Fraction(1)
+    assert m.loss(distance=0) == 0
     for distance in range(1, m.n + 1):
         pairs = [(laws[x], laws[x + distance]) for x in range(m.k - distance)]
-        ratio = max(max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True))
+        found = max(max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True))
+        ratio = max(ratio, found)
         assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
 
 
@@ -657,6 +659,21 @@ def test_estimate_of_many_counts() -> None:
         m.law.matrix()
 
 
+@pytest.mark.parametrize("m", [geometric(60, 3.0), planar_geometric([4, 5], 1.0, "manhattan"), planar_geometric([4, 5], 1.0)])
+def test_products_are_those_of_the_matrix(m: Metric) -> None:
+    shares = np.random.default_rng(1).dirichlet(np.ones(m.k))
+    assert np.allclose(m.law.forward(shares), shares @ m.law.matrix(), rtol=1e-12)
+    with pytest.raises(dn.InvalidParameter, match=f"shares are {m.k} numbers"):
+        m.forward(shares[1:])
+
+
+def test_products_of_long_lines_are_not_written_out() -> None:
+    """A million values: their matrix has 10^12 entries."""
+    m = geometric(1_000_000, 0.01)
+    likely = m.law.forward(np.full(m.k, 1 / m.k))
+    assert math.isclose(likely.sum(), 1, rel_tol=1e-9)
+
+
 # What is refused.
 
 
@@ -675,6 +692,9 @@ def test_parameters_that_are_refused() -> None:
         (lambda: exponential([[0, 0], [0, 0]], 1.0), "positive distance"),
         (lambda: exponential([[0, 1]], 1.0), "square table"),
         (lambda: exponential(line, 50.0, 5), "too large"),
+        (lambda: exponential([[0, 1], [1, 0]], 1.0, 3), "k, the number of values, is 3, but the table has distances of 2"),
+        (lambda: exponential(abs, 1.0, 3), "a function of two values from 0 to 2"),  # type: ignore[arg-type]
+        (lambda: planar_geometric(5, 1.0), "a number of rows and one of columns"),  # type: ignore[arg-type]
         (lambda: exponential(line, 1e-11, 5), "too small"),
         (lambda: planar_geometric((1, 5), 1.0), "number of rows"),
         (lambda: planar_geometric((5, 5), 1e-5), "use larger cells"),

@@ -81,8 +81,8 @@ def best_channel(n: int, epsilon: float, prior: npt.ArrayLike | None = None, los
     >>> best_channel(n=8, epsilon=2.0).name
     'geometric'
 
-    Where n * epsilon is below 2 and randomized response reconstructs the histogram better than the geometric, this warns
-    (`DeniableWarning`), and `warning` says by how much.
+    Where n * epsilon is below 2 this warns (`DeniableWarning`): randomized response reconstructs the histogram better than
+    the geometric there, or (from about 1.6 on) nearly as well, and `warning` says by how much.
 
     Reference: kacem2018.
     """
@@ -136,11 +136,12 @@ def _least(risks: dict[str, float]) -> str:
 
 
 def _warning(n: int, epsilon: float, l2: dict[str, float]) -> str | None:
-    if n * epsilon >= 2 or l2["grr"] >= l2["geometric"] or math.isinf(l2["geometric"]):
+    if n == 1 or n * epsilon >= 2 or math.isinf(l2["geometric"]):
         return None
     times = l2["geometric"] / l2["grr"]
+    better = f"better than the geometric (l2 risk {times:.3g} times smaller)"
+    worse = f"with {1 / times:.3g} times the geometric's l2 risk"
     return (
         f"n * epsilon = {n * epsilon:.3g} is below 2: at the same promise to neighbors, randomized response reconstructs the "
-        f"histogram better than the geometric (l2 risk {times:.3g} times smaller), and it keeps that promise for all pairs of "
-        "values"
+        f"histogram {better if times > 1 else worse}, and it keeps that promise for all pairs of values"
     )

@@ -191,7 +191,10 @@ def checked_distances(distances: Distances, k: int | None = None) -> Floats:
         if k is None:
             raise InvalidParameter("k, the number of values, is needed where distances are given by a function")
         size = whole_number("k, the number of values,", k, 2, _MOST)
-        distances = [[distances(x, y) for y in range(size)] for x in range(size)]
+        try:
+            distances = [[distances(x, y) for y in range(size)] for x in range(size)]
+        except TypeError as problem:
+            raise InvalidParameter(f"distances are a function of two values from 0 to {size - 1}: {problem}") from problem
     try:
         table = np.array(distances, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -200,6 +203,8 @@ def checked_distances(distances: Distances, k: int | None = None) -> Floats:
         ) from None
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not 2 <= len(table) <= _MOST:
         raise InvalidParameter(f"distances are a square table of 2 to {_MOST} values, got shape {table.shape}")
+    if k is not None and k != len(table):
+        raise InvalidParameter(f"k, the number of values, is {k!r}, but the table has distances of {len(table)}; leave k out")
     if not np.isfinite(table).all() or (table != table.T).any() or np.diagonal(table).any():
         raise InvalidParameter("distances are finite, the same in both directions, and zero for a value and itself")
     if (table[~np.eye(len(table), dtype=bool)] <= 0).any():

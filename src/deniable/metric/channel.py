@@ -77,7 +77,7 @@ class Metric(Numbered):
 
     @abstractmethod
     def _loss_at(self, distance: float) -> float:
-        """What two values that are this far apart lose at most."""
+        """What two values that are at most this far apart lose at most."""
 
     @abstractmethod
     def _rows(self, start: int, stop: int) -> Floats:
@@ -92,7 +92,7 @@ class Metric(Numbered):
         return Channel(self)
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc, override]
-        """The exact epsilon, rounded up, of any two values; with a distance, what two values this far apart lose at most.
+        """The exact epsilon, rounded up, of any two values; with a distance, what two values up to this far apart lose at most.
 
         By distance it is the smallest such number, but for planar noise on more than 4,096 cells: not all pairs are compared
         there, and it is the bound that the table was made by, which shows as "at most".
@@ -101,7 +101,7 @@ class Metric(Numbered):
             return log_up(self.ratio)
         if worst_case:
             raise InvalidParameter("ask for the loss at a distance, or for that of the worst case")
-        return self._loss_at(distance)
+        return 0.0 if distance == 0 else self._loss_at(distance)
 
     def loss_per(self, units: float = 1.0) -> float:
         """The smallest rate that bounds all losses by distance, for so many units of it, rounded up.
@@ -109,6 +109,24 @@ class Metric(Numbered):
         Unlike `loss(distance)` it may be more than the worst case, where all values are nearer to each other than that.
         """
         return times_up(self._unit_loss, number("a distance", units, 0.0, math.inf, "a positive number"))
+
+    def forward(self, shares: npt.ArrayLike) -> Floats:
+        """How likely every output is, from people with these shares (which need not be a distribution)."""
+        weights = np.asarray(shares, dtype=np.float64)
+        if weights.shape != (self.k,):
+            raise InvalidParameter(f"shares are {self.k} numbers, got shape {weights.shape}")
+        return self._forward(weights)
+
+    def _forward(self, shares: Floats) -> Floats:
+        total = np.zeros(self.outputs)
+        for start, stop in self._blocks():
+            total += shares[start:stop] @ self._rows(start, stop)
+        return total
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Values whose rows fit into memory at once."""
+        step = max(1, _ROWS // self.outputs)
+        return [(start, min(start + step, self.k)) for start in range(0, self.k, step)]
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)
@@ -179,7 +197,7 @@ class Metric(Numbered):
 
     @cached_property
     def _dense_own(self) -> Floats:
-        rows = [(self._decoder[start:stop] ** 2 * self._rows(start, stop)).sum(axis=1) for start, stop in self.law._blocks()]
+        rows = [(self._decoder[start:stop] ** 2 * self._rows(start, stop)).sum(axis=1) for start, stop in self._blocks()]
         return np.concatenate(rows)
 
     def _inverse(self, shares: Floats) -> Floats:
@@ -250,18 +268,13 @@ class Channel:
 
     def forward(self, shares: npt.ArrayLike) -> Floats:
         """How likely every output is, from people with these shares."""
-        weights, total = np.asarray(shares, dtype=np.float64), np.zeros(self.outputs)
-        if weights.shape != (self.k,):
-            raise InvalidParameter(f"shares are {self.k} numbers, got shape {weights.shape}")
-        for start, stop in self._blocks():
-            total += weights[start:stop] @ self.of._rows(start, stop)
-        return total
+        return self.of.forward(shares)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """How often the best guess of the value from one report is right."""
         weights = checked_prior(np.ones(self.k) if prior is None else prior, self.k)
         best = np.zeros(self.outputs)
-        for start, stop in self._blocks():
+        for start, stop in self.of._blocks():
             np.maximum(best, (self.of._rows(start, stop) * weights[start:stop, None]).max(axis=0), out=best)
         return float(best.sum())
 
@@ -287,13 +300,9 @@ class Channel:
 
     def log_likelihood(self, y: int) -> Floats:
         """ln Pr(y | x) for every input x."""
-        column = np.concatenate([self.of._rows(start, stop)[:, y] for start, stop in self._blocks()])
+        column = np.concatenate([self.of._rows(start, stop)[:, y] for start, stop in self.of._blocks()])
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(column))
-
-    def _blocks(self) -> list[tuple[int, int]]:
-        step = max(1, _ROWS // self.outputs)
-        return [(start, min(start + step, self.k)) for start in range(0, self.k, step)]
 
 
 def shown(m: Metric, what: str, unit: str, bounded: bool = False) -> str:

@@ -92,6 +92,8 @@ class Geometric(Metric):
 
     def _loss_at(self, distance: float) -> float:
         apart = whole_number("the distance of two counts", distance, 1, self.n)
+        if apart == self.n:  # the two ends share no single step, and may be told apart less than their neighbors
+            return log_up(self.ratio)
         return self._unit_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
 
     @cached_property
@@ -99,12 +101,10 @@ class Geometric(Metric):
         return log_up(largest_ratio(self._apart(1)))
 
     def _apart(self, distance: int) -> Iterator[tuple[int, int]]:
-        """All ratios of one output from two counts at this distance: tails for the ends, single steps for what is between."""
+        """Ratios of one output from two counts at this distance: tails for the ends, single steps for what is between. They
+        grow with the distance."""
         for words in (self.tails, self.steps):
             yield from zip(words[:-distance].tolist(), words[distance:].tolist(), strict=True)
-        if distance == self.n:  # all that is between the two ends lies between the two counts
-            between = self.steps[1:].tolist()
-            yield from zip(between, reversed(between), strict=True)
 
     def _rows(self, start: int, stop: int) -> Floats:
         values = np.arange(start, stop)
@@ -147,7 +147,7 @@ class Geometric(Metric):
             return super()._inverse(shares)
         inverse = self._ideal.inverse(shares)
         for _ in range(2):
-            inverse = inverse + self._ideal.inverse(shares - self.forward(inverse))
+            inverse = inverse + self._ideal.inverse(shares - self._forward(inverse))
         return inverse
 
     def _squares(self, shares: Floats) -> Floats:
@@ -185,12 +185,9 @@ class Geometric(Metric):
         square = below + last * (1 + more[:-1]) ** 2 + after * more[1:] ** 2
         return np.asarray(np.maximum(square - mean**2, 0.0))
 
-    def forward(self, shares: Floats) -> Floats:
-        """How likely every output is, from people with these shares (which need not be a distribution).
-
-        The ideal geometric's part is summed without cancellation. What the table differs by from it is tiny, so that it can
-        go by a Fourier transform, whose errors are relative to the largest number that goes in.
-        """
+    def _forward(self, shares: Floats) -> Floats:
+        """The ideal geometric's part is summed without cancellation. What the table differs by from it is tiny, so that it can
+        go by a Fourier transform, whose errors are relative to the largest number that goes in."""
         known: Floats | float = self._ideal.output(shares) if self.is_geometric else 0.0
         size = 1 << (self.k + self._unlike.size - 1).bit_length()
         moved = np.fft.irfft(np.fft.rfft(shares, size) * np.fft.rfft(self._unlike, size), size)
@@ -229,7 +226,8 @@ def geometric(n: int, epsilon: float) -> Geometric:
     """Truncated geometric noise on counts 0 to n: neighbors are told apart by at most epsilon, counts d apart by d epsilon.
 
     Pr(j | i) is (1 - a) / (1 + a) a^|i - j| between the ends, where a = e^-epsilon, and a^|i - j| / (1 + a) at them. In the
-    far tail, where that is below one word of 2^64, it stays at a few words: every output is possible from every count.
+    far tail, where that is below one word of 2^64, it stays at a few words: every output is possible from every count, and
+    the worst case loses less than n epsilon.
     Choose it where near counts may be told apart less than far ones; for the same protection of all, epsilon / n is needed,
     and other protocols err less.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol, final
+from typing import TYPE_CHECKING, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _MEASURES = ("euclidean", "manhattan")
 _MOST = 1 << 12  # rows or columns
 
 
+@runtime_checkable
 class Cells(Protocol):
     """What a grid has to say: how many rows and columns, and how high and wide a cell is."""
 
@@ -82,6 +84,10 @@ class ProductGeometric(Metric):
         rows, columns = np.divmod(np.arange(start, stop), self.across.k)
         down, across = self.down._rows(0, self.down.k), self.across._rows(0, self.across.k)
         return (down[rows][:, :, None] * across[columns][:, None, :]).reshape(stop - start, self.k)
+
+    def _forward(self, shares: Floats) -> Floats:
+        moved = np.apply_along_axis(self.down.forward, 0, shares.reshape(self.down.k, self.across.k))
+        return np.apply_along_axis(self.across.forward, 1, moved).reshape(-1)
 
     def _weights(self, value: int) -> tuple[int, ...]:
         row, column = divmod(value, self.across.k)
@@ -253,7 +259,7 @@ def _unfolded(noise: WordArray) -> WordArray:
 
 
 def planar_geometric(
-    grid: Cells | tuple[int, int], epsilon: float, measure: Measure = "euclidean"
+    grid: Cells | Sequence[int], epsilon: float, measure: Measure = "euclidean"
 ) -> PlanarGeometric | ProductGeometric:
     """Noise on a grid: two cells at distance d are told apart by at most d epsilon, in the grid's unit of distance.
 
@@ -282,7 +288,7 @@ def planar_geometric(
         raise InvalidParameter(not_among(str(measure), "a measure", _MEASURES))
     rows, columns, steps = _shape_of(grid)
     budget = positive_epsilon(epsilon)
-    if not isinstance(grid, tuple) and budget * max(steps) > _LARGEST_STEP:
+    if isinstance(grid, Cells) and budget * max(steps) > _LARGEST_STEP:
         raise InvalidParameter(
             f"epsilon is per meter on a Grid, and its cells are {min(steps):.0f} m wide: {budget:g} per meter hides nothing; "
             "use per_meter(level=2.0, radius=200), or the like"
@@ -293,8 +299,14 @@ def planar_geometric(
     return PlanarGeometric(planar_noise(rows, columns, steps, budget), steps, budget)
 
 
-def _shape_of(grid: Cells | tuple[int, int]) -> tuple[int, int, tuple[float, float]]:
-    rows, columns, steps = (*grid, (1.0, 1.0)) if isinstance(grid, tuple) else (grid.rows, grid.columns, grid.steps)
+def _shape_of(grid: Cells | Sequence[int]) -> tuple[int, int, tuple[float, float]]:
+    steps = (1.0, 1.0)
+    if isinstance(grid, Cells):
+        rows, columns, steps = grid.rows, grid.columns, grid.steps
+    elif isinstance(grid, Sequence) and len(grid) == 2:
+        rows, columns = grid
+    else:
+        raise InvalidParameter(f"a grid is a Grid, or a number of rows and one of columns such as (20, 30), got {grid!r}")
     down, across = (number("the size of a cell", step, 0.0, math.inf, "a positive number") for step in steps)
     return (
         whole_number("the number of rows", rows, 2, _MOST),

@@ -140,7 +140,7 @@ class ContinuousWave:
         outside = 1 / (2 * self.width * math.exp(self.epsilon) + 1)
         return math.exp(self.epsilon) * outside, outside
 
-    def loss(self) -> NoReturn:
+    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> NoReturn:
         """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
         raise NotExact("floating-point noise has no exact loss; use square_wave(epsilon, bins=...)")
 
