@@ -131,6 +131,38 @@ def test_what_is_noticeable_counts_what_the_guesses_do_not_reach() -> None:
     assert f"less than {found.noticeable:.3f} above the claim may go unnoticed" in found.summary
 
 
+class Telling(dn.audit.Devices):
+    """Devices that send the true value as it is."""
+
+    headed = False
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        codes = self.plan.encode([dict(side[0]) for side in sides])[0]
+        return [[bytes([code]) for code in codes[who].tolist()]]
+
+
+def test_a_client_that_tells_everything_fails_and_that_is_conclusive() -> None:
+    """What is noticeable is about losses near the claim, and those of a right client and of this one are told as well."""
+    plan = one(dn.grr(10, 1.0))
+    found = audited(Telling(plan), trials=20_000)
+    assert not found.passed
+    assert found.lower_bound > 9
+    assert found.conclusive
+    right = audited(Seeded(plan, 4), trials=20_000)
+    assert right.passed
+    assert 0 < found.noticeable <= right.noticeable < 0.5  # more of its guesses are made, so that it is smaller
+
+
+def test_a_fail_is_conclusive_whatever_the_claim_is() -> None:
+    """A seeded client fails by its reports alone, where no trials would show what is claimed."""
+    setting, event = setting_of(one(dn.grr(3, 1.0)), "ends", "record", None, 40.0), Event("some guess", 100, 60, 0.001, 40.0)
+    found = dn.audit.Audit(setting, 100, 0.99, (event,), ("a fault",))
+    assert (found.verdict, found.conclusive, found.noticeable) == ("FAIL", True, math.inf)
+
+
 def test_ids_are_compared_in_all_their_bits() -> None:
     """Two that would agree if they were folded to 64 bits do not."""
     multiplier, mask = 0x9E3779B97F4A7C15, (1 << 64) - 1
