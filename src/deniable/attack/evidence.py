@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import final
 
 import numpy as np
 
+from deniable.attack.received import are_single, blocks_of
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.fakes import Blank, Fake, Guessed, Imitated
@@ -23,7 +25,7 @@ from deniable.likelihood.rows import Supports
 from deniable.mechanism import Array
 from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
-from deniable.reports import records_of
+from deniable.reports import Reports
 from deniable.shape import BLOCK, Encoder
 from deniable.shapes import Direct, Unary
 from deniable.share import Faked, Records, Share
@@ -96,7 +98,10 @@ def names_of(source: Source) -> tuple[str, ...]:
 def records_from(source: Source, reports: object) -> Records:
     """The reports of one collection, whatever they are kept in."""
     if isinstance(source, Plan):
-        return _joined(list(records_of(reports, source.id)))  # type: ignore[arg-type]
+        return _joined(list(blocks_of(source, reports)))
+    share_of(source)
+    if isinstance(reports, str | Path | Reports) or are_single(reports):
+        raise InvalidReport(f"these reports were made for a plan; attack that plan, not its {type(source).__name__}")
     if isinstance(source, Part):
         array = np.asarray(reports)
         source.tally(array)  # refuses what cannot have been sent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -28,6 +29,7 @@ from deniable.attack.evidence import (
 )
 from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
+from deniable.attack.received import are_single
 from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.frames import Backend, frame_of, frame_of_rows
@@ -123,6 +125,9 @@ class Guesses:
 def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> Guesses:
     """The best guess of every answer from one report each.
 
+    Reports are what the plan or its file of them gives (`plan.privatize`, `plan.read_reports`), that file's path, or a list of
+    those that clients send, as they are or as bytes; and for a share or a mechanism what it has made.
+
     The attacker knows the plan and believes `prior`: shares of the values by attribute, uniform unless given, the attributes
     being independent. An answer that is not in a report is guessed by the prior alone; among fakes, by how likely each
     attribute is to be the real one. Ties are drawn from the seed.
@@ -156,7 +161,12 @@ def averaged(
     it; with memoized=False, as if the client drew it anew each time. Others make fresh noise each time, which averages away.
     Among fakes, all ways in which the real attributes can have been drawn are summed over (up to 8 collections).
     """
-    if isinstance(collections, Reports | Records | np.ndarray | str | bytes | Mapping) or not isinstance(collections, Iterable):
+    if are_single(collections):
+        raise InvalidParameter(
+            "collections are a list with the reports of each, got single reports; put those of each collection into a list "
+            "of their own, such as [[first], [second]] for one person"
+        )
+    if isinstance(collections, Reports | Records | np.ndarray | str | Path | Mapping) or not isinstance(collections, Iterable):
         raise InvalidParameter(
             f"collections are a list with the reports of each, such as [first, second], got {type(collections).__name__}; "
             "guess attacks a single one"
