@@ -96,3 +96,92 @@ def test_what_are_no_reports_is_refused() -> None:
 
 def test_numbers_of_a_mechanism_are_taken_as_before() -> None:
     assert attack.guess(dn.grr(3, 2.0), np.array([0, 2], dtype=np.uint8)).values.tolist() == [[0, 2]]
+
+
+# Truths.
+
+
+def test_the_truth_of_one_attribute_is_a_list() -> None:
+    found = attack.guess(ONE, ONE.privatize(PEOPLE, dn.seeded(1)))
+    by_table = found.right(PEOPLE)
+    codes = ONE.encode(PEOPLE)[0]
+    for truth in (
+        PEOPLE["town"],
+        np.array(PEOPLE["town"]),
+        codes,
+        codes.tolist(),
+        codes[None],
+        codes[:, None],
+        [{"town": t} for t in PEOPLE["town"]],
+    ):
+        assert found.right(truth) == by_table
+    alone = attack.guess(dn.grr(3, 2.0), np.array([0, 2, 1], dtype=np.uint8))
+    assert alone.right([0, 2, 2]) == alone.right({"attribute 0": [0, 2, 2]}) == {"attribute 0": 2 / 3}
+
+
+def test_where_answers_are_numbers_a_list_is_of_answers() -> None:
+    """As `privatize` takes them: the third bin is that of 25, and 1, 2, 3 are labels and not places in a list."""
+    ages = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=9.0).plan(people=100)
+    answers = [5, 25, 95, 41] * 25
+    found = attack.guess(ages, ages.privatize({"age": answers}, dn.seeded(1)))
+    assert found.right(answers) == found.right({"age": answers}) == found.right(ages.encode({"age": answers}))
+    assert found.right(answers)["age"] > 0.9
+    grades = dn.Study({"grade": ["1", "2", "3"]}, epsilon=9.0).plan(people=100)
+    found = attack.guess(grades, grades.privatize({"grade": [1, 2, 2, 1] * 25}, dn.seeded(1)))
+    assert found.right([1, 2, 2, 1] * 25)["grade"] > 0.9
+
+
+def test_truths_have_a_row_per_person_or_per_attribute() -> None:
+    share, draws = dn.smp([3, 2], 2.0, "grr"), np.random.default_rng(3)
+    table = np.column_stack([draws.integers(0, 3, 50), draws.integers(0, 2, 50)])
+    found = attack.guess(share, share.privatize(table, dn.seeded(1)))
+    assert found.right(table) == found.right(table.T) == found.right(table.tolist())
+    square = attack.guess(share, share.privatize([[2, 0], [2, 1]], dn.seeded(1)))
+    true = {"attribute 0": (square.values[0] == [2, 2]).mean(), "attribute 1": (square.values[1] == [0, 1]).mean()}
+    assert square.right([[2, 0], [2, 1]]) == true
+
+
+def test_the_real_attribute_may_be_named() -> None:
+    reports = FAKED.privatize(PEOPLE, dn.seeded(4))
+    found, drawn = attack.sampled_attribute(FAKED, reports), attack.drawn_attributes(FAKED, 30, 4)
+    names = [FAKED.names[j] for j in drawn]
+    assert found.right(names) == found.right(np.array(names)) == found.right(drawn)
+    assert found.judged(names, backend="pandas").equals(found.judged(drawn, backend="pandas"))
+    with pytest.raises(dn.InvalidParameter, match=r"'twon' is not an attribute \(town, smokes\); did you mean 'town'"):
+        found.right(["twon"] * 30)
+
+
+# Priors.
+
+
+def test_a_prior_of_one_attribute_may_be_its_shares_by_value() -> None:
+    plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=100)
+    reports, shares = plan.privatize({"color": ["red", "blue"] * 50}, dn.seeded(1)), {"red": 0.5, "green": 0.1, "blue": 0.4}
+    expected = attack.guess(plan, reports, prior={"color": shares}).posterior.tolist()
+    for prior in (shares, [0.5, 0.1, 0.4], {"color": [0.5, 0.1, 0.4]}):
+        assert attack.guess(plan, reports, prior=prior).posterior.tolist() == expected
+    by_number = attack.success(dn.grr(3, 1.0), {0: 0.5, 1: 0.1, 2: 0.4}).attributes[0]
+    assert by_number.blind == 0.5
+    with pytest.raises(dn.InvalidParameter, match="got one of 'rde', which is none of 'red', 'green', 'blue'"):
+        attack.guess(plan, reports, prior={"rde": 0.5, "green": 0.1, "blue": 0.4})
+
+
+def test_a_prior_may_be_what_was_estimated() -> None:
+    """Estimates that are negative are projected to the nearest distribution."""
+    plan = dn.Study({"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=200)
+    people = {"town": ["a", "b"] * 100, "smokes": ["yes", *["no"] * 9] * 20}
+    reports = plan.privatize(people, dn.seeded(1))
+    result = plan.estimate(plan.tally(reports))
+    assert result["town"].frequencies.min() < 0
+    shares = {name: result[name].project("simplex").tolist() for name in plan.names}
+    expected = attack.guess(plan, reports, prior=shares).posterior.tolist()
+    for prior in (result, dict(result), {name: result[name] for name in plan.names}, list(result.values())):
+        assert attack.guess(plan, reports, prior=prior).posterior.tolist() == expected
+    earlier = dn.Study({"smokes": ["no", "yes"]}, epsilon=1.0).plan(people=200)  # its values in another order
+    first = earlier.estimate(earlier.tally(earlier.privatize(people, dn.seeded(2))))
+    by_name = dict(zip(["no", "yes"], first["smokes"].project("simplex").tolist(), strict=True))
+    found = attack.success(plan, first).attributes
+    assert (found[0].blind, found[1].blind) == (0.1, max(by_name.values()))
+    assert attack.success(earlier, first["smokes"]) == attack.success(earlier, by_name)
+    with pytest.raises(dn.InvalidParameter, match="none of the attributes town; it is of smokes"):
+        attack.success(ONE, first)

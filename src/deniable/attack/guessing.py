@@ -9,16 +9,15 @@ from typing import Any, final
 
 import numpy as np
 
+from deniable.attack.believed import checked_priors
 from deniable.attack.evidence import (
     HALVES,
     Part,
     Source,
     by_cell,
     by_value,
-    checked_priors,
     clues,
     faked,
-    guessed_of,
     likelihoods,
     names_of,
     parts_of,
@@ -31,6 +30,7 @@ from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
 from deniable.attack.received import are_single
 from deniable.attack.tables import LEVEL, Row, counted_share
+from deniable.attack.truths import coded_truth
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.law import Floats, Integers
@@ -70,27 +70,12 @@ class Guesses:
     def right(self, truth: object) -> dict[str, float]:
         """How often the guesses are right, by attribute, where the true answers are known.
 
-        They are a table of people, as `plan.privatize` takes it, or a row of numbers per attribute. A missing answer is never
-        guessed.
+        They are a table of people, as `plan.privatize` takes it; or numbers as in `values`, a row per person, as
+        `share.privatize` takes them, or a row per attribute (a square table has a row per person); or of one attribute a list.
+        A missing answer is never guessed.
         """
-        codes = self._coded(truth) if _is_table(truth) else truth
-        what = f"the truth has a row of numbers per attribute, {len(self.names)} rows of {self.n}"
-        try:
-            true = np.asarray(codes)
-        except ValueError:
-            raise InvalidParameter(f"{what}, got rows of different lengths") from None
-        if true.shape != self.values.shape or true.dtype.kind not in "iub":
-            raise InvalidParameter(f"{what}, got {true.dtype} of shape {true.shape}")
+        true = coded_truth(truth, self.names, self.n, self.plan)
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
-
-    def _coded(self, people: object) -> Integers:
-        """A table of people by number; of numbers, by the half of their range."""
-        if self.plan is None:
-            raise InvalidParameter(
-                "a table of people is compared with guesses of a plan; here the truth is a row of numbers each"
-            )
-        rows = zip(self.plan.content.parts, self.plan.encode(people), strict=True)
-        return np.stack([guessed_of(part, row) for part, row in rows])
 
     def judged(self, truth: object, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""
@@ -218,12 +203,6 @@ def _best(table: Floats, draws: np.random.Generator) -> tuple[Integers, Floats]:
     several = np.flatnonzero(ties.sum(axis=1) > 1)
     single[several] = np.argmax(ties[several] * draws.random((several.size, table.shape[1])), axis=1)
     return single, top[:, 0] / table.sum(axis=1)
-
-
-def _is_table(people: object) -> bool:
-    """Whether it is a dataframe, a dictionary of columns or a list of dictionaries."""
-    first = people[0] if isinstance(people, list | tuple) and people else None
-    return isinstance(people, Mapping) or isinstance(first, Mapping) or hasattr(people, "columns")
 
 
 def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
