@@ -185,3 +185,18 @@ def test_a_prior_may_be_what_was_estimated() -> None:
     assert attack.success(earlier, first["smokes"]) == attack.success(earlier, by_name)
     with pytest.raises(dn.InvalidParameter, match="none of the attributes town; it is of smokes"):
         attack.success(ONE, first)
+
+
+# Profiles.
+
+
+def test_profiles_of_single_chances() -> None:
+    """Where no attribute is asked for again, a number says all; else what a second report adds must be said."""
+    assert attack.profile([0.5, 0.6, 0.7], 2, False) == pytest.approx((0.3 + 0.35 + 0.42) / 3)
+    assert attack.profile(list(np.array([0.5, 0.6, 0.7])), 2, False) == attack.profile([0.5, (1, 0.6), 0.7], 2, False)
+    with pytest.raises(dn.InvalidParameter, match=r"right\[j\] is a list for attribute j.*such as \(1, 0.5, 0.5\), got 0.5"):
+        attack.profile([0.5, 0.6, 0.7], 2, True)
+    with pytest.raises(dn.InvalidParameter, match=r"right\[s\] is a list for survey s.*got 0.5"):
+        attack.profile_of_surveys([0.5, 0.6])  # type: ignore[list-item]
+    with pytest.raises(dn.InvalidParameter, match="got none"):
+        attack.profile_of_surveys([])

@@ -6,7 +6,6 @@ Alpha bits of information about a person leave a Bayes error of at least beta = 
 from __future__ import annotations
 
 import math
-from numbers import Real
 
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
@@ -36,12 +35,12 @@ def pie_epsilon(alpha: float, n: int, k: int | None = None) -> float:
     >>> round(pie_epsilon(2.0, 9044, k=16), 3), round(pie_epsilon(2.0, 9044), 3), pie_epsilon(5.0, 9044, k=16)
     (2.833, 1.386, inf)
     """
-    if isinstance(alpha, Real) and alpha <= 0:
+    bits = number("alpha, the bits that a report may tell,", alpha, -math.inf, math.inf, "a positive number")
+    if bits <= 0:
         raise InvalidParameter(
-            f"alpha, the bits that a report may tell, is {alpha:g}: no report keeps that target, not even one that tells "
+            f"alpha, the bits that a report may tell, is {bits:g}: no report keeps that target, not even one that tells "
             "nothing; aim at a smaller beta"
         )
-    bits = number("alpha, the bits that a report may tell,", alpha, 0.0, math.inf)
     if k is None:
         return bits * math.log(2)
     most = min(math.log2(whole_number("n, the number of people,", n, 2)), math.log2(whole_number("k", k, 2)))
