@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -200,3 +201,11 @@ def test_profiles_of_single_chances() -> None:
         attack.profile_of_surveys([0.5, 0.6])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match="got none"):
         attack.profile_of_surveys([])
+
+
+def test_attributes_with_epsilons_of_their_own() -> None:
+    """Direct encoding of k values is guessed with e^epsilon / (e^epsilon + k - 1), by the epsilon of each."""
+    found = attack.success(dn.smp([3, 4], [1.0, 2.0], "grr"), collections=2)
+    each = [math.exp(1) / (math.exp(1) + 2), math.exp(2) / (math.exp(2) + 3)]
+    assert [one.reported for one in found.attributes] == pytest.approx(each)
+    assert found.profiles[0].all_reported == pytest.approx(each[0] * each[1])

@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an epsilon of a list": (
         lambda: dn.Study({"b": {"values": ["x", "y"], "epsilon": 0.5}, "c": ["u", "v"]}, epsilon=1.0),
-        r"^attributes.b.epsilon: a list of values has no epsilon of its own, only ranges and places .* dn.smp\(sizes, epsilons\)",
+        r"^attributes.b.epsilon: a list of values has no epsilon of its own, only ranges .* dn.smp\(sizes, epsilons\)",
     ),
     "an epsilon of a mean": (
         lambda: dn.Study({"pay": {"low": 0, "high": 9, "mean": True, "privacy": "metric"}}, epsilon=1.0),
