@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 import deniable as dn
 from deniable import attack
+from deniable.attack.evidence import Source
+from deniable.attack.told import ATTRIBUTE
 from deniable.plan import Plan, Reports
 from deniable.wire import Report, Wire
 
@@ -209,3 +212,28 @@ def test_attributes_with_epsilons_of_their_own() -> None:
     each = [math.exp(1) / (math.exp(1) + 2), math.exp(2) / (math.exp(2) + 3)]
     assert [one.reported for one in found.attributes] == pytest.approx(each)
     assert found.profiles[0].all_reported == pytest.approx(each[0] * each[1])
+
+
+# Results.
+
+
+@pytest.mark.parametrize("source", [SAMPLED, FAKED, dn.ss(9, 1.0)], ids=["sampled", "among fakes", "alone"])
+def test_success_is_known_by_attribute_and_as_plain_data(source: Source) -> None:
+    found = attack.success(source, collections=2)
+    assert list(found) == [one.name for one in found.attributes]
+    assert all(found[one.name] is one for one in found.attributes)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert set(told) == {"attributes", "profiles", "blind_record", "seed"}
+    for one, plain in zip(found.attributes, told["attributes"], strict=True):
+        assert (plain["name"], plain["k"]) == (one.name, one.k)
+        assert {name: plain[name] for name in ATTRIBUTE} == {name: getattr(one, name) for name in ATTRIBUTE}
+        assert (plain["stderr"], plain["bounds"]) == (one.stderr, list(one.bounds))
+    assert [one["whole_record"] for one in told["profiles"]] == [one.whole_record for one in found.profiles]
+
+
+def test_other_attributes_of_a_success_are_named() -> None:
+    found = attack.success(SAMPLED)
+    assert "town" in found
+    assert found.get("twon") is None
+    with pytest.raises(KeyError, match="did you mean 'town'"):
+        found["twon"]
