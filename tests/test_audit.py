@@ -936,9 +936,13 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
     assert found.claim == right.loss()
 
 
-def test_a_mechanism_with_distances_needs_its_plan() -> None:
+def test_what_no_plan_can_be_made_of_is_refused() -> None:
     with pytest.raises(dn.InvalidParameter, match=r"geometric noise is for a Range.*make one with dn.Plan.of"):
         audited(dn.geometric(5, 1.0), trials=100)
+    with pytest.raises(dn.InvalidParameter, match=r"say what is claimed, claim=1\.0: floating-point noise has no exact loss"):
+        audited(dn.she(5, 1.0), trials=100)
+    with pytest.raises(dn.InvalidParameter, match=r"give Client\(plan\), or the plan itself"):
+        audited(dn.Client, trials=100, plan=one(dn.grr(3, 1.0)))
     with pytest.raises(dn.InvalidParameter, match="has a plan of its own"):
         audited(dn.grr(3, 1.0), trials=100, plan=one(dn.grr(3, 1.0)))
 

@@ -144,6 +144,8 @@ def _checked(report: object) -> bytes:
 
 def devices_of(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
     """Devices like this client, and their plan where it is known."""
+    if isinstance(client, type) and issubclass(client, Client):
+        raise InvalidParameter(f"a client is made for a plan: give {client.__name__}(plan), or the plan itself")
     if isinstance(client, Client):
         if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called
             return OneByOne(_like(client)), client.plan

@@ -12,7 +12,7 @@ from deniable.audit.devices import Devices, Side, devices_of
 from deniable.audit.pairs import ALONE, Named
 from deniable.audit.program import Program
 from deniable.audit.setting import ROUNDS
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, NotExact
 from deniable.law import Integers
 from deniable.mechanism import Mechanism
 from deniable.plan import Plan
@@ -52,7 +52,14 @@ def taken(
         made = _plan_of(client, rounds)
         return Taken(devices_of(made, words)[0], made, pairs, claim)
     ends = [(0, client.k - 1)] if isinstance(pairs, str) and pairs == "ends" else pairs
-    return Taken(_InBytes(client, words), None, ends, client.loss() if claim is None else claim)
+    return Taken(_InBytes(client, words), None, ends, _loss_of(client) if claim is None else claim)
+
+
+def _loss_of(mechanism: Mechanism) -> float:
+    try:
+        return mechanism.loss()
+    except NotExact as problem:
+        raise InvalidParameter(f"say what is claimed, claim=1.0: {problem}") from None
 
 
 def _plan_of(client: Share | Encoder, rounds: int | None) -> Plan:
