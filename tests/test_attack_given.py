@@ -170,6 +170,14 @@ def test_a_prior_of_one_attribute_may_be_its_shares_by_value() -> None:
         attack.guess(plan, reports, prior={"rde": 0.5, "green": 0.1, "blue": 0.4})
 
 
+def test_a_value_may_be_called_as_its_attribute_is() -> None:
+    plan = dn.Study({"red": ["red", "green"]}, epsilon=1.0).plan(people=100)
+    for prior in ({"red": 0.3, "green": 0.7}, {"red": {"red": 0.3, "green": 0.7}}, {"red": [0.3, 0.7]}):
+        assert attack.success(plan, prior)["red"].blind == 0.7
+    with pytest.raises(dn.InvalidParameter, match="'blue' is not an attribute; they are red"):
+        attack.success(plan, {"blue": [0.3, 0.7]})
+
+
 def test_a_prior_may_be_what_was_estimated() -> None:
     """Estimates that are negative are projected to the nearest distribution."""
     plan = dn.Study({"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     given: list[object]
     if isinstance(prior, Result):
         given = _estimated(prior, names)
-    elif isinstance(prior, Mapping) and len(parts) == 1 and names[0] not in prior:
+    elif isinstance(prior, Mapping) and len(parts) == 1 and prior and all(isinstance(one, Real) for one in prior.values()):
         given = [prior]
     elif isinstance(prior, Mapping):
         unknown = set(prior) - set(names)
