@@ -851,7 +851,7 @@ def test_changing_answers_have_a_claim_of_their_own() -> None:
         ({"pairs": []}, "no pairs"),
         ({"pairs": "all"}, "'ends', 'every' or a list"),
         ({"pairs": [({"x": "0"},)]}, "a pair is two records"),
-        ({"pairs": [("0", "1")]}, "a side is a record"),
+        ({"pairs": [([{"x": "0"}, {"x": "1"}], {"x": "1"})]}, "a side is a record"),
         ({"pairs": [({"x": "0"}, {"x": "9"})]}, "'9' is not a value"),
         ({"trials": 10}, "at least 100"),
         ({"level": 1.0}, "level is how sure"),
