@@ -774,8 +774,12 @@ def test_what_cannot_be_matched_is_refused() -> None:
 def test_pie_as_corrected_and_as_published() -> None:
     assert attack.pie_alpha(0.5, 1024) == pytest.approx(4.0)
     assert attack.pie_alpha(0.5, 1024, corrected=False) == pytest.approx(6.0)
-    with pytest.raises(dn.InvalidParameter, match=r"beta = 0\.95 is above .* = 0\.924"):
-        attack.pie_alpha(0.95, 9044)
+    assert attack.pie_alpha(0.95, 9044) == pytest.approx(0.05 * math.log2(9044) - 1)
+    grid = [attack.pie_alpha(beta, 9044) for beta in np.arange(0.95, 0.49, -0.05)]  # as published
+    assert [alpha < 0 for alpha in grid] == [beta > 0.924 for beta in np.arange(0.95, 0.49, -0.05)]
+    for k in (None, 5):
+        with pytest.raises(dn.InvalidParameter, match=r"is -0.34\d+: no report keeps that target.*smaller beta"):
+            attack.pie_epsilon(grid[0], 9044, k)
     assert attack.pie_alpha(0.95, 9044, corrected=False) > 1
     for k in (5, 16, 74):
         epsilon = attack.pie_epsilon(1.0, 9044, k)

@@ -81,7 +81,7 @@ class Redrawing(dn.audit.Devices):
         return [self.wire.bodies(self.plan.privatize_codes(codes, self.words)) for _ in sides[0]]
 
 
-def audited(client: object, seed: int = 1, trials: int = MILLION, **more: object) -> dn.audit.Audit:
+def audited(client: object, seed: int = 1, trials: float = MILLION, **more: object) -> dn.audit.Audit:
     return dn.audit.lower_bound(client, trials=trials, words=dn.seeded(seed), **more)  # type: ignore[arg-type]
 
 
@@ -129,6 +129,38 @@ def test_what_is_noticeable_counts_what_the_guesses_do_not_reach() -> None:
     assert found.passed
     assert found.noticeable >= found.claim - found.lower_bound
     assert f"less than {found.noticeable:.3f} above the claim may go unnoticed" in found.summary
+
+
+class Telling(dn.audit.Devices):
+    """Devices that send the true value as it is."""
+
+    headed = False
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        codes = self.plan.encode([dict(side[0]) for side in sides])[0]
+        return [[bytes([code]) for code in codes[who].tolist()]]
+
+
+def test_a_client_that_tells_everything_fails_and_that_is_conclusive() -> None:
+    """What is noticeable is about losses near the claim, and those of a right client and of this one are told as well."""
+    plan = one(dn.grr(10, 1.0))
+    found = audited(Telling(plan), trials=20_000)
+    assert not found.passed
+    assert found.lower_bound > 9
+    assert found.conclusive
+    right = audited(Seeded(plan, 4), trials=20_000)
+    assert right.passed
+    assert 0 < found.noticeable <= right.noticeable < 0.5  # more of its guesses are made, so that it is smaller
+
+
+def test_a_fail_is_conclusive_whatever_the_claim_is() -> None:
+    """A seeded client fails by its reports alone, where no trials would show what is claimed."""
+    setting, event = setting_of(one(dn.grr(3, 1.0)), "ends", "record", None, 40.0), Event("some guess", 100, 60, 0.001, 40.0)
+    found = dn.audit.Audit(setting, 100, 0.99, (event,), ("a fault",))
+    assert (found.verdict, found.conclusive, found.noticeable) == ("FAIL", True, math.inf)
 
 
 def test_ids_are_compared_in_all_their_bits() -> None:
@@ -819,7 +851,7 @@ def test_changing_answers_have_a_claim_of_their_own() -> None:
         ({"pairs": []}, "no pairs"),
         ({"pairs": "all"}, "'ends', 'every' or a list"),
         ({"pairs": [({"x": "0"},)]}, "a pair is two records"),
-        ({"pairs": [("0", "1")]}, "a side is a record"),
+        ({"pairs": [([{"x": "0"}, {"x": "1"}], {"x": "1"})]}, "a side is a record"),
         ({"pairs": [({"x": "0"}, {"x": "9"})]}, "'9' is not a value"),
         ({"trials": 10}, "at least 100"),
         ({"level": 1.0}, "level is how sure"),
@@ -849,6 +881,98 @@ def test_what_is_no_client_is_refused() -> None:
         dn.audit.lower_bound(lambda *_: b"", claim=1.0)
     with pytest.raises(dn.InvalidParameter, match="must return the bytes"):
         dn.audit.lower_bound(lambda *_: "ff", claim=1.0, pairs=[({"x": 1}, {"x": 2})], trials=100)
+
+
+@pytest.mark.parametrize("pairs", [[(0, 9)], [("0", "9")], (0, 9), ({"x": 0}, {"x": 9}), [({"x": "0"}, {"x": "9"})]])
+def test_the_values_of_one_attribute_are_as_good_as_records(pairs: object) -> None:
+    found = audited(Seeded(one(dn.oue(10, 1.0)), 2), trials=1000, pairs=pairs)
+    assert found.to_dict()["pairs"] in ([[[{"x": 0}], [{"x": 9}]]], [[[{"x": "0"}], [{"x": "9"}]]])
+    assert found.setting.compared.startswith("x 0 and 9")
+
+
+def test_values_of_several_rounds() -> None:
+    plan = one(dn.l_grr(3, 1.0, 2.0), rounds=2)
+    found = audited(Seeded(plan, 2), trials=1000, pairs=[(["0", "1"], ["2", "1"])])
+    assert found.setting.pairs == ((({"x": "0"}, {"x": "1"}), ({"x": "2"}, {"x": "1"})),)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (7, "pairs are 'ends', 'every' or a list of two records each, got 7"),
+        ({"x": "0"}, "pairs are 'ends', 'every' or a list"),
+        ([(0, 1, 2)], "a pair is two records"),
+        ([(0, 77)], "77'? is not a value of 'x'"),
+    ],
+)
+def test_other_pairs_are_refused(pairs: object, message: str) -> None:
+    with pytest.raises(dn.DeniableError, match=message):
+        audited(one(dn.grr(4, 1.0)), trials=100, pairs=pairs)
+
+
+def test_of_several_attributes_a_value_is_no_record() -> None:
+    with pytest.raises(dn.InvalidParameter, match=r"a side is a record, \{'x0': ...\}"):
+        audited(many(dn.smp([3, 2], 1.0, "grr")), trials=100, pairs=[(0, 1)])
+
+
+@pytest.mark.parametrize(
+    "client", [dn.grr(10, 1.0), dn.oue(10, 1.0), dn.smp([3, 4], 1.0, "grr"), dn.l_grr(4, 0.5, 1.0)], ids=repr
+)
+def test_mechanisms_and_shares_are_audited_themselves(client: dn.Mechanism | dn.Share) -> None:
+    """Held to their own loss, and to another where it is claimed."""
+    found = audited(client, trials=1e4, level=1 - statistics.SYSTEM_ALPHA)
+    assert found.passed, found.summary
+    assert 0.99 < found.claim < 1 + 1e-8
+    assert found.trials == 10_000
+    assert not audited(client, trials=10_000, claim=0.05).passed
+
+
+def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
+    """It claims the loss of the right one; what it sends is more."""
+    right = dn.oue(3, 1.0)
+    assert audited(StuckBit(right, 0), trials=20_000).verdict == "FAIL"
+    found = audited(StuckBit(right, 0), trials=20_000, pairs=[(1, 2)])  # whose bits are drawn as they should be
+    assert found.passed
+    assert found.claim == right.loss()
+
+
+def test_what_no_plan_can_be_made_of_is_refused() -> None:
+    with pytest.raises(dn.InvalidParameter, match=r"geometric noise is for a Range.*make one with dn.Plan.of"):
+        audited(dn.geometric(5, 1.0), trials=100)
+    with pytest.raises(dn.InvalidParameter, match=r"say what is claimed, claim=1\.0: floating-point noise has no exact loss"):
+        audited(dn.she(5, 1.0), trials=100)
+    with pytest.raises(dn.InvalidParameter, match=r"give Client\(plan\), or the plan itself"):
+        audited(dn.Client, trials=100, plan=one(dn.grr(3, 1.0)))
+    with pytest.raises(dn.InvalidParameter, match="has a plan of its own"):
+        audited(dn.grr(3, 1.0), trials=100, plan=one(dn.grr(3, 1.0)))
+
+
+def test_a_function_with_other_parameters_is_refused() -> None:
+    def client(answers: dict[str, object]) -> bytes:
+        return b""
+
+    with pytest.raises(dn.InvalidParameter, match=r"a function of three things.*client\(answers.*is not"):
+        audited(client, trials=100, pairs=[(0, 1)], claim=1.0)
+
+
+def test_a_function_may_return_the_report_itself() -> None:
+    plan = one(dn.oue(4, 1.0))
+    found = audited(lambda answers, secret, _: dn.Client(plan, secret=secret).report(answers), plan=plan, trials=500)
+    assert found.faults == ()
+
+
+def test_without_a_plan_a_value_is_the_only_answer() -> None:
+    draw = random.Random(6)
+    found = audited(
+        lambda answers, *_: bytes([answers["value"] if draw.random() < 0.9 else 1]), trials=5000, pairs=(0, 1), claim=1
+    )
+    assert found.lower_bound > 1
+
+
+@pytest.mark.parametrize("trials", [1000.5, 1e1, float("nan"), float("inf"), True, "many"])
+def test_trials_are_a_whole_number(trials: object) -> None:
+    with pytest.raises(dn.InvalidParameter, match="trials, the number of devices for each answer, must be an integer"):
+        audited(one(dn.grr(4, 1.0)), trials=trials)  # type: ignore[arg-type]
 
 
 def test_without_a_plan_only_bytes_are_seen() -> None:

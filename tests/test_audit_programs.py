@@ -232,6 +232,8 @@ for line in sys.stdin:
     assert not found.passed
     assert 1.1 < found.lower_bound < 1.4
     assert found.faults == ()
+    command = shlex.join([sys.executable, str(script)])  # as the command line takes it
+    assert not dn.audit.lower_bound(command, ({"ill": "yes"}, {"ill": "no"}), trials=2000, claim=0.5).passed
 
 
 def test_without_a_plan_nothing_is_taken_for_an_id(tmp_path: Path) -> None:

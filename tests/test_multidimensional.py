@@ -193,6 +193,35 @@ def test_nor_by_splitting_or_sampling(ks: list[int], epsilon: float, protocol: s
         assert epsilon - 1e-8 < share.loss() <= epsilon
 
 
+def test_each_attribute_may_have_its_own_epsilon() -> None:
+    budgets = [1.0, 2.0, 0.5]
+    split, sampled, two = (
+        spl([3, 4, 5], budgets, "grr"),
+        smp([3, 4, 5], tuple(budgets), "oue"),
+        smp([3, 4, 5], budgets, "grr", 2),
+    )
+    for share in (split, sampled, two):
+        for part, budget in zip(share.parts, budgets, strict=True):
+            assert budget - 1e-8 < part.loss() <= budget
+        assert 2 - 1e-8 < share.loss("attribute") <= 2
+    for share, loss in ((split, 3.5), (sampled, 2.0), (two, 3.0)):
+        assert loss - 1e-8 < share.loss() <= loss
+    assert sampled.parts == tuple(dn.oue(k, budget) for k, budget in zip([3, 4, 5], budgets, strict=True))
+    plan = dn.Plan.of({"a": range(3), "b": range(4), "c": range(5)}, sampled, people=100)
+    assert dn.Plan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize("name", [spl, smp])
+def test_other_lists_of_epsilons_are_refused(name: Any) -> None:
+    with pytest.raises(dn.InvalidParameter, match="there are 2 attributes, but 3 epsilons; give one for all, or one for each"):
+        name([3, 4], [1.0, 2.0, 3.0])
+    with pytest.raises(dn.InvalidParameter, match="epsilon of attribute 1 must be a positive number, got 0"):
+        name([3, 4], [1.0, 0.0])
+    for epsilon in ("1", {"a": 1.0}, None):
+        with pytest.raises(dn.InvalidParameter, match="epsilon must be a positive number"):
+            name([3, 4], epsilon)
+
+
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=3), BUDGETS, st.sampled_from(FAKED))
 def test_an_attribute_loses_epsilon_and_no_more(ks: list[int], epsilon: float, protocol: str) -> None:

@@ -41,6 +41,18 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dn.Study.from_dict({"epsilon": 1, "attributes": {"income": {"low": 0, "high": 10, "maen": True}}}),
         "attributes.income.maen: .* and no 'maen'; did you mean 'mean'?",
     ),
+    "an epsilon of a list": (
+        lambda: dn.Study({"b": {"values": ["x", "y"], "epsilon": 0.5}, "c": ["u", "v"]}, epsilon=1.0),
+        r"^attributes.b.epsilon: a list of values has no epsilon of its own, only ranges .* dn.smp\(sizes, epsilons\)",
+    ),
+    "an epsilon of a mean": (
+        lambda: dn.Study({"pay": {"low": 0, "high": 9, "mean": True, "privacy": "metric"}}, epsilon=1.0),
+        "^attributes.pay.privacy: a number whose mean is wanted has no privacy of its own",
+    ),
+    "a step of a list": (
+        lambda: dn.Study({"b": {"values": ["x", "y"], "step": 5}}, epsilon=1.0),
+        "^attributes.b.step: 'step' is for a range, and this is a list of values, which has values$",
+    ),
     "no place": (
         lambda: HOME.encode({"income": [1]}),
         "'home' is not a column .* or two columns, 'home.latitude' and 'home.longitude'",

@@ -20,6 +20,12 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "grid": ("south", "west", "north", "east", "rows", "columns", "privacy", "epsilon", "level", "radius"),
 }
 """The keys of a section, by what it is about."""
+_CALLED = {
+    "values": "a list of values",
+    "range": "a range",
+    "mean": "a number whose mean is wanted",
+    "grid": "places on a grid",
+}
 _NEEDED = {"range": ("low", "high", "step"), "mean": ("low", "high"), "grid": _KINDS["grid"][:6]}
 _ALLOWED = "an attribute has values, or low, high and step"
 
@@ -58,6 +64,8 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
     for key in table:
         if key not in known:
             all_ = dict.fromkeys(name for names in _KINDS.values() for name in names)
+            if key in all_:
+                raise InvalidParameter(f"{where}.{key}: {_for_others(str(key), kind)}")
             near = difflib.get_close_matches(str(key), known, n=1) or difflib.get_close_matches(str(key), all_, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             shown = key if str(key).isprintable() else repr(key)
@@ -74,6 +82,18 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
         return _made(kind, dict(table))
     except InvalidParameter as problem:
         raise InvalidParameter(f"{where}: {problem}") from None
+
+
+def _for_others(key: str, kind: str) -> str:
+    """Why a key that others have is not for this kind of attribute, and what to do."""
+    if key in ("epsilon", "privacy"):
+        whose = "a list of values has" if kind == "values" else "a number whose mean is wanted has"
+        return (
+            f"{whose} no {key} of its own, only ranges and places with privacy = 'metric' have one; leave it out, and the "
+            "study's epsilon counts for all, or give each its own: dn.Plan.of(attributes, dn.smp(sizes, epsilons), people)"
+        )
+    others = " or ".join(_CALLED[one] for one, keys in _KINDS.items() if key in keys)
+    return f"{key!r} is for {others}, and this is {_CALLED[kind]}, which has {', '.join(_KINDS[kind])}"
 
 
 def _kind(table: Mapping[Any, Any]) -> str:

@@ -7,7 +7,7 @@ parameters that promise more than they keep can be had by name, and still state 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
@@ -25,33 +25,40 @@ Calibration = Literal["record", "attribute", "published"]
 _CALIBRATIONS = ("record", "attribute", "published")
 
 
-def spl(ks: Sequence[int], epsilon: float, protocol: str = "adaptive") -> Split:
+def spl(ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "adaptive") -> Split:
     """Splitting (SPL): every attribute is reported, each with an equal part of the budget.
+
+    A list of epsilons, one for each attribute, is what each of them loses; the record loses their sum.
 
     >>> m = spl([3, 5, 4], epsilon=1.0, protocol="grr")
     >>> m.loss() <= 1.0, round(m.loss(per="attribute"), 4)
     (True, 0.3333)
+    >>> round(spl([3, 5], epsilon=[1.0, 0.5]).loss(), 4)
+    1.5
 
     Reference: arcolezi2021.
     """
     sizes = checked_sizes(ks)
-    return Split(_parts(sizes, equal_part(epsilon, len(sizes)), protocol))
+    return Split(_parts(sizes, _budgets(epsilon, len(sizes), len(sizes)), protocol))
 
 
-def smp(ks: Sequence[int], epsilon: float, protocol: str = "adaptive", attributes: int = 1) -> Sample:
+def smp(ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "adaptive", attributes: int = 1) -> Sample:
     """Sampling (SMP): one attribute, drawn at random and named in the report, with the whole budget.
 
-    With `attributes` above one, that many, each with an equal part.
+    With `attributes` above one, that many, each with an equal part. A list of epsilons, one for each attribute, is what each of
+    them loses where it is reported; the record loses as many of the largest as are reported.
 
     >>> m = smp([3, 5, 4], epsilon=1.0, protocol="oue")
     >>> m.loss() <= 1.0, m.loss() == m.loss(per="attribute")
     (True, True)
+    >>> round(smp([3, 4], epsilon=[1.0, 2.0]).loss(), 4)
+    2.0
 
     Reference: arcolezi2021.
     """
     sizes = checked_sizes(ks)
     drawn = whole_number("attributes, the number that each person reports,", attributes, 1, len(sizes))
-    return Sample(_parts(sizes, equal_part(epsilon, drawn), protocol), drawn)
+    return Sample(_parts(sizes, _budgets(epsilon, len(sizes), drawn), protocol), drawn)
 
 
 def rsfd(ks: Sequence[int], epsilon: float, protocol: str = "grr", calibration: Calibration = "record") -> Faked:
@@ -201,11 +208,21 @@ def inexact(protocol: str) -> str | None:
     return f"{protocol!r} sends noise in floating point, whose exact loss nobody knows, so that no plan can state it; use 'the'"
 
 
-def _parts(ks: Sequence[int], budget: float, protocol: str) -> tuple[Encoder, ...]:
+def _budgets(epsilon: float | Sequence[float], d: int, reported: int) -> Sequence[float]:
+    """What each attribute may lose: what is given for each, or an equal part of what is given for all that are reported."""
+    if isinstance(epsilon, str | bytes | Mapping) or not isinstance(epsilon, Iterable):
+        return (equal_part(epsilon, reported),) * d  # type: ignore[arg-type]
+    each = list(epsilon)
+    if len(each) != d:
+        raise InvalidParameter(f"there are {d} attributes, but {len(each)} epsilons; give one for all, or one for each")
+    return [positive_epsilon(one, f"epsilon of attribute {j}") for j, one in enumerate(each)]
+
+
+def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[Encoder, ...]:
     exact = [row.name for row in PROTOCOLS.values() if row.exact]
     if protocol not in exact:
         raise InvalidParameter(inexact(protocol) or not_among(protocol, "an exact protocol", exact))
-    made = [PROTOCOLS[protocol].make(k, budget) for k in ks]
+    made = [PROTOCOLS[protocol].make(k, budget) for k, budget in zip(ks, budgets, strict=True)]
     return tuple(part for part in made if isinstance(part, Encoder))
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniable.attack.evidence import cells_of
 from deniable.domain import NO_ANSWER
-from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue
+from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
 from deniable.law import Integers
 from deniable.mechanism import Array, integers
 from deniable.plan import Plan
@@ -57,13 +57,21 @@ def checked_numbers(what: str, given: npt.ArrayLike, size: int) -> Integers:
     return numbers.astype(np.int64)
 
 
-def checked_truth(truth: npt.ArrayLike, n: int, d: int) -> Integers:
-    """The attribute of each of n reports."""
+def checked_truth(truth: npt.ArrayLike, n: int, names: Sequence[str]) -> Integers:
+    """The attribute of each of n reports, by number or by name."""
     what = f"truth is the attribute of each of {n} reports"
-    true = checked_numbers(what, truth, d)
+    if np.asarray(truth).dtype.kind == "U":
+        truth = [_numbered(name, names) for name in np.asarray(truth).ravel().tolist()]
+    true = checked_numbers(what, truth, len(names))
     if true.size != n:
         raise InvalidParameter(f"{what}, got {true.size} numbers")
     return true
+
+
+def _numbered(name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise InvalidParameter(not_among(name, "an attribute", names))
+    return names.index(name)
 
 
 def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[str], Array]:

@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from deniable.attack.evidence import Chance, Part, Priors, Source, checked_priors, names_of, parts_of, share_of, values_of
+from deniable.attack.believed import checked_priors
+from deniable.attack.evidence import Chance, Part, Priors, Source, names_of, parts_of, share_of, values_of
 from deniable.attack.mixed import MOST_COLLECTIONS, among_fakes
 from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
 from deniable.attack.told import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success

@@ -7,23 +7,25 @@ many times likelier a report is from a person than from the fake. Of a number it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import final
 
 import numpy as np
 
+from deniable.attack.received import are_single, blocks_of
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.fakes import Blank, Fake, Guessed, Imitated
-from deniable.law import Floats, Integers, checked_prior
+from deniable.law import Floats, Integers
 from deniable.likelihood.observed import layers, odds
 from deniable.likelihood.rows import Supports
 from deniable.mechanism import Array
 from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
-from deniable.reports import records_of
+from deniable.reports import Reports
 from deniable.shape import BLOCK, Encoder
 from deniable.shapes import Direct, Unary
 from deniable.share import Faked, Records, Share
@@ -37,7 +39,6 @@ Priors = Sequence[Floats]
 CELLS = 256
 """Equal parts of a number's range, by which its reports are told apart."""
 HALVES = ("lower half", "upper half")
-_ROUNDED = 0.02  # shares that were rounded to two digits need not add up to one exactly
 _FARTHEST = -700.0  # nats, within what floats hold
 _LEAST = 2.0**-70  # no report is rarer than 2^-64 for any value, but for the rounding of floats
 
@@ -96,7 +97,10 @@ def names_of(source: Source) -> tuple[str, ...]:
 def records_from(source: Source, reports: object) -> Records:
     """The reports of one collection, whatever they are kept in."""
     if isinstance(source, Plan):
-        return _joined(list(records_of(reports, source.id)))  # type: ignore[arg-type]
+        return _joined(list(blocks_of(source, reports)))
+    share_of(source)
+    if isinstance(reports, str | Path | Reports) or are_single(reports):
+        raise InvalidReport(f"these reports were made for a plan; attack that plan, not its {type(source).__name__}")
     if isinstance(source, Part):
         array = np.asarray(reports)
         source.tally(array)  # refuses what cannot have been sent
@@ -126,71 +130,6 @@ def clues(source: Source, records: Records) -> list[Clue]:
     reporters = records.reporters or (everyone,) * len(records.columns)
     rows = zip(parts_of(source), reporters, records.columns, strict=True)
     return [Clue(j, part, who, column) for j, (part, who, column) in enumerate(rows)]
-
-
-def checked_priors(source: Source, prior: object) -> list[Floats]:
-    """What the attacker believes of each attribute beforehand: shares by name, or in order; uniform unless given."""
-    parts, names = parts_of(source), names_of(source)
-    if prior is None:
-        return [_uniform(part) for part in parts]
-    if isinstance(prior, str | bytes | set) or not isinstance(prior, Iterable):
-        raise InvalidParameter(
-            f"a prior is the shares of the values, {{{names[0]!r}: [0.5, ...]}} or a list by attribute, got {prior!r}; "
-            "leave it out for uniform ones"
-        )
-    if isinstance(prior, dict):
-        unknown = set(prior) - set(names)
-        if unknown:
-            raise InvalidParameter(f"{sorted(unknown)[0]!r} is not an attribute; they are {', '.join(names)}")
-        given = [prior.get(name) for name in names]
-    else:
-        given = [prior] if len(parts) == 1 and np.ndim(prior) == 1 else list(prior)  # type: ignore[arg-type]
-    if len(given) != len(parts):
-        raise InvalidParameter(f"there are {len(parts)} attributes, but {len(given)} priors")
-    rows = zip(parts, names, given, strict=True)
-    return [_uniform(part) if one is None else _checked_shares(source, part, name, one) for part, name, one in rows]
-
-
-def _uniform(part: Part) -> Floats:
-    return np.full(values_of(part), 1 / values_of(part))
-
-
-def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Floats:
-    """Shares of an attribute's values in their order, or by their labels; what is wrong with them is named."""
-    whose = "the halves of its range" if isinstance(part, Averaged) else "its values"
-    what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
-    if isinstance(prior, Mapping):
-        prior = _by_label(labels_of(source, part, name), prior, what)
-    try:
-        shares = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(f"{what}, got {prior!r}") from None
-    if shares.shape != (values_of(part),):
-        given = f"{shares.size} of them" if shares.ndim == 1 else repr(prior)
-        raise InvalidParameter(f"{what}, got {given}")
-    wrong = shares[~(np.isfinite(shares) & (shares >= 0))]
-    if wrong.size:
-        raise InvalidParameter(f"{what}, none below 0, got {wrong[0]:g} among them")
-    if abs(shares.sum() - 1) > _ROUNDED:
-        raise InvalidParameter(f"{what}, got shares that add up to {shares.sum():g}; divide them by their sum")
-    return checked_prior(shares, shares.size)
-
-
-def _by_label(labels: Sequence[object], prior: Mapping[object, object], what: str) -> list[object]:
-    unknown = [label for label in prior if label not in labels]
-    if unknown:
-        raise InvalidParameter(f"{what}, got one of {unknown[0]!r}, which is none of {', '.join(map(repr, labels))}")
-    absent = [label for label in labels if label not in prior]
-    if absent:
-        raise InvalidParameter(f"{what}, got none of {absent[0]!r}; give 0 where that is meant")
-    return [prior[label] for label in labels]
-
-
-def labels_of(source: Source, part: Part, name: str) -> Sequence[object]:
-    """What the values that are guessed are called; those of a mechanism are numbers."""
-    if isinstance(part, Averaged):
-        return HALVES
-    return source.labels[name] if isinstance(source, Plan) else range(part.k)
 
 
 def values_of(part: Part) -> int:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
+from deniable.attack.believed import checked_priors
 from deniable.attack.evidence import (
     HALVES,
     Part,
     Source,
     by_cell,
     by_value,
-    checked_priors,
     clues,
     faked,
-    guessed_of,
     likelihoods,
     names_of,
     parts_of,
@@ -28,7 +28,9 @@ from deniable.attack.evidence import (
 )
 from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
+from deniable.attack.received import are_single
 from deniable.attack.tables import LEVEL, Row, counted_share
+from deniable.attack.truths import coded_truth
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.law import Floats, Integers
@@ -68,27 +70,12 @@ class Guesses:
     def right(self, truth: object) -> dict[str, float]:
         """How often the guesses are right, by attribute, where the true answers are known.
 
-        They are a table of people, as `plan.privatize` takes it, or a row of numbers per attribute. A missing answer is never
-        guessed.
+        They are a table of people, as `plan.privatize` takes it; or numbers as in `values`, a row per person, as
+        `share.privatize` takes them, or a row per attribute (a square table has a row per person); or of one attribute a list.
+        A missing answer is never guessed.
         """
-        codes = self._coded(truth) if _is_table(truth) else truth
-        what = f"the truth has a row of numbers per attribute, {len(self.names)} rows of {self.n}"
-        try:
-            true = np.asarray(codes)
-        except ValueError:
-            raise InvalidParameter(f"{what}, got rows of different lengths") from None
-        if true.shape != self.values.shape or true.dtype.kind not in "iub":
-            raise InvalidParameter(f"{what}, got {true.dtype} of shape {true.shape}")
+        true = coded_truth(truth, self.names, self.n, self.plan)
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
-
-    def _coded(self, people: object) -> Integers:
-        """A table of people by number; of numbers, by the half of their range."""
-        if self.plan is None:
-            raise InvalidParameter(
-                "a table of people is compared with guesses of a plan; here the truth is a row of numbers each"
-            )
-        rows = zip(self.plan.content.parts, self.plan.encode(people), strict=True)
-        return np.stack([guessed_of(part, row) for part, row in rows])
 
     def judged(self, truth: object, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""
@@ -123,6 +110,9 @@ class Guesses:
 def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> Guesses:
     """The best guess of every answer from one report each.
 
+    Reports are what the plan or its file of them gives (`plan.privatize`, `plan.read_reports`), that file's path, or a list of
+    those that clients send, as they are or as bytes; and for a share or a mechanism what it has made.
+
     The attacker knows the plan and believes `prior`: shares of the values by attribute, uniform unless given, the attributes
     being independent. An answer that is not in a report is guessed by the prior alone; among fakes, by how likely each
     attribute is to be the real one. Ties are drawn from the seed.
@@ -156,7 +146,12 @@ def averaged(
     it; with memoized=False, as if the client drew it anew each time. Others make fresh noise each time, which averages away.
     Among fakes, all ways in which the real attributes can have been drawn are summed over (up to 8 collections).
     """
-    if isinstance(collections, Reports | Records | np.ndarray | str | bytes | Mapping) or not isinstance(collections, Iterable):
+    if are_single(collections):
+        raise InvalidParameter(
+            "collections are a list with the reports of each, got single reports; put those of each collection into a list "
+            "of their own, such as [[first], [second]] for one person"
+        )
+    if isinstance(collections, Reports | Records | np.ndarray | str | Path | Mapping) or not isinstance(collections, Iterable):
         raise InvalidParameter(
             f"collections are a list with the reports of each, such as [first, second], got {type(collections).__name__}; "
             "guess attacks a single one"
@@ -208,12 +203,6 @@ def _best(table: Floats, draws: np.random.Generator) -> tuple[Integers, Floats]:
     several = np.flatnonzero(ties.sum(axis=1) > 1)
     single[several] = np.argmax(ties[several] * draws.random((several.size, table.shape[1])), axis=1)
     return single, top[:, 0] / table.sum(axis=1)
-
-
-def _is_table(people: object) -> bool:
-    """Whether it is a dataframe, a dictionary of columns or a list of dictionaries."""
-    first = people[0] if isinstance(people, list | tuple) and people else None
-    return isinstance(people, Mapping) or isinstance(first, Mapping) or hasattr(people, "columns")
 
 
 def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -220,27 +221,38 @@ def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers
     return np.asarray(cells * size + draws.integers(0, size, cells.size))
 
 
-def profile(right: Sequence[Sequence[float]], collections: int, replacement: bool) -> float:
+def profile(right: Sequence[Sequence[float] | float], collections: int, replacement: bool) -> float:
     """The expected product over the attributes of right[j][m], m being how often attribute j was among the collections.
 
     Each collection asks for one attribute at random: any, or one that was not asked before. Elementary symmetric polynomials
-    are the case of right[j] = (1, a_j, 0, ...).
+    are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no attribute is asked for again.
 
     >>> round(profile([(1, 0.5), (1, 0.2), (1, 0.1)], collections=2, replacement=False), 4)  # (0.1 + 0.05 + 0.02) / 3
     0.0567
+    >>> round(profile([0.5, 0.2, 0.1], collections=2, replacement=False), 4)
+    0.0567
     """
     d, times = len(right), whole_number("collections", collections, 0, MOST_REPORTS)
+    listed = right if replacement else [(1.0, float(one)) if isinstance(one, Real) else one for one in right]
+    what = "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, 0.5, 0.5)"
     if not replacement and times > d:
         raise InvalidParameter(f"there are {d} attributes, so that {times} collections ask for some of them again")
     series = np.zeros(times + 1)
     series[0] = 1.0
-    for chances in right:
+    for chances in _lists(listed, what):
         one = np.zeros(times + 1)
         many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
         one[:many] = chances[:many]
         # as binomial convolutions, so that no factorial overflows
         series = _blended(series, one) if replacement else np.convolve(series, one)[: times + 1]
     return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
+
+
+def _lists(given: Sequence[object], what: str) -> list[Sequence[float]]:
+    wrong = [one for one in given if isinstance(one, str) or not hasattr(one, "__len__")]
+    if wrong or not len(given):
+        raise InvalidParameter(f"{what}, got {wrong[0]!r}" if wrong else f"{what}, got none")
+    return list(given)  # type: ignore[arg-type]
 
 
 def _blended(one: Floats, other: Floats) -> Floats:
@@ -258,7 +270,8 @@ def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
     >>> round(profile_of_surveys([(0.5, 0.2, 0.1), (0.5, 0.2, 0.1)]), 4)
     0.0567
     """
-    surveys, d = len(right), len(right[0])
+    lists = _lists(right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)")
+    surveys, d = len(lists), len(lists[0])
     if surveys > min(d, _MOST_SUBSETS):
         raise InvalidParameter(f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}")
     found = np.zeros(1 << surveys)
@@ -267,6 +280,6 @@ def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
         more = found.copy()
         for s in range(surveys):
             without = np.flatnonzero(~(np.arange(1 << surveys) >> s) & 1)
-            more[without | 1 << s] += found[without] * right[s][j]
+            more[without | 1 << s] += found[without] * lists[s][j]
         found = more
     return float(found[-1] / math.perm(d, surveys))

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.background import checked_truth
+from deniable.attack.believed import checked_priors
 from deniable.attack.crossed import ENOUGH, Crossed
 from deniable.attack.crossed import estimated as estimated
-from deniable.attack.evidence import Chance, Source, checked_priors, expected, faked, names_of, realness, records_from, share_of
+from deniable.attack.evidence import Chance, Source, expected, faked, names_of, realness, records_from, share_of
 from deniable.attack.guessing import Guesses
 from deniable.attack.tables import LEVEL
 from deniable.errors import InvalidParameter, counted
@@ -93,7 +94,7 @@ class Sampled:
         return 1 / len(self.names)
 
     def right(self, truth: npt.ArrayLike) -> float:
-        """How often it is right, where the attributes that were sampled are known."""
+        """How often it is right, where the attributes that were sampled are known, by name or by number."""
         return self.guesses.right(self._checked(truth))[_REAL]
 
     def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
@@ -105,7 +106,7 @@ class Sampled:
         return self.guesses.frame(backend)
 
     def _checked(self, truth: npt.ArrayLike) -> Integers:
-        return checked_truth(truth, self.guesses.n, len(self.names))[None]
+        return checked_truth(truth, self.guesses.n, self.names)[None]
 
     def __repr__(self) -> str:
         if self.crossed is not None and self.guesses.n < ENOUGH:

@@ -6,15 +6,15 @@ Every figure of a plan is summed exactly, unless it is named in `stderr`, which 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, final
 
 import numpy as np
 
 from deniable.attack.tables import LEVEL, Row, counted_share, simulated
 from deniable.attack.wording import shortened
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter, counted, not_among
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of_rows
 from deniable.law import Floats, Integers
@@ -117,10 +117,15 @@ class ProfileSuccess:
         return frame_of_rows(self.rows(level), backend)
 
 
+def _plain(one: AttributeSuccess | ProfileSuccess) -> dict[str, Any]:
+    found = {each.name: getattr(one, each.name) for each in fields(one)}
+    return found | {"stderr": dict(one.stderr)} | ({"bounds": list(one.bounds)} if isinstance(one, AttributeSuccess) else {})
+
+
 @final
 @dataclass(frozen=True)
-class Success:
-    """How often an attacker who sees reports of one person is right."""
+class Success(Mapping[str, AttributeSuccess]):
+    """How often an attacker who sees reports of one person is right; by attribute, `success["town"]`."""
 
     attributes: tuple[AttributeSuccess, ...]
     profiles: tuple[ProfileSuccess, ...]
@@ -128,6 +133,27 @@ class Success:
     """How often a whole record is guessed without any report."""
     seed: int = 1
     """What is simulated is drawn from it."""
+
+    def __getitem__(self, name: str) -> AttributeSuccess:
+        for one in self.attributes:
+            if one.name == name:
+                return one
+        raise KeyError(not_among(str(name), "an attribute", [one.name for one in self.attributes]))
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.name for one in self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; what is not known is None."""
+        return {
+            "attributes": [_plain(one) for one in self.attributes],
+            "profiles": [_plain(one) for one in self.profiles],
+            "blind_record": self.blind_record,
+            "seed": self.seed,
+        }
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """A row per attribute and figure, as a dataframe of the library you already have; `profile_frame` has the profiles.

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from deniable.attack.background import checked_truth
 from deniable.attack.crossed import estimated
-from deniable.attack.evidence import Priors, Source, records_from, share_of
+from deniable.attack.evidence import Priors, Source, names_of, records_from, share_of
 from deniable.attack.sampled import Assumed, assumed_share
 from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter
@@ -115,7 +115,7 @@ class School:
         require_classifier(classifier)
         self._share, self._records, self._classifier, self._seed = share, records, classifier, seed
         self._invented_share = assumed_share(share, fakes)
-        self._truth = checked_truth(truth, records.n, share.d)
+        self._truth = checked_truth(truth, records.n, names_of(plan))
         self._given = marginals
         self._people = records.n if people is None else min(records.n, whole_number("people", people, 1))
 

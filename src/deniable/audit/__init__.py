@@ -6,12 +6,10 @@ leak. The mathematics is in bound.py. A pass is no proof: the loss that a plan s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from deniable.audit.bound import Event
 from deniable.audit.copies import Copies
-from deniable.audit.devices import Devices, client_of, devices_of
-from deniable.audit.pairs import Named
+from deniable.audit.devices import Devices, client_of
+from deniable.audit.given import Pairs, taken
 from deniable.audit.program import Program, ProgramFailed
 from deniable.audit.repeats import same_sequence
 from deniable.audit.result import Audit
@@ -40,8 +38,8 @@ _NOT_RESTARTED = "so whether its randomness is seeded was not looked at"
 
 def lower_bound(
     client: object,
-    pairs: Named | Iterable[tuple[object, object]] = "ends",
-    trials: int = 10**6,
+    pairs: Pairs = "ends",
+    trials: float = 10**6,
     *,
     plan: Plan | None = None,
     claim: float | None = None,
@@ -54,23 +52,27 @@ def lower_bound(
     """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two answers.
 
     The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some of them one by
-    one), a client of a class derived from that, a function of answers, the device's secret and the round that returns a
-    report's bytes, a `Program`, or `Devices` of your own. With its plan, reports are read as the wire says and the claim is
-    the plan's, per record or per attribute, and for values with distances by how far apart they are; without one, `claim` and
-    `pairs` must be given.
+    one), a client of a class derived from that, a mechanism or a share itself (its values are numbers), a function of answers,
+    the device's secret and the round that returns a report's bytes, a command or a `Program`, or `Devices` of your own. With
+    its plan, reports are read as the wire says and the claim is the plan's, per record or per attribute, and for values with
+    distances by how far apart they are; without one, `claim` and `pairs` must be given. Where there is one answer only, two of
+    its values are a pair: pairs=[("red", "blue")].
 
     >>> import deniable as dn
     >>> plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
     >>> audit = lower_bound(plan, trials=20_000, words=dn.seeded(1))
     >>> audit, audit.passed
     (<Audit PASS: epsilon >= 0.9..., claim 1.0000, per record>, True)
+    >>> lower_bound(dn.oue(10, 1.0), pairs=[(0, 9)], trials=2e4, words=dn.seeded(1))
+    <Audit PASS: epsilon >= 0.9..., claim 1.0000, per record>
     """
-    devices, known = devices_of(client, words)
-    plan = known if plan is None else plan
-    trials = whole_number("trials, the number of devices for each answer,", trials, _FEWEST)
+    got = taken(client, plan, pairs, claim, rounds, words)
+    devices, plan = got.devices, got.plan
+    count = int(trials) if isinstance(trials, float) and trials.is_integer() else trials
+    trials = whole_number("trials, the number of devices for each answer,", count, _FEWEST)
     if not 0.5 <= level < 1:
         raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level}")
-    setting = setting_of(plan, pairs, per, rounds, claim)
+    setting = setting_of(plan, got.pairs, per, rounds, got.claim)
     source, alpha = checked_source(words), 1 - level
     notes, faults = _restarted(devices, setting, plan is not None)
     itself = devices.itself()

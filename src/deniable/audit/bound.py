@@ -112,15 +112,15 @@ class Event:
     def noticeable(self) -> float:
         """How much more this event must lose, beyond the claim, to be noticed 19 times in 20.
 
-        An event may lose less than the claim even where the claim is true: that distance goes unnoticed, too.
+        An event may lose less than the claim even where the claim is true: that distance goes unnoticed, too. One that shows
+        more than the claim has none; what counts is how well a loss near the claim could have been told from it.
         """
         if not self.guesses:
             return math.inf
         here = fitting(self.guesses * (self.right + 0.5) / (self.guesses + 1), self.odds)
         least = reach_of(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))  # Chernoff asks for more
         sure = least - reach_of(_OFTEN)
-        edge = max(here, self.claim)
-        return edge - here + sure * self._error(edge + sure * self._error(edge))
+        return max(0.0, self.claim - here) + sure * self._error(self.claim + sure * self._error(self.claim))
 
     def _error(self, loss: float) -> float:
         """The standard error of epsilon with that loss: one by the square root of the sum of p (1 - p)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.simulated import remembering
-from deniable.wire import Wire
+from deniable.wire import Report, Wire
 from deniable.words import Words, checked_source
 
 Answers = Mapping[str, object]
@@ -85,9 +86,10 @@ class OneByOne(Devices):
     def __init__(self, report: Reporter) -> None:
         if not callable(report):
             raise InvalidParameter(
-                "a client is a plan, a dn.Client, dn.audit.Program(command, plan), or a function of answers, the device's "
-                f"secret and the round that returns a report's bytes, got {type(report).__name__}"
+                "a client is a plan, a dn.Client, a mechanism, a command such as 'node client.js', or a function of answers, "
+                f"the device's secret and the round that returns a report's bytes, got {type(report).__name__}"
             )
+        _refuse_other_parameters(report)
         self._report = report
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
@@ -101,6 +103,20 @@ class OneByOne(Devices):
     def started_twice(self, side: Side, count: int) -> Copies:
         """From two copies of this process as it is, each with secrets of its own."""
         return copied_twice(lambda: (_checked(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count)))
+
+
+def _refuse_other_parameters(report: Reporter) -> None:
+    try:
+        signature = inspect.signature(report)
+    except (TypeError, ValueError):  # some that are built in do not say
+        return
+    try:
+        signature.bind({}, b"", 1)
+    except TypeError:
+        name = getattr(report, "__name__", type(report).__name__)
+        raise InvalidParameter(
+            f"a client is a function of three things, answers, the device's secret and the round; {name}{signature} is not"
+        ) from None
 
 
 def client_of(plan: Plan) -> Reporter:
@@ -119,6 +135,8 @@ def _one_by_one(report: Reporter, sides: Sequence[Side], count: int) -> Sequence
 
 
 def _checked(report: object) -> bytes:
+    if isinstance(report, Report):
+        return report.to_bytes()
     if not isinstance(report, bytes | bytearray):
         raise InvalidParameter(f"the client must return the bytes of a report, got {type(report).__name__}")
     return bytes(report)
@@ -126,6 +144,8 @@ def _checked(report: object) -> bytes:
 
 def devices_of(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
     """Devices like this client, and their plan where it is known."""
+    if isinstance(client, type) and issubclass(client, Client):
+        raise InvalidParameter(f"a client is made for a plan: give {client.__name__}(plan), or the plan itself")
     if isinstance(client, Client):
         if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called
             return OneByOne(_like(client)), client.plan

@@ -21,6 +21,9 @@ Named = Literal["ends", "every"]
 """Pairs by name: the first values of all attributes against the last; or every value against the next. Of attributes with
 distances also neighbors, alone: of some values, or of every value; and all others, alone."""
 
+ALONE = "value"
+"""What the only answer is called where no plan names it."""
+
 _IN_LINE = 64  # people that are told apart at once, at most
 _INNER = 4  # steps from the lowest number to the highest
 _Records = list[tuple[Answers, Answers]]
@@ -31,7 +34,10 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
     if name not in ("ends", "every"):
         raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {name!r}")
     if plan is None:
-        raise InvalidParameter("without a plan, say which answers are compared: pairs=[({'color': 'red'}, {'color': 'blue'})]")
+        raise InvalidParameter(
+            "without a plan, say which answers are compared: pairs=[({'color': 'red'}, {'color': 'blue'})], "
+            f"or pairs=[('red', 'blue')] for the only answer, called {ALONE!r}"
+        )
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
@@ -138,23 +144,39 @@ def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
     return [*found, None] if no_answer else found
 
 
-def given(pair: object, rounds: int, per: Per) -> Pair:
-    """A pair that somebody gives, checked."""
+def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -> tuple[Pair, ...]:
+    """Pairs that somebody gives, checked; a single one needs no list.
+
+    Where there is one attribute only, its values are as good as records.
+    """
+    if isinstance(pairs, Mapping | bytes) or not isinstance(pairs, Iterable):
+        raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {pairs!r}")
+    found = list(pairs)
+    if len(found) == 2 and not any(isinstance(one, list | tuple) for one in found):
+        found = [tuple(found)]
+    names = (ALONE,) if plan is None else plan.names
+    return tuple(_given(one, rounds, per, names) for one in found)
+
+
+def _given(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pair:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise InvalidParameter(f"a pair is two records, ({{'color': 'red'}}, {{'color': 'blue'}}), got {pair!r}")
-    first, second = (_side(side, rounds) for side in pair)
+    first, second = (_side(side, rounds, names) for side in pair)
     _refuse_alike(first, second, per)
     return first, second
 
 
-def _side(given: object, rounds: int) -> Side:
-    """One record for all rounds, or a list with one for each."""
+def _side(given: object, rounds: int, names: Sequence[str]) -> Side:
+    """One record for all rounds, or a list with one for each; of one attribute a value is a record."""
     if isinstance(given, Mapping):
         return (given,) * rounds
     if isinstance(given, Sequence) and len(given) == rounds and all(isinstance(one, Mapping) for one in given):
         return tuple(given)
+    if len(names) == 1 and not (isinstance(given, Sequence) and any(isinstance(one, Mapping) for one in given)):
+        each = given if isinstance(given, list) and len(given) == rounds > 1 else [given] * rounds
+        return tuple({names[0]: value} for value in each)
     raise InvalidParameter(
-        f"a side is a record, {{'color': 'red'}}, or a list with one for each of {rounds} rounds, got {given!r}"
+        f"a side is a record, {{{names[0]!r}: ...}}, or a list with one for each of {rounds} rounds, got {given!r}"
     )
 
 

@@ -62,10 +62,10 @@ class Audit:
     def noticeable(self) -> float:
         """How far above its claim an event must come to be noticed 19 times in 20.
 
-        Of several claims the worst; but claims that so many trials do not reach are left out, unless all are.
+        Of several claims the worst; claims that so many trials do not reach are left out, and it is infinite if all are.
         """
         reached = [claim for claim in self.claims if self._reached(claim)]
-        return max(min(event.noticeable for event in self._of(claim)) for claim in reached or self.claims)
+        return max((min(event.noticeable for event in self._of(claim)) for claim in reached), default=math.inf)
 
     @property
     def noticeable_alone(self) -> float:
@@ -79,8 +79,10 @@ class Audit:
 
     @property
     def conclusive(self) -> bool:
-        """Whether so many trials could have shown leaks that are above all claims by what is noticeable."""
-        return all(map(self._reached, self.claims))
+        """Whether the verdict says something: a FAIL always does, a PASS if so many trials could have shown leaks that are
+        above all claims by what is noticeable.
+        """
+        return not self.passed or all(map(self._reached, self.claims))
 
     def _reached(self, claim: float) -> bool:
         return any(event.noticeable < event.ceiling - claim for event in self._of(claim))

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from deniable.audit.devices import Side
-from deniable.audit.pairs import Named, Pair, given, line_ups, named, values_asked
+from deniable.audit.pairs import Named, Pair, line_ups, named, several, values_asked
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Integers
@@ -109,7 +109,7 @@ def codes_of(plan: Plan, sides: Sequence[Side]) -> list[Integers]:
 
 def setting_of(
     plan: Plan | None,
-    pairs: Named | Iterable[tuple[object, object]],
+    pairs: Named | Iterable[object],
     per: Per,
     rounds: int | None,
     claim: float | None,
@@ -121,7 +121,7 @@ def setting_of(
     if plan is not None and most == 1 and wanted != 1:
         raise InvalidParameter(f"this plan asks once, so a device reports in one round, got rounds={wanted!r}")
     number = whole_number("rounds, how often each device reports,", wanted, 1, None if plan is None else most)
-    found = named(plan, pairs, per, number) if isinstance(pairs, str) else tuple(given(one, number, per) for one in pairs)
+    found = named(plan, pairs, per, number) if isinstance(pairs, str) else several(plan, pairs, per, number)
     if not found:
         raise InvalidParameter("there are no pairs of answers to tell apart")
     lines = line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()

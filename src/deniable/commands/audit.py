@@ -76,7 +76,7 @@ def audit_client(
     with console.progress("auditing") as show:
         found = audit.lower_bound(
             client,
-            pairs,  # type: ignore[arg-type]
+            pairs,
             count,
             plan=read,
             claim=claim,

@@ -1,0 +1,93 @@
+"""What may be given to an audit beside devices: a mechanism or a share itself, and a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from deniable.audit.devices import Devices, Side, devices_of
+from deniable.audit.pairs import ALONE, Named
+from deniable.audit.program import Program
+from deniable.audit.setting import ROUNDS
+from deniable.errors import InvalidParameter, NotExact
+from deniable.law import Integers
+from deniable.mechanism import Mechanism
+from deniable.plan import Plan
+from deniable.repeat import Repeated
+from deniable.shape import Encoder
+from deniable.share import Share
+from deniable.words import Words, checked_source
+
+Pairs = Named | Iterable[object]
+
+_PEOPLE = 1000  # a plan says for how many it is, which no audit looks at
+
+
+@final
+@dataclass(frozen=True)
+class Taken:
+    """Who is audited, by which plan, and what is asked of it."""
+
+    devices: Devices
+    plan: Plan | None
+    pairs: Pairs
+    claim: float | None
+
+
+def taken(
+    client: object, plan: Plan | None, pairs: Pairs, claim: float | None, rounds: int | None, words: Words | None
+) -> Taken:
+    """Devices of whatever is given: a mechanism or a share has a plan of its own, whose values are numbers."""
+    if isinstance(client, str):
+        return Taken(Program(client, plan), plan, pairs, claim)
+    if not isinstance(client, Share | Mechanism):
+        devices, known = devices_of(client, words)
+        return Taken(devices, known if plan is None else plan, pairs, claim)
+    if plan is not None:
+        raise InvalidParameter("a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself")
+    if isinstance(client, Share | Encoder):
+        made = _plan_of(client, rounds)
+        return Taken(devices_of(made, words)[0], made, pairs, claim)
+    ends = [(0, client.k - 1)] if isinstance(pairs, str) and pairs == "ends" else pairs
+    return Taken(_InBytes(client, words), None, ends, _loss_of(client) if claim is None else claim)
+
+
+def _loss_of(mechanism: Mechanism) -> float:
+    try:
+        return mechanism.loss()
+    except NotExact as problem:
+        raise InvalidParameter(f"say what is claimed, claim=1.0: {problem}") from None
+
+
+def _plan_of(client: Share | Encoder, rounds: int | None) -> Plan:
+    parts = client.parts if isinstance(client, Share) else (client,)
+    asked = ROUNDS if rounds is None and isinstance(parts[0], Repeated) else rounds
+    names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, Share) else [ALONE]
+    sizes = [getattr(part, "k", 0) for part in parts]
+    try:
+        return Plan.of(dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=asked)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"of this mechanism an audit needs the plan ({problem}); make one with dn.Plan.of") from None
+
+
+@final
+class _InBytes(Devices):
+    """A mechanism that no plan holds, such as one of your own: the bytes of its reports are just bytes."""
+
+    headed = False
+
+    def __init__(self, mechanism: Mechanism, words: Words | None) -> None:
+        self._mechanism, self._words = mechanism, checked_source(words)
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        rounds = []
+        for records in zip(*sides, strict=True):
+            if any(set(record) != {ALONE} for record in records):
+                raise InvalidParameter(f"a mechanism is asked about numbers, pairs=[(0, 1)], got {dict(records[0])}")
+            values = np.array([record[ALONE] for record in records])[who]
+            reports = np.ascontiguousarray(self._mechanism.privatize(values, self._words))
+            rounds.append([report.tobytes() for report in reports])
+        return rounds

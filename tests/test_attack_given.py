@@ -1,0 +1,247 @@
+"""What attacks take: reports in every form in which they are kept, truths and priors as people have them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable import attack
+from deniable.attack.evidence import Source
+from deniable.attack.told import ATTRIBUTE
+from deniable.plan import Plan, Reports
+from deniable.wire import Report, Wire
+
+TOWNS = list("abcdefghij")
+PEOPLE = {"town": TOWNS * 3, "smokes": ["yes", "no", "no"] * 10}
+SAMPLED = dn.Study({"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=2.0, share="sample", protocol="grr").plan(people=30)
+FAKED = dn.Plan.of({"town": TOWNS, "smokes": ["yes", "no"]}, dn.rsfd([10, 2], 2.0), people=30)
+ONE = dn.Study({"town": TOWNS}, epsilon=3.0, protocol="oue").plan(people=30)
+
+
+def sent(plan: Plan) -> list[Report]:
+    """Of each of the people by a client of their own."""
+    rows = [{name: PEOPLE[name][i] for name in plan.names} for i in range(30)]
+    return [dn.Client(plan, secret=bytes([i]) * 32).report(row) for i, row in enumerate(rows)]
+
+
+def forms(plan: Plan, folder: Path) -> list[object]:
+    """The same reports in every form; the first is the one that plans make."""
+    reports = sent(plan)
+    made = Wire(plan).reports([report.body for report in reports])
+    assert isinstance(made, Reports)
+    file = folder / f"{plan.id}.parquet"
+    plan.write_reports(file, [made])
+    raw = [report.to_bytes() for report in reports]
+    texts = [Wire(plan).to_json(report) for report in reports]
+    return [made, [made], reports, tuple(reports), iter(reports), raw, list(map(bytearray, raw)), texts, file, str(file)]
+
+
+# Reports.
+
+
+@pytest.mark.parametrize("plan", [SAMPLED, FAKED, ONE], ids=["sampled", "among fakes", "one"])
+def test_reports_are_taken_in_every_form(plan: Plan, tmp_path: Path) -> None:
+    first, *others = forms(plan, tmp_path)
+    expected = attack.guess(plan, first)
+    for other in others:
+        found = attack.guess(plan, other)
+        assert found.values.tolist() == expected.values.tolist(), type(other)
+        assert found.posterior.tolist() == expected.posterior.tolist(), type(other)
+
+
+def test_every_attack_takes_them(tmp_path: Path) -> None:
+    made, *_, raw, _, _, file, _ = forms(FAKED, tmp_path)
+    expected = attack.sampled_attribute(FAKED, made).attributes.tolist()
+    for other in (raw, file):
+        assert attack.sampled_attribute(FAKED, other).attributes.tolist() == expected
+    made, *_, raw, _, _, file, _ = forms(ONE, tmp_path)
+    above = attack.reidentify([ONE, ONE], [made, made], PEOPLE).above.tolist()
+    assert attack.reidentify([ONE, ONE], [raw, file], PEOPLE).above.tolist() == above
+    both = attack.averaged(ONE, [made, made]).posterior.tolist()
+    assert attack.averaged(ONE, [raw, file]).posterior.tolist() == both
+
+
+def test_a_single_report_is_one_person() -> None:
+    report = sent(ONE)[0]
+    assert attack.guess(ONE, report).n == attack.guess(ONE, report.to_bytes()).n == 1
+
+
+def test_reports_of_another_plan_are_refused() -> None:
+    other = dn.Study({"town": TOWNS}, epsilon=1.0, protocol="oue").plan(people=30)
+    for reports in (sent(other), [report.to_bytes() for report in sent(other)], [*sent(ONE), *sent(other)]):
+        with pytest.raises(dn.InvalidReport, match=f"was made for plan {other.id[:16]}…, this plan is {ONE.id[:16]}…"):
+            attack.guess(ONE, reports)
+
+
+def test_what_are_no_reports_is_refused() -> None:
+    wrong: Sequence[tuple[object, str]] = [
+        ([], "there are no reports to attack"),
+        (iter([]), "there are no reports to attack"),
+        ([*sent(ONE), "a"], "all in one form, here as a client sends them, got str among them"),
+        ([b"abc"], "a report has at least"),
+        (7, "reports are what plan.privatize and plan.read_reports give, got int"),
+    ]
+    for reports, message in wrong:
+        with pytest.raises(dn.InvalidReport, match=message):
+            attack.guess(ONE, reports)
+    for source in (dn.oue(10, 3.0), dn.smp([10, 2], 3.0)):
+        with pytest.raises(dn.InvalidReport, match="these reports were made for a plan; attack that plan"):
+            attack.guess(source, sent(ONE))
+    with pytest.raises(dn.InvalidParameter, match=r"got single reports.*\[\[first\], \[second\]\]"):
+        attack.averaged(ONE, sent(ONE))
+    assert attack.averaged(ONE, [[report] for report in sent(ONE)[:1]]).n == 1
+
+
+def test_numbers_of_a_mechanism_are_taken_as_before() -> None:
+    assert attack.guess(dn.grr(3, 2.0), np.array([0, 2], dtype=np.uint8)).values.tolist() == [[0, 2]]
+
+
+# Truths.
+
+
+def test_the_truth_of_one_attribute_is_a_list() -> None:
+    found = attack.guess(ONE, ONE.privatize(PEOPLE, dn.seeded(1)))
+    by_table = found.right(PEOPLE)
+    codes = ONE.encode(PEOPLE)[0]
+    for truth in (
+        PEOPLE["town"],
+        np.array(PEOPLE["town"]),
+        codes,
+        codes.tolist(),
+        codes[None],
+        codes[:, None],
+        [{"town": t} for t in PEOPLE["town"]],
+    ):
+        assert found.right(truth) == by_table
+    alone = attack.guess(dn.grr(3, 2.0), np.array([0, 2, 1], dtype=np.uint8))
+    assert alone.right([0, 2, 2]) == alone.right({"attribute 0": [0, 2, 2]}) == {"attribute 0": 2 / 3}
+
+
+def test_where_answers_are_numbers_a_list_is_of_answers() -> None:
+    """As `privatize` takes them: the third bin is that of 25, and 1, 2, 3 are labels and not places in a list."""
+    ages = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=9.0).plan(people=100)
+    answers = [5, 25, 95, 41] * 25
+    found = attack.guess(ages, ages.privatize({"age": answers}, dn.seeded(1)))
+    assert found.right(answers) == found.right({"age": answers}) == found.right(ages.encode({"age": answers}))
+    assert found.right(answers)["age"] > 0.9
+    grades = dn.Study({"grade": ["1", "2", "3"]}, epsilon=9.0).plan(people=100)
+    found = attack.guess(grades, grades.privatize({"grade": [1, 2, 2, 1] * 25}, dn.seeded(1)))
+    assert found.right([1, 2, 2, 1] * 25)["grade"] > 0.9
+
+
+def test_truths_have_a_row_per_person_or_per_attribute() -> None:
+    share, draws = dn.smp([3, 2], 2.0, "grr"), np.random.default_rng(3)
+    table = np.column_stack([draws.integers(0, 3, 50), draws.integers(0, 2, 50)])
+    found = attack.guess(share, share.privatize(table, dn.seeded(1)))
+    assert found.right(table) == found.right(table.T) == found.right(table.tolist())
+    square = attack.guess(share, share.privatize([[2, 0], [2, 1]], dn.seeded(1)))
+    true = {"attribute 0": (square.values[0] == [2, 2]).mean(), "attribute 1": (square.values[1] == [0, 1]).mean()}
+    assert square.right([[2, 0], [2, 1]]) == true
+
+
+def test_the_real_attribute_may_be_named() -> None:
+    reports = FAKED.privatize(PEOPLE, dn.seeded(4))
+    found, drawn = attack.sampled_attribute(FAKED, reports), attack.drawn_attributes(FAKED, 30, 4)
+    names = [FAKED.names[j] for j in drawn]
+    assert found.right(names) == found.right(np.array(names)) == found.right(drawn)
+    assert found.judged(names, backend="pandas").equals(found.judged(drawn, backend="pandas"))
+    with pytest.raises(dn.InvalidParameter, match=r"'twon' is not an attribute \(town, smokes\); did you mean 'town'"):
+        found.right(["twon"] * 30)
+
+
+# Priors.
+
+
+def test_a_prior_of_one_attribute_may_be_its_shares_by_value() -> None:
+    plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=100)
+    reports, shares = plan.privatize({"color": ["red", "blue"] * 50}, dn.seeded(1)), {"red": 0.5, "green": 0.1, "blue": 0.4}
+    expected = attack.guess(plan, reports, prior={"color": shares}).posterior.tolist()
+    for prior in (shares, [0.5, 0.1, 0.4], {"color": [0.5, 0.1, 0.4]}):
+        assert attack.guess(plan, reports, prior=prior).posterior.tolist() == expected
+    by_number = attack.success(dn.grr(3, 1.0), {0: 0.5, 1: 0.1, 2: 0.4}).attributes[0]
+    assert by_number.blind == 0.5
+    with pytest.raises(dn.InvalidParameter, match="got one of 'rde', which is none of 'red', 'green', 'blue'"):
+        attack.guess(plan, reports, prior={"rde": 0.5, "green": 0.1, "blue": 0.4})
+
+
+def test_a_value_may_be_called_as_its_attribute_is() -> None:
+    plan = dn.Study({"red": ["red", "green"]}, epsilon=1.0).plan(people=100)
+    for prior in ({"red": 0.3, "green": 0.7}, {"red": {"red": 0.3, "green": 0.7}}, {"red": [0.3, 0.7]}):
+        assert attack.success(plan, prior)["red"].blind == 0.7
+    with pytest.raises(dn.InvalidParameter, match="'blue' is not an attribute; they are red"):
+        attack.success(plan, {"blue": [0.3, 0.7]})
+
+
+def test_a_prior_may_be_what_was_estimated() -> None:
+    """Estimates that are negative are projected to the nearest distribution."""
+    plan = dn.Study({"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=200)
+    people = {"town": ["a", "b"] * 100, "smokes": ["yes", *["no"] * 9] * 20}
+    reports = plan.privatize(people, dn.seeded(1))
+    result = plan.estimate(plan.tally(reports))
+    assert result["town"].frequencies.min() < 0
+    shares = {name: result[name].project("simplex").tolist() for name in plan.names}
+    expected = attack.guess(plan, reports, prior=shares).posterior.tolist()
+    for prior in (result, dict(result), {name: result[name] for name in plan.names}, list(result.values())):
+        assert attack.guess(plan, reports, prior=prior).posterior.tolist() == expected
+    earlier = dn.Study({"smokes": ["no", "yes"]}, epsilon=1.0).plan(people=200)  # its values in another order
+    first = earlier.estimate(earlier.tally(earlier.privatize(people, dn.seeded(2))))
+    by_name = dict(zip(["no", "yes"], first["smokes"].project("simplex").tolist(), strict=True))
+    found = attack.success(plan, first).attributes
+    assert (found[0].blind, found[1].blind) == (0.1, max(by_name.values()))
+    assert attack.success(earlier, first["smokes"]) == attack.success(earlier, by_name)
+    with pytest.raises(dn.InvalidParameter, match="none of the attributes town; it is of smokes"):
+        attack.success(ONE, first)
+
+
+# Profiles.
+
+
+def test_profiles_of_single_chances() -> None:
+    """Where no attribute is asked for again, a number says all; else what a second report adds must be said."""
+    assert attack.profile([0.5, 0.6, 0.7], 2, False) == pytest.approx((0.3 + 0.35 + 0.42) / 3)
+    assert attack.profile(list(np.array([0.5, 0.6, 0.7])), 2, False) == attack.profile([0.5, (1, 0.6), 0.7], 2, False)
+    with pytest.raises(dn.InvalidParameter, match=r"right\[j\] is a list for attribute j.*such as \(1, 0.5, 0.5\), got 0.5"):
+        attack.profile([0.5, 0.6, 0.7], 2, True)
+    with pytest.raises(dn.InvalidParameter, match=r"right\[s\] is a list for survey s.*got 0.5"):
+        attack.profile_of_surveys([0.5, 0.6])  # type: ignore[list-item]
+    with pytest.raises(dn.InvalidParameter, match="got none"):
+        attack.profile_of_surveys([])
+
+
+def test_attributes_with_epsilons_of_their_own() -> None:
+    """Direct encoding of k values is guessed with e^epsilon / (e^epsilon + k - 1), by the epsilon of each."""
+    found = attack.success(dn.smp([3, 4], [1.0, 2.0], "grr"), collections=2)
+    each = [math.exp(1) / (math.exp(1) + 2), math.exp(2) / (math.exp(2) + 3)]
+    assert [one.reported for one in found.attributes] == pytest.approx(each)
+    assert found.profiles[0].all_reported == pytest.approx(each[0] * each[1])
+
+
+# Results.
+
+
+@pytest.mark.parametrize("source", [SAMPLED, FAKED, dn.ss(9, 1.0)], ids=["sampled", "among fakes", "alone"])
+def test_success_is_known_by_attribute_and_as_plain_data(source: Source) -> None:
+    found = attack.success(source, collections=2)
+    assert list(found) == [one.name for one in found.attributes]
+    assert all(found[one.name] is one for one in found.attributes)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert set(told) == {"attributes", "profiles", "blind_record", "seed"}
+    for one, plain in zip(found.attributes, told["attributes"], strict=True):
+        assert (plain["name"], plain["k"]) == (one.name, one.k)
+        assert {name: plain[name] for name in ATTRIBUTE} == {name: getattr(one, name) for name in ATTRIBUTE}
+        assert (plain["stderr"], plain["bounds"]) == (one.stderr, list(one.bounds))
+    assert [one["whole_record"] for one in told["profiles"]] == [one.whole_record for one in found.profiles]
+
+
+def test_other_attributes_of_a_success_are_named() -> None:
+    found = attack.success(SAMPLED)
+    assert "town" in found
+    assert found.get("twon") is None
+    with pytest.raises(KeyError, match="did you mean 'town'"):
+        found["twon"]
