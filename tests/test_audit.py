@@ -947,12 +947,23 @@ def test_what_no_plan_can_be_made_of_is_refused() -> None:
         audited(dn.grr(3, 1.0), trials=100, plan=one(dn.grr(3, 1.0)))
 
 
-def test_a_function_with_other_parameters_is_refused() -> None:
-    def client(answers: dict[str, object]) -> bytes:
+def test_a_function_is_told_as_much_as_it_asks_for() -> None:
+    plan = one(dn.oue(4, 1.0))
+
+    def alone(answers: dict[str, object]) -> bytes:
+        return dn.Client(plan).report(answers).to_bytes()
+
+    def device(answers: dict[str, object], secret: bytes) -> bytes:
+        return dn.Client(plan, secret=secret).report(answers).to_bytes()
+
+    for client in (alone, device):
+        assert audited(client, plan=plan, trials=500).passed
+
+    def broken(answers: dict[str, object], secret: bytes, number: int, more: int) -> bytes:
         return b""
 
-    with pytest.raises(dn.InvalidParameter, match=r"a function of three things.*client\(answers.*is not"):
-        audited(client, trials=100, pairs=[(0, 1)], claim=1.0)
+    with pytest.raises(dn.InvalidParameter, match=r"a function of answers.*broken\(answers.*is not"):
+        audited(broken, trials=100, pairs=[(0, 1)], claim=1.0)
 
 
 def test_a_function_may_return_the_report_itself() -> None:

@@ -53,10 +53,10 @@ def lower_bound(
 
     The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some of them one by
     one), a client of a class derived from that, a mechanism or a share itself (its values are numbers), a function of answers,
-    the device's secret and the round that returns a report's bytes, a command or a `Program`, or `Devices` of your own. With
-    its plan, reports are read as the wire says and the claim is the plan's, per record or per attribute, and for values with
-    distances by how far apart they are; without one, `claim` and `pairs` must be given. Where there is one answer only, two of
-    its values are a pair: pairs=[("red", "blue")].
+    the device's secret and the round (or fewer of them) that returns a report's bytes, a command or a `Program`, or `Devices`
+    of your own. With its plan, reports are read as the wire says and the claim is the plan's, per record or per attribute, and
+    for values with distances by how far apart they are; without one, `claim` and `pairs` must be given. Where there is one
+    answer only, two of its values are a pair: pairs=[("red", "blue")].
 
     >>> import deniable as dn
     >>> plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)

@@ -89,8 +89,7 @@ class OneByOne(Devices):
                 "a client is a plan, a dn.Client, a mechanism, a command such as 'node client.js', or a function of answers, "
                 f"the device's secret and the round that returns a report's bytes, got {type(report).__name__}"
             )
-        _refuse_other_parameters(report)
-        self._report = report
+        self._report = _told_all(report)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         rounds: list[list[bytes]] = [[] for _ in sides[0]]
@@ -105,18 +104,23 @@ class OneByOne(Devices):
         return copied_twice(lambda: (_checked(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count)))
 
 
-def _refuse_other_parameters(report: Reporter) -> None:
+def _told_all(report: Callable[..., bytes]) -> Reporter:
+    """A function of answers, secret and round, from one that may want fewer of them."""
     try:
         signature = inspect.signature(report)
     except (TypeError, ValueError):  # some that are built in do not say
-        return
-    try:
-        signature.bind({}, b"", 1)
-    except TypeError:
-        name = getattr(report, "__name__", type(report).__name__)
-        raise InvalidParameter(
-            f"a client is a function of three things, answers, the device's secret and the round; {name}{signature} is not"
-        ) from None
+        return report
+    for count in (3, 2, 1):
+        try:
+            signature.bind(*({}, b"", 1)[:count])
+        except TypeError:
+            continue
+        return lambda *told, count=count: report(*told[:count])
+    name = getattr(report, "__name__", type(report).__name__)
+    raise InvalidParameter(
+        "a client is a function of answers, the device's secret and the round, or of the first one or two of them; "
+        f"{name}{signature} is not"
+    )
 
 
 def client_of(plan: Plan) -> Reporter:
