@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ import deniable as dn
 from deniable import attack, data, plot, plot_attack, plot_risks
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
-from deniable.commands import studying
+from deniable.commands import console, studying
 from deniable.data import Dataset
 from deniable.studies import attacked, points, revisited, risks, surveyed
 from tests import statistics
@@ -52,11 +53,8 @@ def test_every_figure_has_its_rows(small: Dataset) -> None:
     found = json.loads(run("reproduce", "risks", "--quick", "--json", "--dataset", "nursery", "--epsilons", "4", "--runs", "1"))
     assert all(set(row) >= FIELDS for row in found)
     assert {row["figure"] for row in found} == set(risks.FIGURES)
-    measured = [row for row in found if row["refused"] is None]
-    assert all(row["accuracy"] is not None and 0 <= row["accuracy"] <= 1 and row["runs"] == 1 for row in measured)
-    refused = {(row["figure"], row["protocol"], row["metric"]) for row in found if row["refused"] is not None}
-    assert refused == {("reidentify", surveyed.AMONG_FAKES, "uniform")}
-    assert {row["attack"] for row in measured if row["protocol"] == surveyed.AMONG_FAKES and row["surveys"]} == {
+    assert all(0 <= row["accuracy"] <= 1 and row["runs"] == 1 and row["refused"] is None for row in found)
+    assert {row["attack"] for row in found if row["protocol"] == surveyed.AMONG_FAKES and row["surveys"]} == {
         *("guess", "guess-bayes", "support")
     }
     assert all(row["n"] == small.n and row["seed"] == 1 for row in found)
@@ -172,6 +170,23 @@ def test_rows_that_are_done_are_in_the_file_already(small: Dataset, tmp_path: Pa
     with pytest.raises((KeyboardInterrupt, click.Abort)):
         run("reproduce", "risks", "--figure", "value", "-o", str(file))
     assert len(json.loads(file.read_text(encoding="utf-8"))) == 2
+
+
+def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it is what it would be at the end; what is stopped is rows, in an array that is not closed."""
+
+    def stopped(*_arguments: object, **_options: object) -> Iterator[points.Row]:
+        yield from rows[:2]
+        raise KeyboardInterrupt
+
+    asked = ("reproduce", "risks", "--figure", "value", "--epsilons", "1", "--runs", "1", "--dataset", "nursery", "--json")
+    rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
+    assert run(*asked) == console.json_text([asdict(row) for row in rows])
+    monkeypatch.setattr(risks, "reproduce", stopped)
+    printed = CliRunner().invoke(commands, asked).stdout
+    assert json.loads(printed + "]") == [asdict(row) for row in rows[:2]]
+    monkeypatch.setattr(risks, "reproduce", lambda *_arguments, **_options: iter([replace(rows[0], refused="for a reason")]))
+    assert run(*asked) == "[]\n"
 
 
 @pytest.mark.parametrize(
@@ -372,6 +387,32 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
     alone = School(survey.share, survey.records, survey.truth, seed=survey.seed % (1 << 31)).attack("NK-1n")
     assert trained.tolist() == alone.attributes[whom].tolist()
     assert trained.tolist() != likeliest.tolist()
+
+
+def test_among_fakes_both_metrics_are_one_measurement() -> None:
+    """As in the published code, which draws with replacement by either; rows of the uniform metric say so."""
+    rows = list(risks.reproduce([invented(300)], ["reidentify"], [4.0], runs=2, users=50))
+    among = [row for row in rows if row.protocol == surveyed.AMONG_FAKES]
+    uniform, other = ([row for row in among if row.metric == metric] for metric in surveyed.METRICS)
+    assert len(uniform) == len(other) == 4 * 2 * 3 * 2
+    assert all(row.note == surveyed.AS_PUBLISHED for row in uniform)
+    assert [replace(row, metric="non-uniform", note=None) for row in uniform] == other
+    assert all(row.note is None for row in rows if row not in uniform)
+    assert {row.metric for row in rows if row.protocol == "GRR"} == set(surveyed.METRICS)
+
+
+def test_what_was_refused_is_no_row_for_machines(small: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
+    asked = ("reproduce", "risks", "--figure", "reidentify", "--dataset", "nursery", "--epsilons", "4", "--runs", "1")
+    table = tmp_path / "rows.json"
+    result = CliRunner().invoke(commands, [*asked, "--users", "20", "--json", "-o", str(table)], catch_exceptions=False)
+    rows = json.loads(result.stdout)
+    assert rows == json.loads(table.read_text(encoding="utf-8"))
+    assert all(0 <= row["accuracy"] <= 1 for row in rows)
+    assert {row["attack"] for row in rows if row["protocol"] == surveyed.AMONG_FAKES} == {"guess-bayes", "support"}
+    assert "32 rows left out" in result.stderr
+    assert f"refused ({surveyed.AMONG_FAKES}): " in result.stderr
+    assert "pip install 'deniable[attack]'" in result.stderr
 
 
 def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,12 +141,13 @@ def writing(file: Path, private: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def progress(text: str) -> Iterator[Show]:
-    """A bar on stderr while there is a terminal to see it, gone when the work is done."""
+    """A bar on stderr where a terminal shows it, gone when the work is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = TextColumn(text), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+    seen = Console(stderr=True)  # what goes to stdout meanwhile stays there
+    with Progress(*columns, console=seen, transient=True, disable=not sys.stderr.isatty(), redirect_stdout=False) as bar:
         task = bar.add_task(text, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -196,14 +197,14 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: int) ->
     return table
 
 
-def print_refusals(reasons: Iterable[tuple[str, str | None]]) -> None:
+def print_refusals(reasons: Iterable[tuple[str, str | None]], err: bool = False) -> None:
     """Each reason once, with all that gave it."""
     names: dict[str, dict[str, None]] = {}
     for name, reason in reasons:
         if reason is not None:
             names.setdefault(reason, {})[name] = None
     for reason, refused in names.items():
-        click.echo(f"refused ({', '.join(refused)}): {reason}")
+        click.echo(f"refused ({', '.join(refused)}): {reason}", err=err)
 
 
 def short(number: float | None) -> str:

@@ -98,8 +98,9 @@ def reproduce_risks(
                 quick=quick,
                 training=training,
             ),
+            as_json,
         )
-    if writing.measured(rows, plot_risks.risks_plot, out, plot_files, as_json):
+    if studying.told_to_machines(rows, plot_risks.risks_plot, out, plot_files, as_json):
         return
     headers = ["figure", "dataset", "protocol", "attack", "epsilon", "accuracy", "95 %", "blind", "attacked"]
     headers += ["surveys", "top", "background", "metric", "prior"]
@@ -158,8 +159,9 @@ def reproduce_revisited(
                 seed=seed,
                 progress=studying.estimating(show),
             ),
+            as_json,
         )
-    if writing.measured(rows, plot_risks.revisited_plot, out, plot_files, as_json):
+    if studying.told_to_machines(rows, plot_risks.revisited_plot, out, plot_files, as_json):
         return
     headers = ["protocol", "epsilon", "attack", "accuracy", "95 %", "MSE", "true loss", "nothing beats it"]
     cells = [
@@ -199,4 +201,6 @@ def _print(rows: Sequence[Row], headers: Sequence[str], cells: Sequence[Sequence
     )
     if len(rows) > _SHOWN:
         click.echo(f"\u2026 and {len(rows) - _SHOWN:,} more; -o writes all, and --json prints them")
+    for note in dict.fromkeys((row.protocol, row.metric, row.note) for row in rows if row.note is not None):
+        click.echo("note ({}, {} metric): {}".format(*note))
     console.print_refusals((row.protocol, row.refused) for row in rows)

@@ -70,6 +70,8 @@ class Row:
     """What a report truly loses."""
     pareto: bool | None = None
     """Whether no other protocol, at any epsilon here, errs less and is guessed less; for exact figures."""
+    note: str | None = None
+    """What a row is, where its names do not say all of it."""
     refused: str | None = None
 
 
