@@ -61,7 +61,7 @@ def _published_alh(k: int, epsilon: float) -> Hashed:
 
 def _published_the(k: int, epsilon: float) -> Unary:
     """Laplace noise of scale 2 / epsilon, at the threshold that errs least with it: the bits spend less than epsilon."""
-    return _thresholded(k, epsilon, calibrate.best_theta(epsilon))
+    return _thresholded(k, epsilon, calibrate.theta_for(epsilon / 2))
 
 
 def _published_athe(k: int, epsilon: float) -> Unary:
