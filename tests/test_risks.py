@@ -458,6 +458,20 @@ def test_few_runs_that_agree_are_not_exact() -> None:
     assert (scattered.low, scattered.high) == (0.0, 1.0)  # two runs: Student's 12.7 standard errors
 
 
+def test_what_is_computed_has_no_error() -> None:
+    rows = list(risks.reproduce([invented(200)], ["value"], [2.0], runs=2))
+    front = list(revisited.reproduce(epsilons=[1.0], runs=1, users=300, methods=["GRR", "OLH"]))
+    assert {row.attack for row in (*rows, *front)} == {"guess", *points.COMPUTED}
+    for row in (*rows, *front):
+        if row.attack == "guess":
+            assert row.stderr
+        else:
+            assert (row.stderr, row.low, row.high) == (0.0, row.accuracy, row.accuracy)
+    assert all((row.mse_stderr, row.mse_low, row.mse_high) == (0.0, row.mse, row.mse) for row in front if row.attack != "guess")
+    text = run("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "500")
+    assert "+- 0" not in text
+
+
 def test_intervals_hold_the_truth() -> None:
     """95 % of the intervals, over runs whose people have one chance, or one that differs from run to run."""
     draws, repeats = np.random.default_rng(12), statistics.COVERAGE_REPEATS

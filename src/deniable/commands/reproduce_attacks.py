@@ -108,7 +108,7 @@ def reproduce_risks(
         [
             *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}", *_accuracy(row)),
             console.percent(row.baseline),
-            "" if row.stderr is None else f"{row.users:,}",
+            f"{row.users:,}" if row.stderr else "",
             *("" if value is None else str(value) for value in (row.surveys, row.top, row.background, row.metric, row.prior)),
         ]
         for row in rows[:_SHOWN]
@@ -167,7 +167,7 @@ def reproduce_revisited(
     cells = [
         [
             *(row.protocol, f"{row.epsilon:g}", row.attack, *_accuracy(row)),
-            "" if row.mse is None else console.with_error(row.mse, row.mse_stderr),
+            "" if row.mse is None else console.with_error(row.mse, row.mse_stderr or None),
             "" if row.loss is None else f"{row.loss:.4f}",
             "yes" if row.pareto else "",
         ]
@@ -180,7 +180,7 @@ def _accuracy(row: Row) -> list[str]:
     """How often the attack is right, and the interval."""
     if row.accuracy is None:
         return ["refused", ""]
-    if row.low is None or row.high is None:
+    if row.low is None or row.high is None or not row.stderr:
         return [console.percent(row.accuracy), ""]
     low, high = (0.0 if end < _NOBODY else 100 * end for end in (row.low, row.high))
     return [console.percent(row.accuracy), f"{low:.3g} to {high:.3g} %"]

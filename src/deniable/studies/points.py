@@ -41,7 +41,7 @@ class Row:
     accuracy: float | None = None
     """How often the attack is right, from 0 to 1."""
     stderr: float | None = None
-    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; None where exact."""
+    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; 0 where computed."""
     low: float | None = None
     high: float | None = None
     """Ends of a 95 % interval: Student's over the runs, or Clopper and Pearson's for the people attacked if that is wider."""
@@ -62,7 +62,10 @@ class Row:
     prior: str | None = None
     k: int | None = None
     mse: float | None = None
-    """The squared error of a share with n people: of a value that nobody has where published, else averaged over the values."""
+    """The squared error of a share with n people: of a value that nobody has where published, else averaged over the values.
+
+    Where computed its standard error is 0, too; of one measured run it has none.
+    """
     mse_stderr: float | None = None
     mse_low: float | None = None
     mse_high: float | None = None
@@ -179,9 +182,14 @@ def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> I
         for row, seen in zip(cell.asked, zip(*found, strict=True), strict=True):
             right = np.array([share for share, _ in seen])
             if row.attack in COMPUTED:
-                yield replace(row, accuracy=float(right[0]))
+                yield without_chance(row, float(right[0]))
             else:
                 yield with_chance(replace(row, users=seen[0][1]), right)
+
+
+def without_chance(row: Row, right: float) -> Row:
+    """A row whose accuracy is computed: nothing of it is chance."""
+    return replace(row, accuracy=right, stderr=0.0, low=right, high=right)
 
 
 def with_chance(row: Row, right: Floats) -> Row:
