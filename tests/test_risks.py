@@ -189,6 +189,17 @@ def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.M
     assert run(*asked) == "[]\n"
 
 
+def test_more_users_than_there_are_is_told(small: Dataset) -> None:
+    asked = ("reproduce", "risks", "--figure", "value", "--dataset", "nursery", "--epsilons", "4", "--runs", "1", "--json")
+    result = CliRunner().invoke(commands, [*asked, "--users", "99999999"], catch_exceptions=False)
+    assert result.stderr == "invented has 500 people, fewer than --users 99,999,999: all 500 are attacked\n"
+    assert {row["users"] for row in json.loads(result.stdout)} == {500}
+    assert CliRunner().invoke(commands, [*asked, "--users", "500"], catch_exceptions=False).stderr == ""
+    asked = ("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "1e6")
+    result = CliRunner().invoke(commands, asked, catch_exceptions=False)
+    assert "synthetic has 50,000 people, fewer than --users 1,000,000: all 50,000 are asked\n" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

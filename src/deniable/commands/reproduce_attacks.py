@@ -85,6 +85,8 @@ def reproduce_risks(
     if trains and (not attack or set(attack) & set(KNOWLEDGE)):
         require_classifier("xgboost")
     sets = [data.load(risks.DATASETS[name]) for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))]
+    for people in sets:
+        studying.tell_if_all(users, people.n, people.name, "attacked")
     with console.progress("attacking") as show:
         rows = studying.kept_as_done(
             out,
@@ -161,6 +163,7 @@ def reproduce_revisited(
             ),
             as_json,
         )
+    studying.tell_if_all(users, rows[0].n, rows[0].dataset, "asked")
     if studying.told_to_machines(rows, plot_risks.revisited_plot, out, plot_files, as_json):
         return
     headers = ["protocol", "epsilon", "attack", "accuracy", "95 %", "MSE", "true loss", "nothing beats it"]

@@ -83,6 +83,12 @@ def duration(seconds: float) -> str:
     return counted(round(seconds / size), unit)
 
 
+def tell_if_all(users: int | None, people: int, name: str, happens: str) -> None:
+    """Say on stderr that there are no more people than this, where more were asked for."""
+    if users is not None and users > people:
+        click.echo(f"{name} has {people:,} people, fewer than --users {users:,}: all {people:,} are {happens}", err=True)
+
+
 def kept_as_done(files: Sequence[Path], rows: Iterable[_Row], as_json: bool) -> list[_Row]:
     """All rows; while they are measured, those that are done are printed, and in the files once in a while."""
     done, written = list[Any](), time.monotonic()
