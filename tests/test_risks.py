@@ -521,6 +521,35 @@ def test_how_long_it_takes_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys:
     assert shown == [(1, 10_000), (10, 10_000), (20, 10_000)]
 
 
+def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first cell that waits for a compiler says nothing of classifiers, and these nothing of the rest."""
+    now = [0.0]
+    monkeypatch.setattr("deniable.studies.points.time.perf_counter", lambda: now[0])
+    asked = points.Asked(1, None, ("guess", "NK-1n"), 1, 1)
+
+    def cell(figure: str, attack_name: str, seconds: float, work: float) -> points.Cell:
+        def spend(_run: int, _draws: np.random.Generator) -> list[np.ndarray]:
+            now[0] += seconds
+            return [np.ones(10)]
+
+        trained = 100 if attack_name == "NK-1n" else None
+        row = asked.row(figure, invented(100), "GRR", 1.0, attack_name, baseline=0.1, trained_on=trained)
+        return points.Cell((row,), spend, work)
+
+    cells = [cell("value", "guess", 15.0, 0.01), *(cell("sampled-attribute", "NK-1n", 20.0, 10.0) for _ in range(3))]
+    shown = list[tuple[int, int]]()
+    list(points.measure([*cells, cell("reidentify", "support", 5.0, 5.0)], asked, lambda *step: shown.append(step)))
+    seconds = [(done / 1000, total / 1000) for done, total in shown]
+    assert seconds == [(15.0, 50.0), (35.0, 80.0), (55.0, 80.0), (75.0, 80.0), (80.0, 80.0)]
+
+
+def test_quick_is_small_and_says_so() -> None:
+    rows = list(risks.reproduce([invented(1200)], ["value", "rsrfd"], [5.0], runs=1, attacks=["NK-1n", "guess"], quick=True))
+    assert {row.users for row in rows} == {500}
+    assert {row.trained_on for row in rows if row.attack == "NK-1n"} == {1000}
+    assert {row.users for row in risks.reproduce([invented(1200)], ["value"], [5.0], runs=1, users=600, quick=True)} == {600}
+
+
 # Error against attack.
 
 

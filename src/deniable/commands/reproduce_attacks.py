@@ -26,7 +26,7 @@ _budgets = click.option("--epsilons", callback=several(positive), multiple=True,
 @click.command("risks")
 @studying.options(
     "5; the study has 20",
-    f"{_QUICK} Nursery only, unless a dataset is named; trained attacks learn as with --training 1000.",
+    f"{_QUICK} Nursery only, unless a dataset is named; as with --users 500 --training 1000. Half a minute.",
     click.option(
         "--dataset", callback=studying.names, multiple=True, help="adult, acs, nursery; several with commas.  [default: all]"
     ),
