@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 import deniable as dn
 from deniable.channels import BestChannel, best_channel, candidates, channel_risks, lower_bound, optimum, risk, step_loss
 from deniable.channels.candidates import blahut_arimoto, calibrated_exponential, direct, exponential
-from deniable.channels.optimum import zigzags
+from deniable.channels.optimum import Optimum, zigzags
 from deniable.channels.risk import directions, information
 from deniable.law import Floats
 from deniable.likelihood import GeometricChannel, mle
@@ -290,6 +290,21 @@ def test_the_study() -> None:
     assert again == [by_name["grr", 2, 1.0]]
     with pytest.raises(dn.InvalidParameter, match="not a method of this study"):
         study.reproduce(channels=["laplace"])
+
+
+def test_the_best_channel_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its own row and for the bound in those of the others."""
+    study._best.cache_clear()
+    searched = list[tuple[int, float]]()
+
+    def counting(n: int, epsilon: float, prior: np.ndarray, loss: str) -> Optimum:
+        searched.append((n, epsilon))
+        return optimum(n, epsilon, prior, loss)
+
+    monkeypatch.setattr(study, "optimum", counting)
+    rows = list(study.reproduce(priors=["uniform"], ns=(3,), epsilons=(0.3, 0.7), runs=1))
+    assert searched == [(3, 0.3), (3, 0.7)]
+    assert all(row.best_l2 is not None for row in rows)
 
 
 def test_runs_that_agree_have_no_scatter() -> None:

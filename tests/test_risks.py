@@ -195,8 +195,8 @@ def test_more_users_than_there_are_is_told(small: Dataset) -> None:
     assert result.stderr == "invented has 500 people, fewer than --users 99,999,999: all 500 are attacked\n"
     assert {row["users"] for row in json.loads(result.stdout)} == {500}
     assert CliRunner().invoke(commands, [*asked, "--users", "500"], catch_exceptions=False).stderr == ""
-    asked = ("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "1e6")
-    result = CliRunner().invoke(commands, asked, catch_exceptions=False)
+    more = ("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "1e6")
+    result = CliRunner().invoke(commands, more, catch_exceptions=False)
     assert "synthetic has 50,000 people, fewer than --users 1,000,000: all 50,000 are asked\n" in result.stderr
 
 
@@ -519,6 +519,24 @@ def test_how_long_it_takes_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys:
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "this takes about 6 hours more, by the first 20 seconds\n")
     assert shown == [(1, 10_000), (10, 10_000), (20, 10_000)]
+
+
+def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every half minute, and none of short work; a terminal has a bar instead."""
+    now = [100.0]
+    monkeypatch.setattr("deniable.commands.console.time.monotonic", lambda: now[0])
+    with console.progress("measuring") as show:
+        for done in range(1, 101):
+            now[0] += 0.75
+            show(done, 100)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "measuring: 40 % after 30 seconds\nmeasuring: 80 % after 60 seconds\n"
+    with console.progress("measuring") as show:
+        for done in range(1, 101):
+            now[0] += 0.25
+            show(done, 100)
+    assert capsys.readouterr().err == ""
 
 
 def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
