@@ -25,6 +25,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law import Floats
 from deniable.likelihood import GeometricChannel, mle
+from deniable.likelihood.threads import few_threads
 from deniable.mechanism import Tally
 from deniable.metrics import mean_squared_error
 from deniable.population import checked_people, numbers_from, uniform, zipf
@@ -150,9 +151,11 @@ def _measured(cells: list[Row], progress: Progress | None) -> Iterator[Row]:
     least = cache(_least)
     for done, asked in enumerate(cells, 1):
         try:
-            yield _row(asked, least(asked.n, asked.epsilon, asked.prior))
+            with few_threads(float(asked.n + 1) ** 3):
+                row = _row(asked, least(asked.n, asked.epsilon, asked.prior))
         except InvalidParameter as problem:
-            yield replace(asked, refused=str(problem))
+            row = replace(asked, refused=str(problem))
+        yield row
         if progress is not None:
             progress(done, len(cells))
 
