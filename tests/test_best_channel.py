@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import deniable as dn
 from deniable.channels import (
@@ -24,7 +25,7 @@ from deniable.channels import (
     step_loss,
 )
 from deniable.channels.candidates import blahut_arimoto, calibrated_exponential, direct, exponential
-from deniable.channels.optimum import zigzags
+from deniable.channels.optimum import Optimum, zigzags
 from deniable.channels.risk import directions, information
 from deniable.law import Floats
 from deniable.likelihood import GeometricChannel, mle
@@ -304,6 +305,36 @@ def test_the_study() -> None:
     assert again == [by_name["grr", 2, 1.0]]
     with pytest.raises(dn.InvalidParameter, match="not a method of this study"):
         study.reproduce(channels=["laplace"])
+
+
+def test_one_thread_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that wait for each other on a busy machine make small matrices 15 times slower."""
+    seen = list[int]()
+
+    def counting(*arguments: Floats) -> Floats:
+        seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return np.asarray(solve(*arguments))
+
+    solve = np.linalg.solve
+    monkeypatch.setattr(np.linalg, "solve", counting)
+    with threadpool_limits(2, "blas"):
+        optimum(3, 0.5, UNIFORM[3], "l2")
+    assert set(seen) == {1}
+
+
+def test_the_best_channel_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its own row and for the bound in those of the others."""
+    study._best.cache_clear()
+    searched = list[tuple[int, float]]()
+
+    def counting(n: int, epsilon: float, prior: np.ndarray, loss: str) -> Optimum:
+        searched.append((n, epsilon))
+        return optimum(n, epsilon, prior, loss)
+
+    monkeypatch.setattr(study, "optimum", counting)
+    rows = list(study.reproduce(priors=["uniform"], ns=(3,), epsilons=(0.3, 0.7), runs=1))
+    assert searched == [(3, 0.3), (3, 0.7)]
+    assert all(row.best_l2 is not None for row in rows)
 
 
 def test_runs_that_agree_have_no_scatter() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -15,9 +17,10 @@ from click.testing import CliRunner
 
 import deniable as dn
 from deniable import attack, data, plot, plot_attack, plot_risks
+from deniable.attack.bars import in_bars
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
-from deniable.commands import studying
+from deniable.commands import console, studying
 from deniable.data import Dataset
 from deniable.studies import attacked, points, revisited, risks, surveyed
 from tests import statistics
@@ -52,11 +55,8 @@ def test_every_figure_has_its_rows(small: Dataset) -> None:
     found = json.loads(run("reproduce", "risks", "--quick", "--json", "--dataset", "nursery", "--epsilons", "4", "--runs", "1"))
     assert all(set(row) >= FIELDS for row in found)
     assert {row["figure"] for row in found} == set(risks.FIGURES)
-    measured = [row for row in found if row["refused"] is None]
-    assert all(row["accuracy"] is not None and 0 <= row["accuracy"] <= 1 and row["runs"] == 1 for row in measured)
-    refused = {(row["figure"], row["protocol"], row["metric"]) for row in found if row["refused"] is not None}
-    assert refused == {("reidentify", surveyed.AMONG_FAKES, "uniform")}
-    assert {row["attack"] for row in measured if row["protocol"] == surveyed.AMONG_FAKES and row["surveys"]} == {
+    assert all(0 <= row["accuracy"] <= 1 and row["runs"] == 1 and row["refused"] is None for row in found)
+    assert {row["attack"] for row in found if row["protocol"] == surveyed.AMONG_FAKES and row["surveys"]} == {
         *("guess", "guess-bayes", "support")
     }
     assert all(row["n"] == small.n and row["seed"] == 1 for row in found)
@@ -172,6 +172,34 @@ def test_rows_that_are_done_are_in_the_file_already(small: Dataset, tmp_path: Pa
     with pytest.raises((KeyboardInterrupt, click.Abort)):
         run("reproduce", "risks", "--figure", "value", "-o", str(file))
     assert len(json.loads(file.read_text(encoding="utf-8"))) == 2
+
+
+def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it is what it would be at the end; what is stopped is rows, in an array that is not closed."""
+
+    def stopped(*_arguments: object, **_options: object) -> Iterator[points.Row]:
+        yield from rows[:2]
+        raise KeyboardInterrupt
+
+    asked = ("reproduce", "risks", "--figure", "value", "--epsilons", "1", "--runs", "1", "--dataset", "nursery", "--json")
+    rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
+    assert run(*asked) == console.json_text([asdict(row) for row in rows])
+    monkeypatch.setattr(risks, "reproduce", stopped)
+    printed = CliRunner().invoke(commands, asked).stdout
+    assert json.loads(printed + "]") == [asdict(row) for row in rows[:2]]
+    monkeypatch.setattr(risks, "reproduce", lambda *_arguments, **_options: iter([replace(rows[0], refused="for a reason")]))
+    assert run(*asked) == "[]\n"
+
+
+def test_more_users_than_there_are_is_told(small: Dataset) -> None:
+    asked = ("reproduce", "risks", "--figure", "value", "--dataset", "nursery", "--epsilons", "4", "--runs", "1", "--json")
+    result = CliRunner().invoke(commands, [*asked, "--users", "99999999"], catch_exceptions=False)
+    assert result.stderr == "invented has 500 people, fewer than --users 99,999,999: all 500 are attacked\n"
+    assert {row["users"] for row in json.loads(result.stdout)} == {500}
+    assert CliRunner().invoke(commands, [*asked, "--users", "500"], catch_exceptions=False).stderr == ""
+    more = ("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "1e6")
+    result = CliRunner().invoke(commands, more, catch_exceptions=False)
+    assert "synthetic has 50,000 people, fewer than --users 1,000,000: all 50,000 are asked\n" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -374,6 +402,32 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
     assert trained.tolist() != likeliest.tolist()
 
 
+def test_among_fakes_both_metrics_are_one_measurement() -> None:
+    """As in the published code, which draws with replacement by either; rows of the uniform metric say so."""
+    rows = list(risks.reproduce([invented(300)], ["reidentify"], [4.0], runs=2, users=50))
+    among = [row for row in rows if row.protocol == surveyed.AMONG_FAKES]
+    uniform, other = ([row for row in among if row.metric == metric] for metric in surveyed.METRICS)
+    assert len(uniform) == len(other) == 4 * 2 * 3 * 2
+    assert all(row.note == surveyed.AS_PUBLISHED for row in uniform)
+    assert [replace(row, metric="non-uniform", note=None) for row in uniform] == other
+    assert all(row.note is None for row in rows if row not in uniform)
+    assert {row.metric for row in rows if row.protocol == "GRR"} == set(surveyed.METRICS)
+
+
+def test_what_was_refused_is_no_row_for_machines(small: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
+    asked = ("reproduce", "risks", "--figure", "reidentify", "--dataset", "nursery", "--epsilons", "4", "--runs", "1")
+    table = tmp_path / "rows.json"
+    result = CliRunner().invoke(commands, [*asked, "--users", "20", "--json", "-o", str(table)], catch_exceptions=False)
+    rows = json.loads(result.stdout)
+    assert rows == json.loads(table.read_text(encoding="utf-8"))
+    assert all(0 <= row["accuracy"] <= 1 for row in rows)
+    assert {row["attack"] for row in rows if row["protocol"] == surveyed.AMONG_FAKES} == {"guess-bayes", "support"}
+    assert "32 rows left out" in result.stderr
+    assert f"refused ({surveyed.AMONG_FAKES}): " in result.stderr
+    assert "pip install 'deniable[attack]'" in result.stderr
+
+
 def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
     rows = list(risks.reproduce([invented(200)], ["reidentify"], [4.0], runs=1, users=20))
@@ -417,6 +471,20 @@ def test_few_runs_that_agree_are_not_exact() -> None:
     assert (scattered.low, scattered.high) == (0.0, 1.0)  # two runs: Student's 12.7 standard errors
 
 
+def test_what_is_computed_has_no_error() -> None:
+    rows = list(risks.reproduce([invented(200)], ["value"], [2.0], runs=2))
+    front = list(revisited.reproduce(epsilons=[1.0], runs=1, users=300, methods=["GRR", "OLH"]))
+    assert {row.attack for row in (*rows, *front)} == {"guess", *points.COMPUTED}
+    for row in (*rows, *front):
+        if row.attack == "guess":
+            assert row.stderr
+        else:
+            assert (row.stderr, row.low, row.high) == (0.0, row.accuracy, row.accuracy)
+    assert all((row.mse_stderr, row.mse_low, row.mse_high) == (0.0, row.mse, row.mse) for row in front if row.attack != "guess")
+    text = run("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "500")
+    assert "+- 0" not in text
+
+
 def test_intervals_hold_the_truth() -> None:
     """95 % of the intervals, over runs whose people have one chance, or one that differs from run to run."""
     draws, repeats = np.random.default_rng(12), statistics.COVERAGE_REPEATS
@@ -455,6 +523,53 @@ def test_how_long_it_takes_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys:
     assert shown == [(1, 10_000), (10, 10_000), (20, 10_000)]
 
 
+def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every half minute, and none of short work; a terminal has a bar instead."""
+    now = [100.0]
+    monkeypatch.setattr("deniable.commands.console.time.monotonic", lambda: now[0])
+    with console.progress("measuring") as show:
+        for done in range(1, 101):
+            now[0] += 0.75
+            show(done, 100)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "measuring: 40 % after 30 seconds\nmeasuring: 80 % after 60 seconds\n"
+    with console.progress("measuring") as show:
+        for done in range(1, 101):
+            now[0] += 0.25
+            show(done, 100)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first cell that waits for a compiler says nothing of classifiers, and these nothing of the rest."""
+    now = [0.0]
+    monkeypatch.setattr("deniable.studies.points.time.perf_counter", lambda: now[0])
+    asked = points.Asked(1, None, ("guess", "NK-1n"), 1, 1)
+
+    def cell(figure: str, attack_name: str, seconds: float, work: float) -> points.Cell:
+        def spend(_run: int, _draws: np.random.Generator) -> list[np.ndarray]:
+            now[0] += seconds
+            return [np.ones(10)]
+
+        trained = 100 if attack_name == "NK-1n" else None
+        row = asked.row(figure, invented(100), "GRR", 1.0, attack_name, baseline=0.1, trained_on=trained)
+        return points.Cell((row,), spend, work)
+
+    cells = [cell("value", "guess", 15.0, 0.01), *(cell("sampled-attribute", "NK-1n", 20.0, 10.0) for _ in range(3))]
+    shown = list[tuple[int, int]]()
+    list(points.measure([*cells, cell("reidentify", "support", 5.0, 5.0)], asked, lambda *step: shown.append(step)))
+    seconds = [(done / 1000, total / 1000) for done, total in shown]
+    assert seconds == [(15.0, 50.0), (35.0, 80.0), (55.0, 80.0), (75.0, 80.0), (80.0, 80.0)]
+
+
+def test_quick_is_small_and_says_so() -> None:
+    rows = list(risks.reproduce([invented(1200)], ["value", "rsrfd"], [5.0], runs=1, attacks=["NK-1n", "guess"], quick=True))
+    assert {row.users for row in rows} == {500}
+    assert {row.trained_on for row in rows if row.attack == "NK-1n"} == {1000}
+    assert {row.users for row in risks.reproduce([invented(1200)], ["value"], [5.0], runs=1, users=600, quick=True)} == {600}
+
+
 # Error against attack.
 
 
@@ -476,6 +591,17 @@ def test_error_against_attack() -> None:
     front = [(row.accuracy or 0, row.mse or 0) for row in rows if row.pareto]
     assert front
     assert not any(a < c and b < d for a, b in front for c, d in front)
+
+
+@pytest.mark.parametrize(("epsilon", "spent"), [(0.5, 0.472), (1.0, 0.896), (2.0, 1.636), (4.0, 2.859), (8.0, 4.965)])
+def test_thresholded_histograms_as_published_spend_less(epsilon: float, spent: float) -> None:
+    """At the threshold that errs least with noise of scale 2 / epsilon, found here once more on a fine grid."""
+    made = revisited.METHODS["THE as published"](10, epsilon)
+    assert made.loss() == pytest.approx(spent, abs=0.0006)
+    theta = np.linspace(0.5, 1.0, 100_001)
+    p, q = 1 - np.exp(epsilon * (theta - 1) / 2) / 2, np.exp(-epsilon * theta / 2) / 2
+    best = int(np.argmin(q * (1 - q) / (p - q) ** 2))
+    assert made.loss() == pytest.approx(math.log(p[best] * (1 - q[best]) / ((1 - p[best]) * q[best])), abs=1e-4)
 
 
 def test_revisited_on_the_command_line(tmp_path: Path) -> None:
@@ -523,6 +649,38 @@ def test_the_page(planned: tuple[Path, Path], tmp_path: Path) -> None:
     without = run("attack", str(plan))
     assert "Find a person" not in without
     assert "whole record" in without
+
+
+def test_the_page_has_bars(planned: tuple[Path, Path]) -> None:
+    """As long as what they show, in letters that every log can hold."""
+    plan, people = planned
+    for asked in ((), ("--data", str(people), "--users", "50"), ("--collections", "1")):
+        text = run("attack", str(plan), *asked)
+        heading, *lines = text.split("\n\nIn bars")[1].split("\n\n")[0].splitlines()
+        assert ("knowing nothing else" in heading) == ("--data" not in asked)
+        assert all(line.isascii() and len(line) <= 100 for line in lines)
+        assert len(f"In bars{heading}") <= 100
+        assert [line.split()[0] for line in lines if not line.startswith("   ")] == ["town", "smokes", "age"]
+        assert len(lines) == 3 * (2 if asked == ("--collections", "1") else 3)
+        for line in lines:
+            (bar,) = re.findall(r" (-+#*) ", line)
+            share = float(line.split()[-2].lstrip("<=~"))
+            assert len(bar) == pytest.approx(0.4 * share, abs=0.52)
+    exact = attack.success(dn.Plan.read(plan), collections=5).attributes[1]
+    blind, whole = round(40 * exact.blind), round(40 * exact.reported)
+    assert f"known to hold it  {'-' * blind}{'#' * (whole - blind)} " in run("attack", str(plan))
+
+
+def test_bars_of_many_attributes_are_the_most_telling() -> None:
+    many = []
+    for i in range(30):
+        right = 0.5 + i / 100
+        name = f"{i} a very long name of an attribute"
+        many.append(attack.AttributeSuccess(name, 2, 0.5, right, right, right, right, right, right))
+    *lines, last = in_bars(many, False, {"one report": "report"}).splitlines()[1:]
+    assert [int(line.split()[0]) for line in lines] == list(range(18, 30))
+    assert last == "  and 18 more, of which reports tell less"
+    assert all(" a very long name o...  one report  ----" in line and len(line) <= 100 for line in lines)
 
 
 def test_the_page_for_machines(planned: tuple[Path, Path]) -> None:

@@ -135,7 +135,7 @@ def thresholded(k: int, epsilon: float, theta: float) -> Unary:
 def best_theta(epsilon: float) -> float:
     """The threshold that errs least with the noise it is used with, where that noise spends epsilon in bits."""
     target = positive_epsilon(epsilon)
-    return _theta_for(_root(lambda x: _bits_loss(x, _theta_for(x)) - target, 3 * target + 3))
+    return theta_for(_root(lambda x: _bits_loss(x, theta_for(x)) - target, 3 * target + 3))
 
 
 def _above(threshold: int) -> int:
@@ -150,7 +150,9 @@ def _bits_loss(sharpness: float, theta: float) -> float:
     return sharpness + math.log(4 * p) + math.log1p(-q)
 
 
-def _theta_for(sharpness: float) -> float:
+def theta_for(sharpness: float) -> float:
+    """The threshold that errs least with noise of Laplace(1 / sharpness)."""
+
     def variance(theta: float) -> float:
         p = 1 - math.exp(-sharpness * (1 - theta)) / 2
         q = math.exp(-sharpness * theta) / 2

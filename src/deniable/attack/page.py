@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
+from deniable.attack.bars import in_bars, seen_as
 from deniable.attack.evidence import Chance
 from deniable.attack.mixed import MOST_COLLECTIONS
 from deniable.attack.told import AttributeSuccess, ProfileSuccess, Success
@@ -87,7 +88,9 @@ class Examined:
         """The page."""
         sections = [self._answers(), self._informed(), self._records(), self._people()]
         numbered = [f"{number}. {section}" for number, section in enumerate(filter(None, sections), 1)]
-        return "\n\n".join([self._opening(), *numbered, self._verdict()])
+        seen = seen_as(self._headers(), self.collections, self._may_lack, self.noise_kept)
+        bars = in_bars((self.ignorant if self.informed is None else self.informed).attributes, self.informed is not None, seen)
+        return "\n\n".join([self._opening(), *numbered, bars, self._verdict()])
 
     def _opening(self) -> str:
         title = f" · {self.title}" if self.title else ""
@@ -225,7 +228,7 @@ class Examined:
     def _people(self) -> str:
         if not self.found:
             return ""
-        tops = _tops(self.found)
+        tops = dict.fromkeys(one.top for one in self.found)
         names = [among_best(top) for top in tops]
         headers = ["background has", "collections", *(cell for name in names for cell in (name, "95 % interval", "blind"))]
         rows = []
@@ -285,10 +288,6 @@ _DRAWN = {
     "kept": "the same attribute",
     "all": "all attributes",
 }
-
-
-def _tops(found: Sequence[Found]) -> list[int]:
-    return list(dict.fromkeys(one.top for one in found))
 
 
 def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed: int) -> str:

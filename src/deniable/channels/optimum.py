@@ -17,6 +17,7 @@ from deniable.channels.candidates import step_loss
 from deniable.channels.risk import directions, weighing
 from deniable.errors import InvalidParameter
 from deniable.law import Floats
+from deniable.likelihood.threads import few_threads
 
 MOST_SEARCHED = 8
 """The best channel is searched for up to this n (256 zigzags)."""
@@ -61,6 +62,11 @@ def optimum(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
     """The best channel for up to 8 steps, by Newton's method with a barrier on the weights of all zigzags."""
     if n > MOST_SEARCHED:
         raise InvalidParameter(f"the best channel is searched for up to n = {MOST_SEARCHED}, got {n}")
+    with few_threads(8.0**n):
+        return _found(n, epsilon, prior, loss)
+
+
+def _found(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
     columns = zigzags(n, epsilon)
     start = np.linalg.lstsq(columns @ columns.T, np.ones(n + 1), rcond=None)[0]
     weights = columns.T @ start

@@ -10,6 +10,7 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
@@ -41,6 +42,7 @@ _TEXTS = (
     "what it does",
 )  # columns of text, the others being numbers
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
+_LINE_EVERY = 30.0  # seconds; a log needs no more, and short work none
 _PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line
 
 
@@ -141,14 +143,31 @@ def writing(file: Path, private: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def progress(text: str) -> Iterator[Show]:
-    """A bar on stderr while there is a terminal to see it, gone when the work is done."""
+    """A bar on stderr where a terminal shows it, gone when the work is done; elsewhere, of long work, a line now and then."""
+    if not sys.stderr.isatty():
+        yield _lines(text)
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = TextColumn(text), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+    # what goes to stdout meanwhile stays there
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(text, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _lines(text: str) -> Show:
+    began = told = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _LINE_EVERY and done < total:
+            told = now
+            click.echo(f"{text}: {100 * done / total:.0f} % after {now - began:.0f} seconds", err=True)
+
+    return show
 
 
 def console() -> Console:
@@ -196,14 +215,14 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: int) ->
     return table
 
 
-def print_refusals(reasons: Iterable[tuple[str, str | None]]) -> None:
+def print_refusals(reasons: Iterable[tuple[str, str | None]], err: bool = False) -> None:
     """Each reason once, with all that gave it."""
     names: dict[str, dict[str, None]] = {}
     for name, reason in reasons:
         if reason is not None:
             names.setdefault(reason, {})[name] = None
     for reason, refused in names.items():
-        click.echo(f"refused ({', '.join(refused)}): {reason}")
+        click.echo(f"refused ({', '.join(refused)}): {reason}", err=err)
 
 
 def short(number: float | None) -> str:

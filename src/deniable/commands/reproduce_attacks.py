@@ -26,7 +26,7 @@ _budgets = click.option("--epsilons", callback=several(positive), multiple=True,
 @click.command("risks")
 @studying.options(
     "5; the study has 20",
-    f"{_QUICK} Nursery only, unless a dataset is named; trained attacks learn as with --training 1000.",
+    f"{_QUICK} Nursery only, unless a dataset is named; as with --users 500 --training 1000. Half a minute.",
     click.option(
         "--dataset", callback=studying.names, multiple=True, help="adult, acs, nursery; several with commas.  [default: all]"
     ),
@@ -85,6 +85,8 @@ def reproduce_risks(
     if trains and (not attack or set(attack) & set(KNOWLEDGE)):
         require_classifier("xgboost")
     sets = [data.load(risks.DATASETS[name]) for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))]
+    for people in sets:
+        studying.tell_if_all(users, people.n, people.name, "attacked")
     with console.progress("attacking") as show:
         rows = studying.kept_as_done(
             out,
@@ -98,8 +100,9 @@ def reproduce_risks(
                 quick=quick,
                 training=training,
             ),
+            as_json,
         )
-    if writing.measured(rows, plot_risks.risks_plot, out, plot_files, as_json):
+    if studying.told_to_machines(rows, plot_risks.risks_plot, out, plot_files, as_json):
         return
     headers = ["figure", "dataset", "protocol", "attack", "epsilon", "accuracy", "95 %", "blind", "attacked"]
     headers += ["surveys", "top", "background", "metric", "prior"]
@@ -107,7 +110,7 @@ def reproduce_risks(
         [
             *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}", *_accuracy(row)),
             console.percent(row.baseline),
-            "" if row.stderr is None else f"{row.users:,}",
+            f"{row.users:,}" if row.stderr else "",
             *("" if value is None else str(value) for value in (row.surveys, row.top, row.background, row.metric, row.prior)),
         ]
         for row in rows[:_SHOWN]
@@ -158,14 +161,16 @@ def reproduce_revisited(
                 seed=seed,
                 progress=studying.estimating(show),
             ),
+            as_json,
         )
-    if writing.measured(rows, plot_risks.revisited_plot, out, plot_files, as_json):
+    studying.tell_if_all(users, rows[0].n, rows[0].dataset, "asked")
+    if studying.told_to_machines(rows, plot_risks.revisited_plot, out, plot_files, as_json):
         return
     headers = ["protocol", "epsilon", "attack", "accuracy", "95 %", "MSE", "true loss", "nothing beats it"]
     cells = [
         [
             *(row.protocol, f"{row.epsilon:g}", row.attack, *_accuracy(row)),
-            "" if row.mse is None else console.with_error(row.mse, row.mse_stderr),
+            "" if row.mse is None else console.with_error(row.mse, row.mse_stderr or None),
             "" if row.loss is None else f"{row.loss:.4f}",
             "yes" if row.pareto else "",
         ]
@@ -178,7 +183,7 @@ def _accuracy(row: Row) -> list[str]:
     """How often the attack is right, and the interval."""
     if row.accuracy is None:
         return ["refused", ""]
-    if row.low is None or row.high is None:
+    if row.low is None or row.high is None or not row.stderr:
         return [console.percent(row.accuracy), ""]
     low, high = (0.0 if end < _NOBODY else 100 * end for end in (row.low, row.high))
     return [console.percent(row.accuracy), f"{low:.3g} to {high:.3g} %"]
@@ -199,4 +204,6 @@ def _print(rows: Sequence[Row], headers: Sequence[str], cells: Sequence[Sequence
     )
     if len(rows) > _SHOWN:
         click.echo(f"\u2026 and {len(rows) - _SHOWN:,} more; -o writes all, and --json prints them")
+    for note in dict.fromkeys((row.protocol, row.metric, row.note) for row in rows if row.note is not None):
+        click.echo("note ({}, {} metric): {}".format(*note))
     console.print_refusals((row.protocol, row.refused) for row in rows)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,12 +16,14 @@ from deniable.commands import console, writing
 from deniable.errors import counted
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from deniable.table import Show
 
 Command = Callable[..., None]
 names = console.several(str.strip)
 """Reads an option of names, with commas between them."""
-_Row = TypeVar("_Row")
+_Row = TypeVar("_Row", bound=Any)
 
 _WRITTEN_EVERY = 10.0  # seconds
 _TOLD_AFTER = 10.0  # before, what is done once and for all would count as work
@@ -79,13 +83,38 @@ def duration(seconds: float) -> str:
     return counted(round(seconds / size), unit)
 
 
-def kept_as_done(files: Sequence[Path], rows: Iterable[_Row]) -> list[_Row]:
-    """All rows; while they are measured, those that are done are in the files already, once in a while."""
+def tell_if_all(users: int | None, people: int, name: str, happens: str) -> None:
+    """Say on stderr that there are no more people than this, where more were asked for."""
+    if users is not None and users > people:
+        click.echo(f"{name} has {people:,} people, fewer than --users {users:,}: all {people:,} are {happens}", err=True)
+
+
+def kept_as_done(files: Sequence[Path], rows: Iterable[_Row], as_json: bool) -> list[_Row]:
+    """All rows; while they are measured, those that are done are printed, and in the files once in a while."""
     done, written = list[Any](), time.monotonic()
-    for row in rows:
-        done.append(row)
-        if files and time.monotonic() - written > _WRITTEN_EVERY:
-            plain = [asdict(one) for one in done]
-            writing.write_tables(files, plain, plain)
-            written = time.monotonic()
+    with writing.json_rows() if _streams(as_json) else nullcontext() as add:
+        for row in rows:
+            done.append(row)
+            if add is not None and row.refused is None:
+                add(asdict(row))
+            if files and time.monotonic() - written > _WRITTEN_EVERY:
+                plain = [asdict(one) for one in done if one.refused is None]
+                writing.write_tables(files, plain, plain)
+                written = time.monotonic()
     return done
+
+
+def told_to_machines(
+    rows: Sequence[Any], draw: Callable[[Any], Figure], tables: Sequence[Path], plots: Sequence[Path], as_json: bool
+) -> bool:
+    """Write and draw what was kept as done; what was refused is no row, but told. Whether all is printed."""
+    kept = [row for row in rows if row.refused is None]
+    if len(kept) < len(rows) and (as_json or tables):
+        click.echo(f"{counted(len(rows) - len(kept), 'row')} left out of what is written:", err=True)
+        console.print_refusals(((row.protocol, row.refused) for row in rows), err=True)
+    return writing.measured(kept, draw, tables, plots, as_json, printed=_streams(as_json))
+
+
+def _streams(as_json: bool) -> bool:
+    """Whether JSON is printed row by row: not on a terminal, where the progress is."""
+    return as_json and not sys.stdout.isatty()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -62,15 +64,34 @@ def save_plots(files: Sequence[Path], draw: Callable[[], Figure]) -> None:
 
 
 def measured(
-    rows: Sequence[Any], draw: Callable[[Any], Figure], tables: Sequence[Path], plots: Sequence[Path], as_json: bool
+    rows: Sequence[Any],
+    draw: Callable[[Any], Figure],
+    tables: Sequence[Path],
+    plots: Sequence[Path],
+    as_json: bool,
+    printed: bool = False,
 ) -> bool:
-    """Write and draw what a study measured, where that is asked for; whether JSON was printed, too."""
+    """Write and draw what a study measured, where that is asked for; whether it is printed as JSON, now or already."""
     plain = [asdict(row) for row in rows]
     write_tables(tables, plain, plain)
     save_plots(plots, partial(draw, rows))
-    if as_json:
+    if as_json and not printed:
         console.print_json(plain)
     return as_json
+
+
+@contextmanager
+def json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """What prints one row more of a JSON array, at once; the array is closed when all is done, and only then."""
+    before = "["
+
+    def add(row: Mapping[str, Any]) -> None:
+        nonlocal before
+        click.echo(f"{before}\n{indent(console.json_text(row), '  ').rstrip()}", nl=False)
+        before = ","
+
+    yield add
+    click.echo("[]" if before == "[" else "\n]")
 
 
 def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:

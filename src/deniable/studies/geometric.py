@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import final
 
 import numpy as np
 
 from deniable.channels import candidates, lower_bound, optimum
 from deniable.channels.candidates import Candidate, Tabled
-from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED
+from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED, Optimum
 from deniable.distances import line_wasserstein, smoothed_kl
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law import Floats
 from deniable.likelihood import GeometricChannel, mle
+from deniable.likelihood.threads import few_threads
 from deniable.mechanism import Tally
 from deniable.metrics import mean_squared_error
 from deniable.population import checked_people, numbers_from, uniform, zipf
@@ -60,6 +61,11 @@ def _bimodal(k: int) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
+@lru_cache(maxsize=1)  # the bound of all channels is found with the best one, and their rows follow each other
+def _best(n: int, epsilon: float, prior: tuple[float, ...]) -> Optimum:
+    return optimum(n, epsilon, np.array(prior), "l2")
+
+
 PRIORS: dict[str, Callable[[int], Floats]] = {
     "uniform": lambda k: uniform(k).shares,
     "zipf": lambda k: zipf(k).shares,
@@ -73,7 +79,7 @@ CHANNELS: dict[str, Callable[[int, float, Floats], Candidate]] = {
     "exponential": lambda n, epsilon, _: candidates.exponential(n, epsilon),
     "exponential calibrated": lambda n, epsilon, _: candidates.calibrated_exponential(n, epsilon),
     "blahut-arimoto": candidates.blahut_arimoto,
-    "optimum": lambda n, epsilon, prior: Tabled(optimum(_searched(n), epsilon, prior, "l2").channel),
+    "optimum": lambda n, epsilon, prior: Tabled(_best(_searched(n), epsilon, tuple(prior.tolist())).channel),
 }
 """The channels that are compared; the last is the best of all for the squared error."""
 
@@ -145,9 +151,11 @@ def _measured(cells: list[Row], progress: Progress | None) -> Iterator[Row]:
     least = cache(_least)
     for done, asked in enumerate(cells, 1):
         try:
-            yield _row(asked, least(asked.n, asked.epsilon, asked.prior))
+            with few_threads(float(asked.n + 1) ** 3):
+                row = _row(asked, least(asked.n, asked.epsilon, asked.prior))
         except InvalidParameter as problem:
-            yield replace(asked, refused=str(problem))
+            row = replace(asked, refused=str(problem))
+        yield row
         if progress is not None:
             progress(done, len(cells))
 
@@ -194,7 +202,7 @@ def _least(n: int, epsilon: float, prior: str) -> float | None:
     """The smallest squared error of any channel, where it is known."""
     shares = PRIORS[prior](n + 1)
     if n <= MOST_SEARCHED:
-        return optimum(n, epsilon, shares, "l2").bound
+        return _best(n, epsilon, tuple(shares.tolist())).bound
     if n > MOST_TESTED:
         return None
     made = candidates.geometric(n, epsilon)

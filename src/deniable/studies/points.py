@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
@@ -41,7 +43,7 @@ class Row:
     accuracy: float | None = None
     """How often the attack is right, from 0 to 1."""
     stderr: float | None = None
-    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; None where exact."""
+    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; 0 where computed."""
     low: float | None = None
     high: float | None = None
     """Ends of a 95 % interval: Student's over the runs, or Clopper and Pearson's for the people attacked if that is wider."""
@@ -62,7 +64,10 @@ class Row:
     prior: str | None = None
     k: int | None = None
     mse: float | None = None
-    """The squared error of a share with n people: of a value that nobody has where published, else averaged over the values."""
+    """The squared error of a share with n people: of a value that nobody has where published, else averaged over the values.
+
+    Where computed its standard error is 0, too; of one measured run it has none.
+    """
     mse_stderr: float | None = None
     mse_low: float | None = None
     mse_high: float | None = None
@@ -70,6 +75,8 @@ class Row:
     """What a report truly loses."""
     pareto: bool | None = None
     """Whether no other protocol, at any epsilon here, errs less and is guessed less; for exact figures."""
+    note: str | None = None
+    """What a row is, where its names do not say all of it."""
     refused: str | None = None
 
 
@@ -118,6 +125,11 @@ class Cell:
     work: float = 0.01
     """About how many seconds of a core a run takes, so that what is left can be told early."""
 
+    @property
+    def kind(self) -> tuple[str, bool]:
+        """What takes its time in the same way: the figure, and whether a classifier is trained."""
+        return self.asked[0].figure, any(row.trained_on is not None for row in self.asked)
+
 
 @final
 @dataclass(frozen=True)
@@ -157,29 +169,67 @@ def targets(n: int, draws: np.random.Generator, users: int | None) -> Integers:
     return np.arange(n) if users is None or users >= n else np.sort(draws.choice(n, users, replace=False))
 
 
+@final
+class _Pace:
+    """How long all took so far, and how long the rest may take: each kind of cell by what those of its kind took.
+
+    Kinds do not tell of each other: the first cells wait for what is compiled once, and classifiers share cores as nothing else
+    does. A kind of which nothing is done yet goes by its own stated work.
+    """
+
+    def __init__(self, cells: Iterable[Cell], runs: int) -> None:
+        self._left, self._done, self._seconds = (defaultdict[tuple[str, bool], float](float) for _ in range(3))
+        for cell in cells:
+            self._left[cell.kind] += runs * cell.work
+
+    def took(self, cell: Cell, seconds: float) -> None:
+        """A run of this cell is done."""
+        self.skip(cell, 1)
+        self._done[cell.kind] += cell.work
+        self._seconds[cell.kind] += seconds
+
+    def skip(self, cell: Cell, runs: int) -> None:
+        """Runs of this cell will not be."""
+        self._left[cell.kind] -= runs * cell.work
+
+    def shown(self) -> tuple[int, int]:
+        """What is done and all of it, in milliseconds."""
+        spent = sum(self._seconds.values())
+        left = sum(
+            work * self._seconds[kind] / self._done[kind] if self._done[kind] else work for kind, work in self._left.items()
+        )
+        return round(1000 * spent), round(1000 * (spent + max(0.0, left)))
+
+
 def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> Iterator[Row]:
-    """Rows as they are done. The progress is of work, not of cells: those of trained attacks take much longer."""
-    total, done = sum(asked.runs * cell.work for cell in cells), 0.0
+    """Rows as they are done. The progress is of time, not of cells: those of trained attacks take much longer."""
+    pace = _Pace(cells, asked.runs)
     for cell in cells:
         first, found = cell.asked[0], list[list[tuple[float, int]]]()
         try:
             for run in range(asked.runs):
                 labels = first.figure, first.dataset, first.protocol, first.epsilon, first.prior, first.metric, run
+                began = time.perf_counter()
                 chances = cell.run(run, numbers_from(asked.seed, *labels))
                 found.append([(float(chance.mean()), chance.size) for chance in chances])
-                done += cell.work
+                pace.took(cell, time.perf_counter() - began)
                 if progress is not None:
-                    progress(round(1000 * done), round(1000 * total))
+                    progress(*pace.shown())
         except InvalidParameter as problem:
-            done += (asked.runs - len(found)) * cell.work
+            pace.skip(cell, asked.runs - len(found))
             yield from (replace(row, refused=str(problem)) for row in cell.asked)
             continue
         for row, seen in zip(cell.asked, zip(*found, strict=True), strict=True):
             right = np.array([share for share, _ in seen])
             if row.attack in COMPUTED:
-                yield replace(row, accuracy=float(right[0]))
+                yield without_chance(row, float(right[0]))
             else:
                 yield with_chance(replace(row, users=seen[0][1]), right)
+
+
+def without_chance(row: Row, right: float) -> Row:
+    """A row whose accuracy is computed: nothing of it is chance."""
+    return replace(row, accuracy=right, stderr=0.0, low=right, high=right)
 
 
 def with_chance(row: Row, right: Floats) -> Row:

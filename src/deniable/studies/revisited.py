@@ -27,7 +27,7 @@ from deniable.robust import alh, ass, athe, aue
 from deniable.shape import Encoder
 from deniable.shapes import Hashed, Unary
 from deniable.simulated import seeded
-from deniable.studies.points import Row, frame, over_runs, with_chance
+from deniable.studies.points import Row, frame, over_runs, with_chance, without_chance
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.words import FULL
 
@@ -61,7 +61,7 @@ def _published_alh(k: int, epsilon: float) -> Hashed:
 
 def _published_the(k: int, epsilon: float) -> Unary:
     """Laplace noise of scale 2 / epsilon, at the threshold that errs least with it: the bits spend less than epsilon."""
-    return _thresholded(k, epsilon, calibrate.best_theta(epsilon))
+    return _thresholded(k, epsilon, calibrate.theta_for(epsilon / 2))
 
 
 def _published_athe(k: int, epsilon: float) -> Unary:
@@ -153,8 +153,12 @@ def _measured(cells: Sequence[Row], values: Integers, progress: Progress | None)
 def _rows(asked: Row, mechanism: Encoder, values: Integers) -> Iterator[Row]:
     n, law = asked.n, mechanism.law
     loss = mechanism.loss()
-    yield replace(asked, accuracy=mechanism.success(), mse=law.error(n), loss=loss)
-    yield replace(asked, attack="published", accuracy=published_success(mechanism), mse=law.error(n, 0.0), loss=loss)
+    for attack, success, mse in (
+        ("exact", mechanism.success(), law.error(n)),
+        ("published", published_success(mechanism), law.error(n, 0.0)),
+    ):
+        computed = replace(asked, attack=attack, mse=mse, mse_stderr=0.0, mse_low=mse, mse_high=mse, loss=loss)
+        yield without_chance(computed, success)
     truth = np.bincount(values, minlength=K) / n
     draws = numbers_from(asked.seed, "revisited", asked.dataset, asked.protocol, asked.epsilon)
     right, errors = np.empty(asked.runs), np.empty(asked.runs)

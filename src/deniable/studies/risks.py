@@ -30,7 +30,7 @@ USERS = 2000
 """How many people are looked for in a background, drawn at random for each run; with tie-free chances that is enough."""
 _UNTRAINED = tuple(dict.fromkeys((*ON_SAMPLED["rsrfd"], *ON_PEOPLE, *ON_VALUES)))
 ATTACKS = (*KNOWLEDGE, *_UNTRAINED)
-QUICK_EPSILONS, QUICK_RUNS, QUICK_USERS, QUICK_TRAINING = (1.0, 4.0, 10.0), 1, 300, 1000
+QUICK_EPSILONS, QUICK_RUNS, QUICK_USERS, QUICK_TRAINING = (1.0, 5.0), 1, 500, 1000
 QUICK_ATTACKS = ("NK-1n", "PK-0.1n", "HM-1n-0.1n", *_UNTRAINED)
 _LEAST_TRAINING = 10  # so that a tenth of them is somebody
 
@@ -52,7 +52,7 @@ def reproduce(
     `users` attacks so many people, drawn at random for each run, instead of all (for people in a background, 2,000 unless
     given); what attackers know and learn from is the same. `training` makes trained attackers weaker, for a quick look: they
     invent and compromise people as if there were so many, and their rows say so (`trained_on`). `quick` leaves out what takes
-    long, and trains on 1,000.
+    long, attacks 500, and trains on 1,000.
     """
     names = list(FIGURES if figures is None else figures)
     chosen = list((QUICK_ATTACKS if quick else ATTACKS) if attacks is None else attacks)
@@ -63,13 +63,14 @@ def reproduce(
     if not any(name in _HAS[figure] for figure in names for name in chosen):
         kinds = "; ".join(f"{figure} has {', '.join(_HAS[figure])}" for figure in names)
         raise InvalidParameter(f"none of these figures has {' or '.join(chosen)}: {kinds}")
+    users = QUICK_USERS if quick and users is None else users
     budgets = [positive_epsilon(epsilon) for epsilon in dict.fromkeys(epsilons)]
     asked = Asked(
         runs=whole_number("runs", runs, 1),
         users=None if users is None else whole_number("users", users, 1),
         attacks=tuple(chosen),
         seed=whole_number("seed", seed, 0),
-        looked_for=users or (QUICK_USERS if quick else USERS),
+        looked_for=users or USERS,
         training=(QUICK_TRAINING if quick else None)
         if training is None
         else whole_number("training, the people that attackers learn from,", training, _LEAST_TRAINING),

@@ -1,0 +1,56 @@
+"""The figures of the page as bars of plain letters, which a log shows as well as a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from deniable.attack.told import AttributeSuccess
+from deniable.attack.wording import marked, percent
+
+_WIDE = 40  # letters of 100 %
+_NAMED = 24  # letters of a name
+_MOST = 12  # attributes: those of which reports tell most
+_BLIND, _LEARNED = "-", "#"
+
+
+def seen_as(headers: Sequence[str], collections: int, may_lack: bool, noise_kept: bool) -> dict[str, str]:
+    """Figures by their headers in the tables: one report, and all of those who are asked each time, by clients as they are."""
+    _, one, held, known, kept, anew = headers
+    seen = {one: "report", **({held: "reported"} if may_lack else {})}
+    if collections > 1:
+        every = known if may_lack else kept if noise_kept else anew
+        seen[every] = "reported_memoized" if noise_kept else "reported_averaged"
+    return seen
+
+
+def in_bars(attributes: Sequence[AttributeSuccess], informed: bool, figures: Mapping[str, str]) -> str:
+    """Figures by what they are called; what is guessed blindly is a part of each bar.
+
+    >>> town = AttributeSuccess("town", 4, 0.25, 0.5, 0.5, 0.5, 0.75, 0.5, 0.75)
+    >>> print(in_bars([town], False, {"one report": "report", "5 x fresh noise": "reported_averaged"}))
+    In bars of up to 100 %, knowing nothing else: blind (-), and what reports add (#)
+      town  one report       ----------##########                      50 %
+            5 x fresh noise  ----------####################            75 %
+    """
+    told = sorted(attributes, key=lambda one: one.blind - max(_of(one, name) for name in figures.values()))[:_MOST]
+    shown = [one for one in attributes if one in told]
+    names = [one.name if len(one.name) <= _NAMED else f"{one.name[: _NAMED - 3]}..." for one in shown]
+    named, called = max(map(len, names)), max(map(len, figures))
+    knowing = "how frequent the answers are" if informed else "nothing else"
+    lines = [f"In bars of up to 100 %, knowing {knowing}: blind ({_BLIND}), and what reports add ({_LEARNED})"]
+    for one, name in zip(shown, names, strict=True):
+        for i, (label, figure) in enumerate(figures.items()):
+            right = marked(percent(_of(one, figure)), figure in one.stderr, figure in one.bounds)
+            first = "" if i else name
+            lines.append(f"  {first:{named}}  {label:{called}}  {_bar(one.blind, _of(one, figure)):{_WIDE}}  {right}")
+    left = len(attributes) - len(shown)
+    return "\n".join([*lines, *([f"  and {left} more, of which reports tell less"] if left else [])])
+
+
+def _of(one: AttributeSuccess, figure: str) -> float:
+    return float(getattr(one, figure))
+
+
+def _bar(blind: float, right: float) -> str:
+    known = round(_WIDE * blind)
+    return _BLIND * known + _LEARNED * max(0, round(_WIDE * right) - known)
