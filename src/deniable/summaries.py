@@ -278,7 +278,7 @@ def _bootstrapped(result: Likelihood, function: Callable[[Floats], Floats], leve
         return _bare(value)
     drawn = np.asarray(function(result.bootstrap(repeats, seed)), dtype=np.float64)
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Summary(value, float(drawn.std(ddof=1)), float(low), float(high))
+    return Summary(value, float(drawn.std(ddof=1)), min(float(low), value), max(float(high), value))
 
 
 def _bare(value: float) -> Summary:
