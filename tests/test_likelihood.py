@@ -110,6 +110,11 @@ def test_known_reconstructions() -> None:
     exact = mle(channel, dn.Tally(10, np.array([4, 3, 2, 1])), tolerance=1e-13)
     assert np.allclose(exact.frequencies, [0.2, 0.8, 0, 0], atol=1e-5), "D is exactly 1 at 2: the maximum is flat there"
     assert exact.gap <= 1e-13
+    for source in (channel, channel.matrix()):
+        plain = mle(source, dn.Tally(10, np.array([4, 3, 2, 1])))
+        assert np.allclose(plain.frequencies, [0.2, 0.8, 0, 0], rtol=0, atol=5e-7), "5.5e-5 off where it ended at the tolerance"
+        assert plain.certified
+        assert mle(source, dn.Tally(10, np.array([4, 3, 2, 1])), iterations=16).iterations <= 16
     other = mle(GeometricChannel(4, HALF), dn.Tally(10, np.array([5, 0, 0, 3, 2])), tolerance=1e-12)
     assert np.allclose(other.frequencies, [88 / 175, 0, 0, 16 / 35, 1 / 25], atol=1e-6)
 

@@ -67,7 +67,7 @@ def solve(
         if not (isinstance(problem, Counted) and isinstance(problem.channel, Kept)):
             raise InvalidParameter("'closed' is for direct encoding (grr, l_grr), whose maximum has a formula")
         return _judged(closed.direct(problem.outputs, problem.channel), tolerance, progress)
-    search = Search(chosen, tolerance, LIMITS[chosen] if limit is None else limit, progress)
+    search = Search(chosen, tolerance, LIMITS[chosen] if limit is None else limit, progress, near is None)
     tables = chosen == "interior" and not _on_a_line(problem)
     with few_threads(_work(problem) if tables else 0.0):
         return _searched(problem, search, method == "auto", near)
