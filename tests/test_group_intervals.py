@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable import summaries
+from deniable import summaries, together
 from deniable.grouped import groups_of
 from deniable.law import Floats
 from deniable.simulate import draw_tally
@@ -32,7 +32,7 @@ SUPPORTED: dict[str, dn.Mechanism] = {
 def normal_sum_of(estimate: dn.Estimate, values: npt.ArrayLike, level: float = 0.95) -> dn.Summary:
     """As it once was: some standard errors to either side, those of the reports that happened to come."""
     chosen = np.isin(np.arange(estimate.k), values).astype(np.float64)
-    error = summaries._error(estimate, chosen)
+    error = together.error_of(estimate, chosen)
     return summaries._normal(float(estimate.frequencies @ chosen), error, level, estimate.n)
 
 

@@ -11,7 +11,7 @@ from deniable import metric
 from deniable.likelihood import GeometricChannel, mle, mle_groups, result
 from deniable.likelihood.problem import Listed
 from deniable.likelihood.reach import Reach, flat, unrefused
-from deniable.summaries import mean_of
+from deniable.summaries import circular_mean_of, mean_of, quantile_of, sum_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]
@@ -120,3 +120,43 @@ def test_means_are_inside_their_own_intervals() -> None:
         found.append(mean_of(mle(channel, dn.Tally(2000, counts)), repeats=20))
     for mean in found:
         assert mean.low <= mean.value <= mean.high
+
+
+def test_sums_of_most_likely_shares() -> None:
+    """Of one value it is that value's interval, of all it is one; some of them hold the truth."""
+    channel, truth = GeometricChannel(9, 0.5), np.arange(10, 0, -1) / 55
+    counts = np.random.default_rng(2).multinomial(5000, channel.output(truth))
+    found = mle(channel, dn.Tally(5000, counts))
+    low, high = found.interval(repeats=40)
+    one = sum_of(found, [3], repeats=40)
+    assert one.value == pytest.approx(found.frequencies[3])
+    assert one.low == pytest.approx(low[3])
+    assert one.high == pytest.approx(high[3])
+    assert one.stderr == pytest.approx(found.standard_errors(40)[3])
+    held = 0
+    for study in range(STUDIES):
+        counts = np.random.default_rng(study).multinomial(PEOPLE, channel.output(truth))
+        some = sum_of(mle(channel, dn.Tally(PEOPLE, counts)), [0, 1, 2], repeats=REPEATS, seed=study)
+        held += int(some.low <= truth[:3].sum() <= some.high)
+        assert some.low <= some.value <= some.high
+    statistics.at_least(held, STUDIES, 0.88, "sums of most likely shares")
+    both = sum_of(found, range(10), repeats=10)
+    assert both.value == pytest.approx(1.0)
+    nothing = sum_of(mle(GeometricChannel(9, 1e-5), dn.Tally(5000, counts * 0 + 500)), [4, 5], repeats=10)
+    assert (nothing.low, nothing.high, nothing.stderr) == (0.0, 1.0, 0.5)
+    assert np.isnan(sum_of(found.smooth(), [1, 2]).low)
+
+
+def test_empty_groups_are_left_out_and_what_is_no_result_is_named() -> None:
+    m = metric.geometric(5, 1.0)
+    tally, empty = dn.Tally(60, np.full(6, 10)), dn.Tally(0, np.zeros(6, dtype=np.int64))
+    both = mle_groups([(m, tally), (m, empty), (m, np.zeros(0, dtype=np.int64))])
+    assert both.n == 60
+    assert np.allclose(both.frequencies, mle(m, tally).frequencies, atol=1e-6)
+    with pytest.raises(dn.InvalidParameter, match="no reports yet in any group"):
+        mle_groups([(m, empty), (m, empty)])
+    with pytest.raises(dn.InvalidParameter, match=r"groups are a list of pairs.*got int"):
+        mle_groups(5)  # type: ignore[arg-type]
+    for call in (mean_of, circular_mean_of, lambda r: sum_of(r, [1]), lambda r: quantile_of(r, 0.5)):
+        with pytest.raises(dn.InvalidParameter, match=r"are of a result.*got ndarray"):
+            call(np.array([0.5, 0.5]))  # type: ignore[arg-type]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.likelihood.found import Found, Progress, Stop
@@ -78,9 +80,13 @@ def mle_groups(
     """The same for groups of people with the same shares, who report with different budgets or in different ways.
 
     Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of support cannot:
-    they have no likelihood that others could be added to.
+    they have no likelihood that others could be added to. Groups in which nobody has reported yet are left out.
     """
-    parts = []
+    parts, empty = [], 0
+    if not isinstance(groups, Iterable):
+        raise InvalidParameter(
+            f"groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got {type(groups).__name__}"
+        )
     for group in groups:
         if not isinstance(group, tuple | list) or len(group) != 2:
             raise InvalidParameter(
@@ -88,10 +94,15 @@ def mle_groups(
                 "as in mle_groups([(a, tally_a), (b, tally_b)])"
             )
         mechanism, data = group
+        if (data.n if isinstance(data, Tally) else np.size(data)) == 0:
+            empty += 1
+            continue
         problem = observed(mechanism, data, ordered)
         if not isinstance(problem, Counted | Reported):
             raise InvalidParameter("a group of sets of values needs its reports: counts of support have no likelihood to add")
         parts.append(problem)
+    if empty and not parts:
+        raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
     if not parts:
         raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
     return _fitted(Grouped(tuple(parts)), method, tolerance, iterations, progress)
