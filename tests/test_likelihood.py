@@ -454,17 +454,40 @@ def test_only_ordered_values_are_smoothed() -> None:
     assert mle(wave, np.zeros(50, dtype=np.uint8), method="ems").k == 20
 
 
+def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
+    """By itself what the recipe with a histogram and a matrix gives, certified; means are those of the numbers."""
+    wave, truth = metric.square_wave(1.0), np.random.default_rng(1).beta(2, 5, 20_000)
+    reports = wave.privatize(truth, dn.seeded(1))
+    found = mle(wave, reports, bins=64)
+    counts = np.histogram(reports, 128, (-wave.width, 1 + wave.width))[0]
+    assert np.array_equal(found.frequencies, mle(wave.matrix(64, 128), dn.Tally(reports.size, counts)).frequencies)
+    assert found.certified
+    assert found.gap <= 1e-9
+    mean = dn.mean_of(found, repeats=40)
+    assert mean.low < float(truth.mean()) < mean.high
+    assert mean.high - mean.low < 0.05
+    assert abs(dn.mean_of(found.smooth()).value - 2 / 7) < 0.02
+    assert [mle(wave, reports[:n]).k for n in (10, 400, 20_000)] == [8, 20, 141]
+    assert mle(wave, reports.tolist(), bins=4).certified
+    for data, bins, message in [
+        (reports + 9, None, "are a list of numbers from -0.256083 to 1.25608"),
+        (np.array([0.5, np.nan]), None, "are a list of numbers"),
+        (["x"], None, "are a list of numbers"),
+        (reports[:0], None, "no reports yet"),
+        (reports, 1, "bins"),
+        (dn.Tally(2, np.array([1, 1])), None, "give the reports of a continuous Square Wave themselves"),
+    ]:
+        with pytest.raises(dn.DeniableError, match=message):
+            mle(wave, data, bins=bins)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
+        mle(dn.grr(2, 1.0), dn.Tally(2, np.array([1, 1])), bins=2)
+
+
 def test_what_reports_numbers_has_no_finite_channel() -> None:
-    """Refused by name, with what to do; and that works."""
+    """Refused by name, with what to do."""
     wave, tally = metric.square_wave(1.0), dn.Tally(2, np.array([1, 1]))
-    reports = wave.privatize(np.random.default_rng(1).beta(2, 5, 20_000), dn.seeded(1))
-    with pytest.raises(
-        dn.InvalidParameter, match=r"continuous Square Wave are numbers: use square_wave\(epsilon, bins=\.\.\.\)"
-    ):
-        mle(wave, reports)  # type: ignore[arg-type]
-    counts = np.histogram(reports, 256, (-wave.width, 1 + wave.width))[0]
-    found = mle(wave.matrix(64, 256), dn.Tally(reports.size, counts)).smooth()
-    assert abs(float(found.frequencies @ ((np.arange(64) + 0.5) / 64)) - 2 / 7) < 0.02
+    with pytest.raises(dn.InvalidParameter, match=r"which mle\(wave, reports, bins=\.\.\.\) counts in bins"):
+        mle_groups([(wave, np.array([0.5]))])  # type: ignore[list-item]
     for m in (metric.duchi(1.0), metric.piecewise(1.0), metric.hybrid(1.0)):
         with pytest.raises(dn.InvalidParameter, match=f"{type(m).__name__} is for a mean"):
             mle(m, tally)  # type: ignore[arg-type]

@@ -7,18 +7,22 @@ best, and `stop` says why the search ended.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
+from deniable.bins import Bins
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.likelihood.found import Found, Progress, Stop
+from deniable.likelihood.given import of_wave
 from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.smoothing import Smoothing
 from deniable.likelihood.solving import LIMITS, solve
 from deniable.mechanism import Array, Tally
+from deniable.metric import ContinuousWave
 from deniable.metric.line import GeometricChannel
 
 METHODS = tuple(LIMITS)
@@ -38,9 +42,10 @@ __all__ = [
 
 
 def mle(
-    mechanism: Source,
+    mechanism: Source | ContinuousWave,
     data: Tally | Array,
     *,
+    bins: int | None = None,
     method: str = "auto",
     tolerance: float = 1e-9,
     iterations: int | None = None,
@@ -57,6 +62,9 @@ def mle(
     `ems` and `smooth` blur neighbors, so they are for ordered values, those of geometric noise, Square Wave and bare matrices,
     and for cells of a grid. `ordered=True` says that the values of another mechanism are, such as bins of a range.
 
+    Reports of a continuous Square Wave, numbers, are counted in bins here: `bins` from 0 to 1, about the root of the number of
+    reports unless given (8 to 256), and twice as many for the reports. Means and quantiles of the result are from 0 to 1.
+
     >>> from deniable.mechanism import Tally
     >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
     >>> result = mle(channel, Tally(10, [5, 0, 0, 3, 2]))
@@ -65,6 +73,14 @@ def mle(
 
     Reference: kacem2018.
     """
+    if isinstance(mechanism, ContinuousWave):
+        problem = of_wave(mechanism, data, bins)
+        found = _fitted(problem, method, tolerance, iterations, progress)
+        return replace(found, bins=Bins(np.linspace(0.0, 1.0, problem.k + 1)))
+    if bins is not None:
+        raise InvalidParameter(
+            "bins are for the numbers of a continuous Square Wave; all other mechanisms have their values already"
+        )
     return _fitted(observed(mechanism, data, ordered), method, tolerance, iterations, progress)
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from deniable.errors import InvalidParameter, InvalidReport
+from deniable.exact import whole_number
 from deniable.law import Floats, Integers, Law, Marginal, Moments
 from deniable.likelihood.problem import Celled, Counted, Problem, Table
 from deniable.likelihood.rows import Kept
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Tally
 from deniable.metric import ContinuousWave, Mean, PlanarLaplace
+
+FEWEST_BINS, MOST_BINS = 8, 256
+"""The fewest and the most bins that numbers are counted in, unless others are asked for."""
+_ROUNDED = 1e-9  # how far a report may be beyond the ends, by rounding
 
 
 def of_law(law: Law | Marginal, data: Tally | Array) -> Problem:
@@ -37,6 +43,25 @@ def _bits_again(law: Law, n: int, shares: Floats, generator: np.random.Generator
     """Each value's count is of its own people, and of all others: bits are independent."""
     people = generator.multinomial(n, shares / shares.sum())
     return of_law(law, Tally(n, generator.binomial(people, law.p) + generator.binomial(n - people, law.q)))
+
+
+def of_wave(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Counted:
+    """Numbers from 0 to 1 in bins, and their reports in twice as many: about the root of how many there are, unless given."""
+    if isinstance(data, Tally):
+        raise InvalidReport("give the reports of a continuous Square Wave themselves, as its privatize makes them")
+    low, high = -wave.width, 1 + wave.width
+    try:
+        reports = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError):
+        reports = np.full(1, np.nan)
+    if reports.ndim != 1 or not ((reports >= low - _ROUNDED) & (reports <= high + _ROUNDED)).all():
+        raise InvalidReport(f"reports of this Square Wave are a list of numbers from {low:.6g} to {high:.6g}")
+    if not reports.size:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    usual = min(max(round(math.sqrt(reports.size)), FEWEST_BINS), MOST_BINS)
+    k = whole_number("bins", usual if bins is None else bins, 2, 1 << 11)
+    counts = np.histogram(np.clip(reports, low, high), 2 * k, (low, high))[0]
+    return Counted(Table(np.maximum(wave.matrix(k, 2 * k), 0.0)), counts.astype(np.int64), (k,))
 
 
 def celled(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
@@ -75,8 +100,8 @@ def refuse_numbers(source: object) -> None:
         raise InvalidParameter("a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)")
     if isinstance(source, ContinuousWave):
         raise InvalidParameter(
-            "reports of a continuous Square Wave are numbers: use square_wave(epsilon, bins=...), or count them in bins, as in "
-            "mle(wave.matrix(256), Tally(n, np.histogram(reports, 256, (-wave.width, 1 + wave.width))[0]))"
+            "reports of a continuous Square Wave are numbers, which mle(wave, reports, bins=...) counts in bins; in groups, "
+            "give wave.matrix(64, 128) and Tally(n, np.histogram(reports, 128, (-wave.width, 1 + wave.width))[0])"
         )
     if isinstance(source, PlanarLaplace):
         raise InvalidParameter("reports of PlanarLaplace are places, not counted outputs: use planar_geometric on a Grid")
