@@ -17,7 +17,7 @@ from tests import statistics
 Floats = npt.NDArray[np.float64]
 STUDIES, PEOPLE, REPEATS = 60, 2000, 40
 """Studies whose 95 % intervals are looked at. Those of one study go together, so that no more than 88 % are asked for; the
-faults below hold at most 70 %."""
+faults below hold 5 to 53 %."""
 
 
 def held(n: int, epsilon: float, people: int = PEOPLE) -> int:
