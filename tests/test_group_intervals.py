@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable import summaries
+from deniable import summaries, together
 from deniable.grouped import groups_of
 from deniable.law import Floats
 from deniable.simulate import draw_tally
@@ -32,7 +33,7 @@ SUPPORTED: dict[str, dn.Mechanism] = {
 def normal_sum_of(estimate: dn.Estimate, values: npt.ArrayLike, level: float = 0.95) -> dn.Summary:
     """As it once was: some standard errors to either side, those of the reports that happened to come."""
     chosen = np.isin(np.arange(estimate.k), values).astype(np.float64)
-    error = summaries._error(estimate, chosen)
+    error = together.error_of(estimate, chosen)
     return summaries._normal(float(estimate.frequencies @ chosen), error, level, estimate.n)
 
 
@@ -87,10 +88,11 @@ def test_blocks_of_a_grid_are_covered() -> None:
     people /= people.sum()
     blocks = [group.values for group in groups_of(m.estimate(draw_tally(m, np.full(144, 9), generator)), town)]
     found = np.zeros((2, len(blocks)), dtype=int)
+    ways: list[Callable[..., summaries.Summary]] = [dn.sum_of, normal_sum_of]
     for _ in range(STUDIES):
         estimate = m.estimate(draw_tally(m, generator.multinomial(n, people), generator))
         for i, values in enumerate(blocks):
-            for way, sum_of in enumerate((dn.sum_of, normal_sum_of)):
+            for way, sum_of in enumerate(ways):
                 share = sum_of(estimate, values)
                 found[way, i] += share.low <= float(people[values].sum()) <= share.high
     for times in found[0].tolist():

@@ -9,6 +9,7 @@ import math
 import pickle
 import time
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -25,12 +26,13 @@ from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.closed import composite, direct
 from deniable.likelihood.geometric import GridChannel
 from deniable.likelihood.lines import Decay
-from deniable.likelihood.observed import observed
+from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Reported
 from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
 from deniable.mechanism import Array
 from deniable.metric.line import Decaying
+from deniable.share import Share
 from tests.test_metric import staircase
 
 Floats = npt.NDArray[np.float64]
@@ -108,6 +110,11 @@ def test_known_reconstructions() -> None:
     exact = mle(channel, dn.Tally(10, np.array([4, 3, 2, 1])), tolerance=1e-13)
     assert np.allclose(exact.frequencies, [0.2, 0.8, 0, 0], atol=1e-5), "D is exactly 1 at 2: the maximum is flat there"
     assert exact.gap <= 1e-13
+    for source in (channel, channel.matrix()):
+        plain = mle(source, dn.Tally(10, np.array([4, 3, 2, 1])))
+        assert np.allclose(plain.frequencies, [0.2, 0.8, 0, 0], rtol=0, atol=5e-7), "5.5e-5 off where it ended at the tolerance"
+        assert plain.certified
+        assert mle(source, dn.Tally(10, np.array([4, 3, 2, 1])), iterations=16).iterations <= 16
     other = mle(GeometricChannel(4, HALF), dn.Tally(10, np.array([5, 0, 0, 3, 2])), tolerance=1e-12)
     assert np.allclose(other.frequencies, [88 / 175, 0, 0, 16 / 35, 1 / 25], atol=1e-6)
 
@@ -447,17 +454,40 @@ def test_only_ordered_values_are_smoothed() -> None:
     assert mle(wave, np.zeros(50, dtype=np.uint8), method="ems").k == 20
 
 
+def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
+    """By itself what the recipe with a histogram and a matrix gives, certified; means are those of the numbers."""
+    wave, truth = metric.square_wave(1.0), np.random.default_rng(1).beta(2, 5, 20_000)
+    reports = wave.privatize(truth, dn.seeded(1))
+    found = mle(wave, reports, bins=64)
+    counts = np.histogram(reports, 128, (-wave.width, 1 + wave.width))[0]
+    assert np.array_equal(found.frequencies, mle(wave.matrix(64, 128), dn.Tally(reports.size, counts)).frequencies)
+    assert found.certified
+    assert found.gap <= 1e-9
+    mean = dn.mean_of(found, repeats=40)
+    assert mean.low < float(truth.mean()) < mean.high
+    assert mean.high - mean.low < 0.05
+    assert abs(dn.mean_of(found.smooth()).value - 2 / 7) < 0.02
+    assert [mle(wave, reports[:n]).k for n in (10, 400, 20_000)] == [8, 20, 141]
+    assert mle(wave, reports.tolist(), bins=4).certified
+    for data, bins, message in [
+        (reports + 9, None, "are a list of numbers from -0.256083 to 1.25608"),
+        (np.array([0.5, np.nan]), None, "are a list of numbers"),
+        (["x"], None, "are a list of numbers"),
+        (reports[:0], None, "no reports yet"),
+        (reports, 1, "bins"),
+        (dn.Tally(2, np.array([1, 1])), None, "give the reports of a continuous Square Wave themselves"),
+    ]:
+        with pytest.raises(dn.DeniableError, match=message):
+            mle(wave, data, bins=bins)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
+        mle(dn.grr(2, 1.0), dn.Tally(2, np.array([1, 1])), bins=2)
+
+
 def test_what_reports_numbers_has_no_finite_channel() -> None:
-    """Refused by name, with what to do; and that works."""
+    """Refused by name, with what to do."""
     wave, tally = metric.square_wave(1.0), dn.Tally(2, np.array([1, 1]))
-    reports = wave.privatize(np.random.default_rng(1).beta(2, 5, 20_000), dn.seeded(1))
-    with pytest.raises(
-        dn.InvalidParameter, match=r"continuous Square Wave are numbers: use square_wave\(epsilon, bins=\.\.\.\)"
-    ):
-        mle(wave, reports)  # type: ignore[arg-type]
-    counts = np.histogram(reports, 256, (-wave.width, 1 + wave.width))[0]
-    found = mle(wave.matrix(64, 256), dn.Tally(reports.size, counts)).smooth()
-    assert abs(float(found.frequencies @ ((np.arange(64) + 0.5) / 64)) - 2 / 7) < 0.02
+    with pytest.raises(dn.InvalidParameter, match=r"which mle\(wave, reports, bins=\.\.\.\) counts in bins"):
+        mle_groups([(wave, np.array([0.5]))])  # type: ignore[list-item]
     for m in (metric.duchi(1.0), metric.piecewise(1.0), metric.hybrid(1.0)):
         with pytest.raises(dn.InvalidParameter, match=f"{type(m).__name__} is for a mean"):
             mle(m, tally)  # type: ignore[arg-type]
@@ -628,6 +658,15 @@ def test_what_can_be_certified_in_a_minute_is() -> None:
     assert choice(reported) == "squarem"
 
 
+def test_squarem_by_name_reaches_the_certificate() -> None:
+    """These reports take it 25,000 steps (2 s): it ended at 20,000."""
+    channel = GeometricChannel(100, 0.1)
+    shares = np.exp(-(((np.arange(101) - 50) / 15) ** 2) / 2)
+    found = mle(channel, drawn(channel, shares / shares.sum(), 10_000, 3), method="squarem")
+    assert found.certified
+    assert found.iterations > 20_000
+
+
 def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
     share = dn.rsfd([4, 3], 2.0, "oue-z")
     people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 2])
@@ -638,6 +677,74 @@ def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
     assert np.abs(result.frequencies - [1 / 3, 1 / 3, 1 / 3, 0]).max() < 0.25
     with pytest.raises(dn.InvalidParameter, match="cannot draw new reports"):
         result.interval()
+
+
+@pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.allomfree(sizes, e / 2, e)])
+def test_attributes_of_shares_without_fakes_go_by_their_laws(make: Callable[[list[int], float], Share]) -> None:
+    """Their marginals are plain laws, which were taken for a table of numbers: the same shares as by the mechanism."""
+    share = make([4, 30], 2.0)
+    people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 7])
+    for j, tally in enumerate(share.tally(share.privatize(people, dn.seeded(1)))):
+        by_law, by_mechanism = mle(share.marginal(j), tally), mle(share.parts[j], tally)
+        assert by_law.method == by_mechanism.method
+        assert by_law.certified
+        assert np.allclose(by_law.frequencies, by_mechanism.frequencies, atol=1e-12)
+
+
+def test_laws_by_themselves() -> None:
+    """One value a report is the whole channel, bits are drawn as they are, and what is not known is refused in words."""
+    bits, subset, line = dn.oue(6, 1.0), dn.ss(20, 1.0), metric.geometric(5, 0.5)
+    tally = bits.tally(bits.privatize(np.arange(6000) % 3, dn.seeded(1)))
+    by_law, by_mechanism = mle(bits.law, tally), mle(bits, tally)
+    errors = by_law.standard_errors(repeats=300), by_mechanism.standard_errors(repeats=300)
+    assert np.allclose(errors[0][:3], errors[1][:3], rtol=0.3), "300 repeats: 0.06 each"
+    sets = mle(subset.law, subset.tally(subset.privatize(np.arange(600) % 20, dn.seeded(1))))
+    with pytest.raises(dn.InvalidParameter, match="cannot draw new reports"):
+        sets.interval()
+    outputs = line.tally(line.privatize(np.arange(600) % 6, dn.seeded(1)))
+    assert np.array_equal(mle(line.law, outputs).frequencies, mle(line, outputs).frequencies)
+    share = dn.spl([4, 3], 2.0)
+    tallies = share.tally(share.privatize(np.zeros((9, 2), dtype=int), dn.seeded(1)))
+    for source, data, message in [
+        ("geo", tally, "'geo' is not known here: give a mechanism"),
+        (share, tallies, r"mle\(share.marginal\(j\), tallies\[j\]\)"),
+        (7, tally, "7 is not known here"),
+        (None, tally, "None is not known here"),
+        ([[0.5, "x"], [0.5, 0.5]], tally, "not known here"),
+        (dn.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
+        (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "tells nothing"),
+        (share.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
+    ]:
+        with pytest.raises(dn.DeniableError, match=message):
+            mle(source, data)  # type: ignore[arg-type]
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    """Files and dataframes give counts as floats; shares are not counts, and are told apart from sums that are wrong."""
+    counts = np.array([4, 3, 2, 1])
+    channel = GeometricChannel(3, 0.5)
+    wave = metric.square_wave(1.0, 4)
+    outputs = np.arange(wave.outputs)
+    sources: list[tuple[Source, Array]] = [
+        *(
+            (source, counts)
+            for source in (metric.geometric(3, 0.5), channel, channel.matrix(), dn.grr(4, 1.0), dn.grr(4, 1.0).law)
+        ),
+        (wave, outputs),
+    ]
+    for source, counted in sources:
+        n = int(counted.sum())
+        exact, floating = mle(source, dn.Tally(n, counted)), mle(source, dn.Tally(n, counted.astype(float)))
+        assert np.array_equal(exact.frequencies, floating.frequencies)
+        shifted = counted + np.where(np.arange(counted.size) < 2, [0.5, -0.5] + [0.0] * (counted.size - 2), 0.0)
+        with pytest.raises(dn.InvalidReport, match="whole numbers"):
+            mle(source, dn.Tally(n, shifted))
+        with pytest.raises(dn.InvalidReport, match="add up to n"):
+            mle(source, dn.Tally(n + 1, counted.astype(float)))
+        negative = counted.astype(float)
+        negative[:2] += [-9.0, 9.0]
+        with pytest.raises(dn.InvalidReport):
+            mle(source, dn.Tally(n, negative))
 
 
 # --- rows --------------------------------------------------------------------------------------------------------------

@@ -181,6 +181,8 @@ def test_small_searches_take_one_thread() -> None:
         assert blas() == {2}
         with few_threads(2 * ONE_IS_ENOUGH):
             assert blas() == {2}
+        with few_threads(2 * 2500.0**3):
+            assert blas() == {1}, "a table of 2,500 x 2,500: two threads took 4 to 6 s a step on busy cores, one 1 to 2 s"
         others = [threading.Thread(target=mle, args=(m, m.privatize(np.arange(50), dn.seeded(i)))) for i in range(4)]
         for thread in others:
             thread.start()

@@ -26,7 +26,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no distance": (lambda: dn.duchi(1.0).loss(distance=-1.0), "a distance must be a positive number"),
     "a ragged table": (lambda: dn.exponential([[0, 1], [1]], 0.5), "square table of numbers"),
     "a text of distances": (lambda: dn.exponential("abc", 0.5), "square table of numbers"),
-    "a continuous tally": (lambda: dn.square_wave(1.0).tally([0.5]), "count them in bins"),
+    "a continuous tally": (lambda: dn.square_wave(1.0).tally([0.5]), "counts them in bins"),
     "shares of nothing": (lambda: dn.line_wasserstein(WRONG, [0.5, 0.5]), "result that has frequencies, got object"),
     "another size": (lambda: LINE.estimate(dn.Tally(10, np.array([4, 3, 2, 1]))), "counts of 20 outputs, got 4"),
     "another sum": (lambda: LINE.estimate(dn.Tally(10, np.ones(20, int))), "add up to its 10 reports, got 20"),

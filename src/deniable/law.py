@@ -170,6 +170,11 @@ class Law:
         """Pr(v not in S, |S| = s) for every s in `sizes`."""
         return self._table[2]
 
+    @property
+    def bitwise(self) -> bool:
+        """Whether every value is supported by a coin of its own."""
+        return self._kind == "bits"
+
     def loss(self) -> float:
         """The exact epsilon of one report, rounded up."""
         if self.ratio is None:

@@ -20,10 +20,10 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.intervals import normal_quantile, scored, seen_squares, student
-from deniable.law import Floats, Law, Marginal, Moments
+from deniable.law import Floats, Moments
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values
-from deniable.together import known_squares, pairs, sums_squared
+from deniable.together import cumulative_errors, error_of, known_squares
 
 Result = Estimate | Likelihood
 
@@ -60,6 +60,7 @@ def mean_of(
     >>> round(half.value, 1), round(half.stderr, 2), half.low < half.value < half.high
     (15.7, 1.14, True)
     """
+    _refuse_other(result)
     points, bins = _points(result, places), _bins(result, places)
     if bins is not None and (bins.open_low or bins.open_high):
         raise InvalidParameter(
@@ -71,16 +72,17 @@ def mean_of(
     else:
         center = float(points.min() + points.max()) / 2  # shares add up to 1: only distances from here are estimated
         value = center + float(result.frequencies @ (points - center))
-        found = _normal(value, _error(result, points - center), level, result.n)
+        found = _normal(value, error_of(result, points - center), level, result.n)
     return found if bins is None else replace(found, within=bins.half)
 
 
-def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summary:
+def sum_of(result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: int = 200, seed: int = 1) -> Summary:
     """The share of some values together, with its own standard error: what they err in opposite ways cancels.
 
     The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and the normal one.
     With distances the noise of the people without these values is as it was seen, and two more reports of people with them
     count: values whose neighborhood nobody happened to report are not known to be rare. Of one value it is `interval`.
+    That of a most likely distribution is by bootstrap, and holds what the intervals of single values allow.
 
     >>> from deniable.protocols import grr
     >>> from deniable.mechanism import Tally
@@ -89,14 +91,17 @@ def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summ
     >>> round(two.value, 3), round(two.stderr, 3)
     (0.895, 0.012)
     """
+    _refuse_other(result)
     chosen = np.zeros(result.k)
     chosen[checked_values(values, result.k)] = 1.0
+    if isinstance(result, Likelihood):
+        return _likely_sum(result, chosen, level, repeats, seed)
     size, value = int(chosen.sum()), float(result.frequencies @ chosen)
     if size == 1:
         v = int(np.argmax(chosen))
         low, high = result.interval(level)
         return Summary(value, float(result.stderr[v]), float(low[v]), float(high[v]))
-    error = _error(result, chosen)
+    error = error_of(result, chosen)
     if size == 0:
         return Summary(value, error, value, value)
     tail, law = (1 - number("a confidence level", level, 0.0, 1.0)) / 2, result.law
@@ -111,6 +116,18 @@ def sum_of(result: Estimate, values: npt.ArrayLike, level: float = 0.95) -> Summ
     return Summary(value, error, min(float(low), plain.low), max(float(high), plain.high))
 
 
+def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
+    """By bootstrap; all together have at least what one of them may have, and at most what no other one may."""
+    found = _bootstrapped(result, lambda rows: rows @ chosen, level, repeats, seed)
+    if not result.has_errors or chosen.all() or not chosen.any():
+        return found
+    single, ends = chosen.sum() == 1, result.interval(level, repeats, seed)
+    errors = result.standard_errors(repeats, seed)
+    error = float(errors[np.argmax(chosen)]) if single else max(found.stderr, 0.5 if result.flat else 0.0)
+    low = ends.low[chosen > 0].min() if single else 1 - ends.high[chosen == 0].max()
+    return Summary(found.value, error, max(0.0, min(found.low, low)), max(found.high, float(ends.high[chosen > 0].max())))
+
+
 def circular_mean_of(
     result: Result, level: float = 0.95, length: float = 2 * math.pi, repeats: int = 200, seed: int = 1
 ) -> Summary:
@@ -120,6 +137,7 @@ def circular_mean_of(
     on; of bins of a range, which begin there, the middles count. Without a clear direction (all hours alike) there is none,
     and its standard error says so. The interval may reach past the end of the circle.
     """
+    _refuse_other(result)
     turns = 2 * math.pi * (np.arange(result.k) + (0.5 if result.bins is not None else 0.0)) / result.k
     scale = number("length", length, 0.0, math.inf, "a positive number") / (2 * math.pi)
     across, along = np.sin(turns), np.cos(turns)
@@ -134,7 +152,7 @@ def circular_mean_of(
         found = _bootstrapped(result, direction, level, repeats, seed)
     else:
         size = math.hypot(float(result.frequencies @ across), float(result.frequencies @ along))
-        moved = _error(result, across * math.cos(angle) - along * math.sin(angle)) / max(size, 1e-300)
+        moved = error_of(result, across * math.cos(angle) - along * math.sin(angle)) / max(size, 1e-300)
         found = _normal(scale * angle, scale * moved, level, result.n)
     shift = scale * 2 * math.pi if found.value < 0 else 0.0
     return Summary(found.value + shift, found.stderr, found.low + shift, found.high + shift)
@@ -155,6 +173,7 @@ def quantile_of(
     interval holds all places whose cumulative share may be just that one; the standard error is a quarter of its length at
     95 %, as for a normal number.
     """
+    _refuse_other(result)
     points, bins, wanted = _points(result, places), _bins(result, places), number("share", share, 0.0, 1.0)
     if (np.diff(points) < 0).any():
         raise InvalidParameter("places on a line must be in ascending order")
@@ -173,7 +192,7 @@ def quantile_of(
         low, high = min(low, first(cumulative)), max(high, first(cumulative))
     else:
         cumulative = np.cumsum(consistency.isotonic(result.frequencies))
-        reach = z * np.append(_cumulative_errors(result, wanted), 0.0)
+        reach = z * np.append(cumulative_errors(result, wanted), 0.0)
         low, high = first(cumulative + reach), first(cumulative - reach)
     at = int(first(cumulative))
     ends = points[at], points[low], points[high]
@@ -193,57 +212,12 @@ def _inside(bins: Bins, cumulative: Floats, at: int, wanted: float) -> float:
     return low + (high - low) * min(max(part, 0.0), 1.0)
 
 
-def _cumulative_errors(result: Estimate, wanted: float) -> Floats:
-    """The standard errors of all cumulative shares but the last, if each of them is the wanted one: by running sums.
-
-    The people alone scatter as that share says, and the noise comes on top, as it was seen.
-    """
-    law, shares = result.law, result.frequencies
-    _refuse_unknown(result)
-    reached = np.cumsum(shares)[:-1]
-    if isinstance(law, Moments) and law.cumulated is not None:
-        variances = law.cumulated()
-    elif isinstance(law, Moments):
-        fewer = np.minimum(np.arange(1, law.k), np.arange(law.k - 1, 0, -1))
-        variances = fewer * law.noise + reached * (1 - reached)
-    else:
-        assert isinstance(law, Law)
-        up, down = sums_squared(law, shares), sums_squared(law, shares[::-1])[::-1]
-        half = 2 * np.arange(1, law.k) <= law.k  # the values up to there, or the others: whichever are fewer err less
-        variances = np.where(half, up, down)
-        reached = np.where(half, reached, 1 - np.cumsum(shares[::-1])[-2::-1])
-    noise = np.maximum(variances - reached * (1 - reached), 0.0)
-    return np.asarray(np.sqrt((noise + wanted * (1 - wanted)) / result.n))
-
-
-def _refuse_unknown(result: Estimate) -> None:
-    if isinstance(result.law, Marginal) or result.asked is not None:
-        raise InvalidParameter("how the counts of an attribute among fakes, or of a few bits, vary together is not known here")
-
-
-def _error(result: Estimate, points: Floats) -> float:
-    """The standard error of the sum of frequency times point, the people being a sample.
-
-    It is linear in the shares, so that unbiased ones give an unbiased variance: none is clipped, since with many values that
-    adds up. The least that it can be is that of people who all have one value.
-    """
-    law, shares = result.law, result.frequencies
-    _refuse_unknown(result)
-    mean = float(shares @ points)
-    if isinstance(law, Moments) and law.combined is not None:
-        return math.sqrt(law.combined(points) / result.n)
-    if isinstance(law, Moments):
-        noise = float((points**2 * law.noise).sum())
-        return math.sqrt((noise + max(float(shares @ points**2) - mean**2, 0.0)) / result.n)
-    assert isinstance(law, Law)
-    together, apart = pairs(law)
-    total, squares = float(points.sum()), float(points @ points)
-    # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is the truth
-    blind = law.q * squares + apart * (total**2 - squares)
-    added = law.gain * points**2 + (together - apart) * 2 * (points * total - points**2)  # by who has the value
-    least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
-    variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
-    return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
+def _refuse_other(result: object) -> None:
+    if not isinstance(result, Estimate | Likelihood):
+        raise InvalidParameter(
+            "means, sums and quantiles are of a result, which knows its errors: m.estimate(tally) or mle(m, tally), "
+            f"got {type(result).__name__}"
+        )
 
 
 def _bins(result: Result, places: npt.ArrayLike | None) -> Bins | None:
@@ -278,7 +252,7 @@ def _bootstrapped(result: Likelihood, function: Callable[[Floats], Floats], leve
         return _bare(value)
     drawn = np.asarray(function(result.bootstrap(repeats, seed)), dtype=np.float64)
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Summary(value, float(drawn.std(ddof=1)), float(low), float(high))
+    return Summary(value, float(drawn.std(ddof=1)), min(float(low), value), max(float(high), value))
 
 
 def _bare(value: float) -> Summary:

@@ -1,9 +1,16 @@
-"""How counts of support vary together: two values are in one report's support with chances that the sizes of it give."""
+"""How counts of support vary together: two values are in one report's support with chances that the sizes of it give.
+
+So the errors of sums and of cumulative shares follow from the law.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from deniable.errors import InvalidParameter
+from deniable.estimate import Estimate
 from deniable.law import Floats, Law, Marginal, Moments
 
 
@@ -36,3 +43,56 @@ def known_squares(law: Law | Marginal | Moments, size: int) -> tuple[float, Floa
     inside = blind + law.gain + others * (2 * together + (size - 2) * apart)
     outside = blind + size * others * apart
     return (inside - 2 * blind * law.gain - blind**2) / law.gain**2, np.asarray((outside - blind**2) / law.gain**2)
+
+
+def cumulative_errors(result: Estimate, wanted: float) -> Floats:
+    """The standard errors of all cumulative shares but the last, if each of them is the wanted one: by running sums.
+
+    The people alone scatter as that share says, and the noise comes on top, as it was seen.
+    """
+    law, shares = result.law, result.frequencies
+    _refuse_unknown(result)
+    reached = np.cumsum(shares)[:-1]
+    if isinstance(law, Moments) and law.cumulated is not None:
+        variances = law.cumulated()
+    elif isinstance(law, Moments):
+        fewer = np.minimum(np.arange(1, law.k), np.arange(law.k - 1, 0, -1))
+        variances = fewer * law.noise + reached * (1 - reached)
+    else:
+        assert isinstance(law, Law)
+        up, down = sums_squared(law, shares), sums_squared(law, shares[::-1])[::-1]
+        half = 2 * np.arange(1, law.k) <= law.k  # the values up to there, or the others: whichever are fewer err less
+        variances = np.where(half, up, down)
+        reached = np.where(half, reached, 1 - np.cumsum(shares[::-1])[-2::-1])
+    noise = np.maximum(variances - reached * (1 - reached), 0.0)
+    return np.asarray(np.sqrt((noise + wanted * (1 - wanted)) / result.n))
+
+
+def error_of(result: Estimate, points: Floats) -> float:
+    """The standard error of the sum of frequency times point, the people being a sample.
+
+    It is linear in the shares, so that unbiased ones give an unbiased variance: none is clipped, since with many values that
+    adds up. The least that it can be is that of people who all have one value.
+    """
+    law, shares = result.law, result.frequencies
+    _refuse_unknown(result)
+    mean = float(shares @ points)
+    if isinstance(law, Moments) and law.combined is not None:
+        return math.sqrt(law.combined(points) / result.n)
+    if isinstance(law, Moments):
+        noise = float((points**2 * law.noise).sum())
+        return math.sqrt((noise + max(float(shares @ points**2) - mean**2, 0.0)) / result.n)
+    assert isinstance(law, Law)
+    together, apart = pairs(law)
+    total, squares = float(points.sum()), float(points @ points)
+    # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is the truth
+    blind = law.q * squares + apart * (total**2 - squares)
+    added = law.gain * points**2 + (together - apart) * 2 * (points * total - points**2)  # by who has the value
+    least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
+    variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
+    return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
+
+
+def _refuse_unknown(result: Estimate) -> None:
+    if isinstance(result.law, Marginal) or result.asked is not None:
+        raise InvalidParameter("how the counts of an attribute among fakes, or of a few bits, vary together is not known here")

@@ -37,6 +37,8 @@ class Search:
     tolerance: float
     limit: int
     progress: Progress | None = None
+    further: bool = False
+    """Whether an interior point goes on beyond the tolerance while that is cheap."""
 
     def enough(self, step: int, gap: float) -> bool:
         """Whether the gap is within the tolerance."""

@@ -18,6 +18,8 @@ from deniable.likelihood.rows import Rows, shared
 
 _PATIENCE = 12  # steps without progress before it is said that floats do not carry further
 _TO_BOUNDARY = 0.995
+_FALLS = 3.0  # by how much each step beyond the tolerance must divide the gap
+_FEW, _FURTHER, _SIXTH = 64, 12, 6  # up to so many values, so many such steps; with more, a sixth of those before
 _START = 1e-2  # the complementarity that a start near the maximum begins with
 
 
@@ -45,12 +47,16 @@ class Newton(ABC):
 
 
 def interior(rows: Rows, outputs: Floats, search: Search, newton: Newton | None = None, start: Floats | None = None) -> Found:
-    """Up to the certificate; where rounding ends the progress before, the best so far is handed on."""
+    """Up to the certificate; where rounding ends the progress before, the best so far is handed on.
+
+    If the search is `further`, it then goes on while each step still divides the gap by a lot. Near the end that is a few cheap
+    steps, and where a multiplier is 0 beside a share that is 0, shares are only as exact as the root of the gap.
+    """
     newton = _Cholesky(rows) if newton is None else newton
     p = np.full(rows.k, 1.0 / rows.k) if start is None else start
     z = np.ones(rows.k) if start is None else _START / (rows.k * p)
     best, least, last_gain, reached = p, np.inf, 0, 1.0
-    step = -1
+    step, reached_at, before = -1, -1, np.inf
     for step in range(search.limit + 1):
         likely = rows.forward(p)
         seen = shared(outputs, likely)
@@ -61,7 +67,12 @@ def interior(rows: Rows, outputs: Floats, search: Search, newton: Newton | None 
         if gap < least:
             best, least = p / p.sum(), gap
         if search.enough(step, least):
-            return search.done(best, least, step)
+            reached_at = step if reached_at < 0 else reached_at
+            slow = step > reached_at and gap * _FALLS > before and not (rows.k <= _FEW and newton.takes_care())
+            most = _FURTHER if rows.k <= _FEW else reached_at // _SIXTH
+            if not search.further or slow or step - reached_at >= most or step == search.limit:
+                return search.done(best, least, step)
+        before = gap
         if step - last_gain > _PATIENCE:
             if not newton.takes_care():
                 return search.stalled(best, least, step)
@@ -69,7 +80,7 @@ def interior(rows: Rows, outputs: Floats, search: Search, newton: Newton | None 
         mu = centering(reached) * float(p @ z) / rows.k
         move = newton.move(at, mu)
         if move is None:
-            return search.stalled(best, least, step)
+            return search.done(best, least, step) if reached_at >= 0 else search.stalled(best, least, step)
         turn = mu / p - z - z / p * move
         far, turned = reach(p, move), reach(z, turn)
         p, z, reached = p + far * move, z + turned * turn, min(far, turned)

@@ -14,20 +14,19 @@ import numpy.typing as npt
 from deniable.bitflip import BitFlip
 from deniable.consistency import simplex
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
-from deniable.law import Floats, Integers, Marginal
+from deniable.law import Floats, Integers, Law, Marginal
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
+from deniable.likelihood.given import all_counted, celled, of_law, refuse_numbers, table_of
 from deniable.likelihood.lines import Window
-from deniable.likelihood.problem import Celled, Counted, Problem, Reported, Table
+from deniable.likelihood.problem import Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
 from deniable.metric import (
-    ContinuousWave,
+    Channel,
     Geometric,
-    Mean,
     Metric,
     PlanarGeometric,
-    PlanarLaplace,
     ProductGeometric,
     SquareWave,
 )
@@ -37,8 +36,8 @@ from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.simulated import seeded
 from deniable.words import FULL
 
-Source = Mechanism | Matrix | Marginal | GeometricChannel | Sequence[Sequence[float]] | Array
-"""What reports can come from: a mechanism, or the channel itself."""
+Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
+"""What reports can come from: a mechanism, its law, or the channel itself."""
 MOST_BYTES = 1 << 30
 """More packed supports than this are not kept; the tally's composite likelihood needs none."""
 _MOST_CELLS = 1 << 26
@@ -63,11 +62,13 @@ def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -
 def _problem(source: Source, data: Tally | Array) -> Problem:
     if isinstance(source, Direct) or (isinstance(source, Memoized) and isinstance(source.first, Direct)):
         return _kept(source, data)
-    if isinstance(source, Marginal):
-        return _cells(source.k, source.q, source.gain, _tallied(source.k, data), None)
-    _refuse_numbers(source)
+    if isinstance(source, Law | Marginal):
+        return of_law(source, data)
+    refuse_numbers(source)
+    if isinstance(source, Channel):
+        return _metric(source.of, data)
     if not isinstance(source, Mechanism):
-        channel = source if isinstance(source, GeometricChannel) else _table(source)
+        channel = source if isinstance(source, GeometricChannel) else table_of(source)
         return _counted(channel, data, (channel.k,))
     if isinstance(source, Metric):
         return _metric(source, data)
@@ -80,30 +81,9 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
         )
     if isinstance(data, Tally):
         tally = source.checked_tally(data)
-        return _cells(source.k, np.full(source.k, source.law.q), source.law.gain, tally, source)
+        again = partial(_cells_again, source, tally.n)
+        return celled(tally, np.full(source.k, source.law.q), source.law.gain, again)
     return _reported(source, np.asarray(data))
-
-
-def _refuse_numbers(source: object) -> None:
-    """What reports numbers that are not counted by outputs has no finite channel; a tally is no channel at all."""
-    if isinstance(source, Tally):
-        raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
-    if isinstance(source, ContinuousWave):
-        raise InvalidParameter(
-            "reports of a continuous Square Wave are numbers: use square_wave(epsilon, bins=...), or count them in bins, as in "
-            "mle(wave.matrix(256), Tally(n, np.histogram(reports, 256, (-wave.width, 1 + wave.width))[0]))"
-        )
-    if isinstance(source, PlanarLaplace):
-        raise InvalidParameter("reports of PlanarLaplace are places, not counted outputs: use planar_geometric on a Grid")
-    if isinstance(source, Mean):
-        raise InvalidParameter(
-            f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution of a number use "
-            "square_wave(epsilon, bins=...)"
-        )
-
-
-def _table(source: Matrix | Sequence[Sequence[float]] | Array) -> Table:
-    return Table(source.probabilities if isinstance(source, Matrix) else np.asarray(source, dtype=np.float64))
 
 
 def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
@@ -143,7 +123,7 @@ def _geometric(mechanism: Geometric) -> GeometricChannel:
 
 def _kept(mechanism: Direct | Memoized | Subset, data: Tally | Array) -> Counted:
     tally = mechanism.checked_tally(data if isinstance(data, Tally) else mechanism.tally(np.asarray(data)))
-    return Counted(_kept_rows(mechanism), _all_counted(tally))
+    return Counted(_kept_rows(mechanism), all_counted(tally))
 
 
 @lru_cache(maxsize=64)
@@ -157,36 +137,12 @@ def _counted(channel: Table | GeometricChannel | GridChannel, data: Tally | Arra
     if isinstance(data, Tally):
         if data.counts.size != size:
             raise InvalidReport(f"this tally counts {data.counts.size} outputs, the channel has {size}")
-        return Counted(channel, _all_counted(data), shape)
+        return Counted(channel, all_counted(data), shape)
     try:
         reports = checked_values(data, size)
     except DeniableError as problem:
         raise InvalidReport(f"reports are outputs of the channel, 0 to {size - 1} (counts go in a Tally): {problem}") from None
-    return Counted(channel, _all_counted(Tally(reports.size, np.bincount(reports, minlength=size))), shape)
-
-
-def _all_counted(tally: Tally) -> Integers:
-    if tally.n < 1:
-        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    if tally.counts.dtype.kind != "i" or tally.asked is not None or int(tally.counts.sum()) != tally.n:
-        raise InvalidReport(f"every report has one output, so the counts must add up to n = {tally.n}")
-    return np.asarray(tally.counts, dtype=np.int64)
-
-
-def _tallied(k: int, data: Tally | Array) -> Tally:
-    if not isinstance(data, Tally):
-        raise InvalidReport(f"an attribute's law is fitted to a tally of its {k} values, got {type(data).__name__}")
-    if data.counts.size != k:
-        raise InvalidReport(f"this tally counts {data.counts.size} values, the law has {k}")
-    return data
-
-
-def _cells(k: int, q: Floats, gain: float, tally: Tally, mechanism: Encoder | None) -> Celled:
-    asked = np.full(k, tally.n) if tally.asked is None else tally.asked
-    if asked.min() < 1:
-        raise InvalidParameter("there are values that nobody was asked about yet, so there is nothing to estimate")
-    draw = None if mechanism is None else partial(_cells_again, mechanism, tally.n)
-    return Celled(tally.n, tally.counts / asked, asked / tally.n, q, gain, draw)
+    return Counted(channel, all_counted(Tally(reports.size, np.bincount(reports, minlength=size))), shape)
 
 
 def _cells_again(mechanism: Encoder, n: int, shares: Floats, generator: np.random.Generator) -> Problem:

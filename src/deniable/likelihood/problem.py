@@ -170,8 +170,8 @@ class Celled(Problem):
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
         if self.draw is None:
             raise InvalidParameter(
-                "an attribute's law alone cannot draw new reports, since fakes tie the values together; "
-                "simulate the share to see how its estimates scatter"
+                "an attribute's law alone cannot draw new reports, since it does not say how values are supported together; "
+                "give the mechanism itself, or simulate the share to see how its estimates scatter"
             )
         return self.draw(shares, generator)
 

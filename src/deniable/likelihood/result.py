@@ -17,9 +17,10 @@ from deniable.frames import frame_of
 from deniable.intervals import reach_of
 from deniable.law import Floats
 from deniable.likelihood import closed, smoothing
-from deniable.likelihood.certificate import gap_bound
+from deniable.likelihood.certificate import gap_bound, rounding
 from deniable.likelihood.found import Found, Stop
 from deniable.likelihood.problem import Celled, Listed, Problem
+from deniable.likelihood.reach import flat, unrefused
 from deniable.likelihood.rows import shared
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solving import solve
@@ -28,6 +29,7 @@ Repeats = Callable[[int, int], None]
 """Hears how many repeats are done, and of how many."""
 _MIXED = 0.1  # how much of all shares alike a repeated search begins with: none may begin at zero
 _TOTAL = 1e-3  # nats that all reports together could still gain where a repeated search ends
+_PART = 1e-3  # and how much of what they could gain over all shares alike: of a flat likelihood that is far less
 
 
 @final
@@ -109,6 +111,15 @@ class Likelihood:
     def _kept(self) -> dict[tuple[int, int], Floats]:
         return {}
 
+    @cached_property
+    def flat(self) -> bool:
+        """Whether all reports together prefer these shares to any others by less than 1.92 nats, as 95 % intervals allow.
+
+        Then they tell next to nothing, and what is most likely is so by a hair. Tables of more than a million numbers (other
+        than geometric noise) and counts of support are not looked at.
+        """
+        return isinstance(self.problem, Listed) and flat(self.problem, self.frequencies, reach_of(0.025) ** 2 / 2)
+
     @property
     def has_errors(self) -> bool:
         """Whether it has error bars: not if it was smoothed."""
@@ -117,23 +128,42 @@ class Likelihood:
     def _found_again(self, problem: Problem) -> Floats:
         method, tolerance, limit = self._asked
         enough, near = max(tolerance, _TOTAL / self.n), (1 - _MIXED) * self.frequencies + _MIXED / self.k
+        if isinstance(problem, Listed):
+            rows = problem.rows
+            alike = rows.backward(shared(problem.outputs, rows.forward(np.full(self.k, 1 / self.k))))
+            at_most = _PART * gap_bound(alike, 1.0, rows.roundings)
+            enough = min(enough, max(at_most, 4 * rounding(rows.roundings)))
         found = solve(problem, method, enough, limit, near=near)
         return (found if found.gap <= enough else solve(problem, method, enough, limit)).shares
 
     def standard_errors(self, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Floats:
-        """How far each share scatters, by parametric bootstrap."""
-        return np.asarray(self.bootstrap(repeats, seed, progress).std(axis=0, ddof=1))
+        """How far each share scatters, by parametric bootstrap; where the likelihood reaches farther, half of where it does.
+
+        It reaches to the shares that all reports together find less likely by half a nat, as one standard error does where a
+        share is well known.
+        """
+        scatter = self.bootstrap(repeats, seed, progress).std(axis=0, ddof=1)
+        if not isinstance(self.problem, Listed):
+            return np.asarray(scatter)
+        held = unrefused(self.problem, self.frequencies, 0.5)
+        return np.asarray(np.maximum(scatter, (held.high - held.low) / 2))
 
     def interval(self, level: float = 0.95, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Interval:
         """By parametric bootstrap, its percentiles or its standard errors around the share, whichever reach farther.
 
-        They are about right where a share is well above its standard error. Near zero they are not to be relied on, since the
-        maximum sits on the boundary there; the unbiased estimate's intervals are.
+        They also hold the shares that all reports together hardly find less likely (by 1.92 nats at 95 %), so that they are
+        wide where reports tell little, and 0 to 1 where the result is `flat`. They are about right where a share is well above
+        its standard error. Near zero they are not to be relied on, since the maximum sits on the boundary there; the unbiased
+        estimate's intervals are.
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
-        low, high = np.quantile(self.bootstrap(repeats, seed, progress), [tail, 1 - tail], axis=0)
-        reach = reach_of(tail) * self.standard_errors(repeats, seed)
+        rows = self.bootstrap(repeats, seed, progress)
+        low, high = np.quantile(rows, [tail, 1 - tail], axis=0)
+        reach = reach_of(tail) * rows.std(axis=0, ddof=1)
         low, high = np.minimum(low, self.frequencies - reach), np.maximum(high, self.frequencies + reach)
+        if isinstance(self.problem, Listed):
+            held = unrefused(self.problem, self.frequencies, reach_of(tail) ** 2 / 2)
+            low, high = np.minimum(low, held.low), np.maximum(high, held.high)
         return Interval(np.maximum(low, 0.0), np.minimum(high, 1.0))
 
     def smooth(
@@ -194,6 +224,8 @@ class Likelihood:
             f"log-likelihood per report at most {self.gap:.2g} below the best",
             f"{'value':>{wide}} {'frequency':>9}",
         ]
+        if self.flat:
+            lines.insert(1, "these reports tell next to nothing: no shares are less likely by as much as 95 % intervals allow")
         pairs = list(zip(self._labels(), self.frequencies, strict=True))
         lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:shown]]
         if self.k > shown:

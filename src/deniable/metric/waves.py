@@ -158,8 +158,7 @@ class ContinuousWave:
     def tally(self, reports: npt.ArrayLike) -> NoReturn:
         """Refused: reports are numbers, no two of them the same; put them into bins, whose channel `matrix` is."""
         raise InvalidParameter(
-            "reports of a continuous wave are numbers, which have no tally; count them in bins, "
-            "np.histogram(reports, outputs, (-m.width, 1 + m.width)), whose channel is m.matrix(bins, outputs) for dn.mle; "
+            "reports of a continuous wave are numbers, which have no tally; dn.mle(m, reports, bins=...) counts them in bins; "
             "or use square_wave(epsilon, bins=...), whose reports are counted"
         )
 
