@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable import estimate
+from deniable import frames
 from deniable.plan import Plan, Reports, Tallies
 from deniable.study import Study
 
@@ -221,7 +221,7 @@ def test_a_dataframe_library_that_is_not_there_is_named(monkeypatch: pytest.Monk
     wrong: Any = "panda"
     with pytest.raises(dn.InvalidParameter, match="did you mean 'pandas'"):
         result.frame(backend=wrong)
-    monkeypatch.setattr(estimate, "find_spec", lambda _name: None)
+    monkeypatch.setattr(frames, "find_spec", lambda _name: None)
     for frame in (result.frame, result["color"].frame):
         with pytest.raises(dn.InvalidParameter, match="pandas is not installed; pip install pandas"):
             frame(backend="pandas")
