@@ -936,13 +936,36 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
     assert found.claim == right.loss()
 
 
+@pytest.mark.parametrize("m", [dn.geometric(5, 1.0), dn.square_wave(1.0, bins=8), dn.planar_geometric((2, 3), 1.0)])
+def test_mechanisms_with_distances_are_audited_by_their_bytes(m: dn.Mechanism) -> None:
+    found = audited(m, trials=5000)
+    assert found.passed
+    assert found.claim == m.loss()
+    assert not audited(m, trials=5000, claim=0.2).passed
+
+
+def test_what_is_one_answer_to_the_plan_is_no_pair() -> None:
+    with pytest.raises(dn.InvalidParameter, match="the same to the plan"):
+        audited(dn.grr(5, 1.0), pairs=[("1", 1)], trials=100)
+    ages = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=1.0).plan(people=100)
+    with pytest.raises(dn.InvalidParameter, match="the same to the plan"):
+        audited(ages, pairs=[(41, 42)], trials=100)
+
+
+def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:
+    once, again = ["0", "1"], ["2", "1"]
+    plan = Plan.of({"x": ["0", "1", "2"]}, dn.l_grr(3, 1.0, 2.0), people=100, rounds=2)
+    [pair] = setting_of(plan, (once, again), "record", 2, None).pairs
+    assert [[record["x"] for record in side] for side in pair] == [once, again]
+    assert len(setting_of(plan, [("0", "1"), ("2", "1")], "record", 2, None).pairs) == 2
+
+
 def test_what_no_plan_can_be_made_of_is_refused() -> None:
-    with pytest.raises(dn.InvalidParameter, match=r"geometric noise is for a Range.*make one with dn.Plan.of"):
-        audited(dn.geometric(5, 1.0), trials=100)
     with pytest.raises(dn.InvalidParameter, match=r"say what is claimed, claim=1\.0: floating-point noise has no exact loss"):
         audited(dn.she(5, 1.0), trials=100)
-    with pytest.raises(dn.InvalidParameter, match=r"give Client\(plan\), or the plan itself"):
-        audited(dn.Client, trials=100, plan=one(dn.grr(3, 1.0)))
+    for kind in (dn.Client, dict):
+        with pytest.raises(dn.InvalidParameter, match=rf"give {kind.__name__}\(plan\), or the plan itself"):
+            audited(kind, trials=100, plan=one(dn.grr(3, 1.0)))
     with pytest.raises(dn.InvalidParameter, match="has a plan of its own"):
         audited(dn.grr(3, 1.0), trials=100, plan=one(dn.grr(3, 1.0)))
 
@@ -956,7 +979,11 @@ def test_a_function_is_told_as_much_as_it_asks_for() -> None:
     def device(answers: dict[str, object], secret: bytes) -> bytes:
         return dn.Client(plan, secret=secret).report(answers).to_bytes()
 
-    for client in (alone, device):
+    def optional(answers: dict[str, object], kind: str = "mine") -> bytes:
+        assert kind == "mine"
+        return alone(answers)
+
+    for client in (alone, device, optional):
         assert audited(client, plan=plan, trials=500).passed
 
     def broken(answers: dict[str, object], secret: bytes, number: int, more: int) -> bytes:

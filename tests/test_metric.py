@@ -667,6 +667,16 @@ def test_products_are_those_of_the_matrix(m: Metric) -> None:
         m.forward(shares[1:])
 
 
+def test_products_of_tables_that_are_not_geometric_are_exact() -> None:
+    """A Fourier transform of all of it would give negative chances."""
+    steps = [int(2**60 * math.exp(-((m / 4) ** 2) / 2)) + 1 for m in range(1, 41)]
+    tails = [sum(steps[m:]) for m in range(40)]
+    m = Geometric(np.array([FULL - tails[0], *tails], dtype=np.uint64))
+    assert not m.is_geometric
+    shares = np.eye(m.k)[0]
+    assert np.allclose(m.law.forward(shares), m.law.matrix()[0], rtol=1e-14, atol=0)
+
+
 def test_products_of_long_lines_are_not_written_out() -> None:
     """A million values: their matrix has 10^12 entries."""
     m = geometric(1_000_000, 0.01)

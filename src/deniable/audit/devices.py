@@ -105,22 +105,20 @@ class OneByOne(Devices):
 
 
 def _told_all(report: Callable[..., bytes]) -> Reporter:
-    """A function of answers, secret and round, from one that may want fewer of them."""
+    """A function of answers, secret and round, from one that may want fewer of them; what has a default is left alone."""
     try:
         signature = inspect.signature(report)
     except (TypeError, ValueError):  # some that are built in do not say
         return report
-    for count in (3, 2, 1):
-        try:
-            signature.bind(*({}, b"", 1)[:count])
-        except TypeError:
-            continue
-        return lambda *told, count=count: report(*told[:count])
-    name = getattr(report, "__name__", type(report).__name__)
-    raise InvalidParameter(
-        "a client is a function of answers, the device's secret and the round, or of the first one or two of them; "
-        f"{name}{signature} is not"
-    )
+    wanted = [one for one in signature.parameters.values() if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    count = 3 if any(one.kind is one.VAR_POSITIONAL for one in wanted) else len(wanted)
+    if not 1 <= count <= 3 or any(one.kind is one.KEYWORD_ONLY for one in wanted):
+        name = getattr(report, "__name__", type(report).__name__)
+        raise InvalidParameter(
+            "a client is a function of answers, the device's secret and the round, or of the first one or two of them; "
+            f"{name}{signature} is not"
+        )
+    return lambda *told: report(*told[:count])
 
 
 def client_of(plan: Plan) -> Reporter:
@@ -148,8 +146,8 @@ def _checked(report: object) -> bytes:
 
 def devices_of(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
     """Devices like this client, and their plan where it is known."""
-    if isinstance(client, type) and issubclass(client, Client):
-        raise InvalidParameter(f"a client is made for a plan: give {client.__name__}(plan), or the plan itself")
+    if isinstance(client, type):
+        raise InvalidParameter(f"a client is an object, not its class: give {client.__name__}(plan), or the plan itself")
     if isinstance(client, Client):
         if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called
             return OneByOne(_like(client)), client.plan

@@ -15,6 +15,7 @@ from deniable.audit.setting import ROUNDS
 from deniable.errors import InvalidParameter, NotExact
 from deniable.law import Integers
 from deniable.mechanism import Mechanism
+from deniable.metric import Metric
 from deniable.plan import Plan
 from deniable.repeat import Repeated
 from deniable.shape import Encoder
@@ -48,7 +49,7 @@ def taken(
         return Taken(devices, known if plan is None else plan, pairs, claim)
     if plan is not None:
         raise InvalidParameter("a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself")
-    if isinstance(client, Share | Encoder):
+    if isinstance(client, Share | Encoder) and not isinstance(client, Metric):
         made = _plan_of(client, rounds)
         return Taken(devices_of(made, words)[0], made, pairs, claim)
     ends = [(0, client.k - 1)] if isinstance(pairs, str) and pairs == "ends" else pairs
@@ -75,7 +76,7 @@ def _plan_of(client: Share | Encoder, rounds: int | None) -> Plan:
 
 @final
 class _InBytes(Devices):
-    """A mechanism that no plan holds, such as one of your own: the bytes of its reports are just bytes."""
+    """A mechanism that is no part of a plan by itself, such as one of your own: the bytes of its reports are just bytes."""
 
     headed = False
 

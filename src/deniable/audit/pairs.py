@@ -147,12 +147,14 @@ def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
 def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -> tuple[Pair, ...]:
     """Pairs that somebody gives, checked; a single one needs no list.
 
-    Where there is one attribute only, its values are as good as records.
+    Where there is one attribute only, its values are as good as records. With two rounds, a list of two tuples is two pairs,
+    and a tuple of two lists is one, with an answer for each round.
     """
     if isinstance(pairs, Mapping | bytes) or not isinstance(pairs, Iterable):
         raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {pairs!r}")
     found = list(pairs)
-    if len(found) == 2 and not any(isinstance(one, list | tuple) for one in found):
+    by_round = isinstance(pairs, tuple) and all(isinstance(one, list) and len(one) == rounds > 1 for one in found)
+    if len(found) == 2 and (by_round or not any(isinstance(one, list | tuple) for one in found)):
         found = [tuple(found)]
     names = (ALONE,) if plan is None else plan.names
     return tuple(_given(one, rounds, per, names) for one in found)

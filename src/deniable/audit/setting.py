@@ -124,6 +124,8 @@ def setting_of(
     found = named(plan, pairs, per, number) if isinstance(pairs, str) else several(plan, pairs, per, number)
     if not found:
         raise InvalidParameter("there are no pairs of answers to tell apart")
+    if plan is not None:
+        _refuse_one_code(plan, found)
     lines = line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
     if claim is not None:
         each = (_checked_claim(claim),) * len(found)
@@ -140,6 +142,18 @@ def setting_of(
     some = {} if plan is None else values_asked(plan, everyone)
     partly = tuple((name, asked, values) for name, (asked, values) in some.items() if asked < values)
     return Setting(found, per, number, each, most, lines, lined, partly)
+
+
+def _refuse_one_code(plan: Plan, pairs: Sequence[Pair]) -> None:
+    """Two answers may be one to the plan: a label and its number, or two numbers in one bin."""
+    for pair in pairs:
+        if any(value is None for side in pair for record in side for value in record.values()):
+            continue  # no answer may be drawn anew
+        if all((codes[:, 0] == codes[:, 1]).all() for codes in codes_of(plan, pair)):
+            raise InvalidParameter(
+                f"both sides of a pair are the same to the plan: {dict(pair[0][0])} and {dict(pair[1][0])}; compare "
+                "answers that it tells apart"
+            )
 
 
 def _checked_claim(claim: object) -> float:

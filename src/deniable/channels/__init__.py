@@ -136,7 +136,7 @@ def _least(risks: dict[str, float]) -> str:
 
 
 def _warning(n: int, epsilon: float, l2: dict[str, float]) -> str | None:
-    if n == 1 or n * epsilon >= 2 or math.isinf(l2["geometric"]):
+    if n == 1 or n * epsilon >= 2 or not all(map(math.isfinite, l2.values())):
         return None
     times = l2["geometric"] / l2["grr"]
     better = f"better than the geometric (l2 risk {times:.3g} times smaller)"

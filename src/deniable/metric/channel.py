@@ -101,7 +101,7 @@ class Metric(Numbered):
             return log_up(self.ratio)
         if worst_case:
             raise InvalidParameter("ask for the loss at a distance, or for that of the worst case")
-        return 0.0 if distance == 0 else self._loss_at(distance)
+        return 0.0 if isinstance(distance, float | int) and distance == 0 else self._loss_at(distance)
 
     def loss_per(self, units: float = 1.0) -> float:
         """The smallest rate that bounds all losses by distance, for so many units of it, rounded up.

@@ -188,7 +188,9 @@ class Geometric(Metric):
     def _forward(self, shares: Floats) -> Floats:
         """The ideal geometric's part is summed without cancellation. What the table differs by from it is tiny, so that it can
         go by a Fourier transform, whose errors are relative to the largest number that goes in."""
-        known: Floats | float = self._ideal.output(shares) if self.is_geometric else 0.0
+        if not self.is_geometric:
+            return super()._forward(shares)
+        known = self._ideal.output(shares)
         size = 1 << (self.k + self._unlike.size - 1).bit_length()
         moved = np.fft.irfft(np.fft.rfft(shares, size) * np.fft.rfft(self._unlike, size), size)
         outputs = known + moved[self.n - 1 : self.n - 1 + self.k]
@@ -199,9 +201,7 @@ class Geometric(Metric):
     @cached_property
     def _unlike(self) -> Floats:
         """How likely a count is moved, from n - 1 steps down to n - 1 steps up, less what the ideal geometric makes of that."""
-        chances = self.steps / float(FULL)
-        if self.is_geometric:
-            chances -= math.tanh(self.rate / 2) * np.exp(-self.rate * np.arange(self.n))
+        chances = self.steps / float(FULL) - math.tanh(self.rate / 2) * np.exp(-self.rate * np.arange(self.n))
         return np.concatenate([chances[:0:-1], chances])
 
     def __repr__(self) -> str:
