@@ -25,6 +25,7 @@ from deniable.law import Floats, checked_prior
 __all__ = ["LOSSES", "BestChannel", "best_channel", "channel_risks", "lower_bound", "optimum", "risk", "step_loss"]
 
 MOST_VALUES = 2000
+_LEAST = 1e-12  # of epsilon
 _TIGHT = 1e-6
 
 
@@ -86,7 +87,7 @@ def best_channel(n: int, epsilon: float, prior: npt.ArrayLike | None = None, los
 
     Reference: kacem2018.
     """
-    shares, epsilon, loss_name = _checked(n, prior), positive_epsilon(epsilon), checked_loss(loss)
+    shares, epsilon, loss_name = _checked(n, prior), _comparable(epsilon), checked_loss(loss)
     made = _made(n, epsilon, shares)
     risks = {name: channel.risk(shares, loss_name) for name, channel in made.items()}
     bound = None
@@ -107,7 +108,7 @@ def best_channel(n: int, epsilon: float, prior: npt.ArrayLike | None = None, los
 def channel_risks(n: int, epsilon: float, prior: npt.ArrayLike | None = None) -> dict[str, dict[str, float]]:
     """Every loss of every channel that has a formula."""
     shares = _checked(n, prior)
-    made = _made(n, positive_epsilon(epsilon), shares)
+    made = _made(n, _comparable(epsilon), shares)
     return {name: {loss: channel.risk(shares, loss) for loss in LOSSES} for name, channel in made.items()}
 
 
@@ -117,6 +118,13 @@ def _checked(n: int, prior: npt.ArrayLike | None) -> Floats:
     if (shares <= 0).any():
         raise InvalidParameter("every value must occur in the prior: where one does not, its error has no finite scale")
     return shares
+
+
+def _comparable(epsilon: float) -> float:
+    budget = positive_epsilon(epsilon)
+    if budget < _LEAST:
+        raise InvalidParameter(f"epsilon {epsilon} is too small to tell channels apart in floating point; use {_LEAST} or more")
+    return budget
 
 
 def _made(n: int, epsilon: float, prior: Floats) -> dict[str, Candidate]:
