@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -228,6 +229,12 @@ def test_profiles_of_single_chances() -> None:
         attack.profile_of_surveys([0.5, 0.6])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match="got none"):
         attack.profile_of_surveys([])
+    with pytest.raises(dn.InvalidParameter, match="every survey is about the same attributes, got lists of 2 and of 1"):
+        attack.profile_of_surveys([(0.5, 0.2), (0.5,)])
+    wrong: Any
+    for wrong, said in ((5, "in a list of them all, got 5"), ([("a", "b")], r"got \('a', 'b'\)"), ([()], r"got \(\)")):
+        with pytest.raises(dn.InvalidParameter, match=rf"right\[j\] is a list for attribute j: .*{said}"):
+            attack.profile(wrong, 1, False)
 
 
 def test_attributes_with_epsilons_of_their_own() -> None:
