@@ -209,7 +209,7 @@ def inexact(protocol: str) -> str | None:
     return f"{protocol!r} sends noise in floating point, whose exact loss nobody knows, so that no plan can state it; use 'the'"
 
 
-def _budgets(epsilon: float | Sequence[float], d: int, reported: int) -> Sequence[float]:
+def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
     """What each attribute may lose: what is given for each, or an equal part of what is given for all that are reported."""
     if isinstance(epsilon, Set | Mapping):
         kind = "a set" if isinstance(epsilon, Set) else "a dictionary"
