@@ -25,6 +25,7 @@ from deniable.attack.matching import Evidence, match
 from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable
+from deniable.intervals import bounded
 from deniable.protocols import PROTOCOLS
 from deniable.references import protocol_name
 from deniable.shape import Encoder
@@ -511,6 +512,28 @@ def test_what_is_expected_of_few_reports_holds(n: int, known: bool) -> None:
     ):
         seen = f"{n} reports of {name}"
         statistics.at_least(held(share, marginals, n, known), statistics.FEW_REPEATS, statistics.FEW_HELD, seen)
+
+
+def test_the_stated_error_covers_values_that_are_rare_and_tell_much() -> None:
+    """None of them is among these reports, whose mean is below the true one: an error by that mean would be too small."""
+    share, n = dn.rsrfd([3] * 10, 8.0, [[1e-6, 0.5, 0.5 - 1e-6]] * 10, "grr"), 20
+    marginals = [[0.003, 0.4985, 0.4985]] * 10
+    means, stated = np.empty(100), np.empty(100)
+    for seed in range(100):
+        found = attack.sampled_attribute(share, share.privatize(people_of(marginals, n, seed), dn.seeded(seed)), marginals)
+        means[seed], stated[seed] = found.expected, found.expectation.stderr
+    assert stated.min() > means.std(ddof=1) > 0.004
+    by_mean = np.sqrt(np.maximum((1 - means) * (means - 0.1), 0.0) / n)
+    assert np.median(by_mean) < means.std(ddof=1)
+
+
+def test_the_means_that_a_bound_keeps() -> None:
+    low, high = bounded(0.0, 20, 0.025)
+    assert (low, high) == pytest.approx((0.0, 1 - 0.025 ** (1 / 20)))
+    assert bounded(1.0, 20, 0.025) == pytest.approx((1 - high, 1.0))
+    low, high = bounded(0.3, 1000, 0.025)
+    reach = math.sqrt(math.log(1 / 0.025) / 2000)  # Hoeffding's bound in its better known form is never nearer
+    assert 0.3 - reach < low < 0.3 < high < 0.3 + reach
 
 
 @pytest.mark.parametrize("n", [2, 10])

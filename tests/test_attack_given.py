@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,6 +136,22 @@ def test_where_answers_are_numbers_a_list_is_of_answers() -> None:
     assert found.right([1, 2, 2, 1] * 25)["grade"] > 0.9
 
 
+def test_a_list_is_of_answers_where_all_are_and_else_of_numbers_of_values() -> None:
+    grades = dn.Study({"grade": ["1", "2", "3"]}, epsilon=9.0).plan(people=100)
+    found = attack.guess(grades, grades.privatize({"grade": [1, 2, 3, 1] * 25}, dn.seeded(1)))
+    assert 0 in found.values
+    for numbers in (found.values, found.values[:1], found.values[0], found.values[0].tolist()):
+        assert found.right(numbers) == {"grade": 1.0}
+    assert found.right([1] * 100) == found.right(np.zeros((1, 100), dtype=np.int64))  # it can be both: the first label
+    assert found.right(np.ones((1, 100), dtype=np.int64)) == found.right(["2"] * 100)
+    with pytest.raises(dn.InvalidValue, match="4 is not a value of 'grade'"):
+        found.right([1, 2, 3, 4] * 25)
+    mixed = dn.Study({"age": ["under 65", "65"]}, epsilon=9.0).plan(people=100)  # one label that is a number is no matter
+    found = attack.guess(mixed, mixed.privatize({"age": ["under 65", "65"] * 50}, dn.seeded(1)))
+    assert found.right(found.values[0]) == {"age": 1.0}
+    assert found.right([65] * 100) == found.right(["65"] * 100)
+
+
 def test_truths_have_a_row_per_person_or_per_attribute() -> None:
     share, draws = dn.smp([3, 2], 2.0, "grr"), np.random.default_rng(3)
     table = np.column_stack([draws.integers(0, 3, 50), draws.integers(0, 2, 50)])
@@ -212,6 +229,12 @@ def test_profiles_of_single_chances() -> None:
         attack.profile_of_surveys([0.5, 0.6])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match="got none"):
         attack.profile_of_surveys([])
+    with pytest.raises(dn.InvalidParameter, match="every survey is about the same attributes, got lists of 2 and of 1"):
+        attack.profile_of_surveys([(0.5, 0.2), (0.5,)])
+    wrong: Any
+    for wrong, said in ((5, "in a list of them all, got 5"), ([("a", "b")], r"got \('a', 'b'\)"), ([()], r"got \(\)")):
+        with pytest.raises(dn.InvalidParameter, match=rf"right\[j\] is a list for attribute j: .*{said}"):
+            attack.profile(wrong, 1, False)
 
 
 def test_attributes_with_epsilons_of_their_own() -> None:

@@ -242,6 +242,11 @@ def test_truths_of_another_size_are_refused() -> None:
         found.judged([0, 1, 2, 9, 0])
     with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports: values must"):
         found.right(3)
+    with pytest.raises(dn.InvalidParameter, match="of each of 5 reports, in one list, got rows of different lengths"):
+        found.right([[0, 1], [1]])
+    none = share.privatize(np.zeros((0, 3), dtype=np.int64), dn.seeded(1))
+    with pytest.raises(dn.InvalidReport, match="there are no reports to attack; sampled_success tells"):
+        attack.sampled_attribute(share, none, [[1 / k] * k for k in KS])
 
 
 def test_what_is_not_what_is_asked_for_is_refused() -> None:

@@ -191,10 +191,21 @@ def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
         told = max(part.success(prior) for part, prior in zip(row.parts, priors, strict=True))
         assert (row.why_not is None) == (told <= 0.72), row.name
         assert row.why_not is None or "by who knows the public prior is right with" in row.why_not
+        assert max(row.told) == told
     even = [[0.25] * 4, [1 / 3] * 3]
     flat = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"), priors=even)
     plain = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"))
     assert [(row.name, row.why_not is None) for row in flat] == [(row.name, row.why_not is None) for row in plain]
+
+
+def test_the_nearest_to_a_cap_is_so_by_who_knows_the_public_priors() -> None:
+    priors = [[0.334, 0.095, 0.014, 0.177, 0.021, 0.359], [0.454, 0.175, 0.371]]
+    rows = consider([6, 3], 1.0, 1000, Objective(success_cap=0.459), priors=priors)
+    assert not possible(rows)
+    told = [round(max(row.told), 9) for row in rows]
+    assert told == sorted(told)
+    without = [max(0.459, *row.success_reported) for row in rows]
+    assert without != sorted(without)  # as it was
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.7, 1.0, 1.9, 2.6])

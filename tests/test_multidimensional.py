@@ -222,6 +222,16 @@ def test_other_lists_of_epsilons_are_refused(name: Any) -> None:
             name([3, 4], epsilon)
 
 
+def test_an_epsilon_of_numpy_is_one_and_sets_have_no_order() -> None:
+    one: Any
+    for one in (np.array(1.0), np.float64(1.0)):
+        assert dn.smp([3, 4], one) == dn.smp([3, 4], 1.0)
+        assert dn.spl([3, 4], one) == dn.spl([3, 4], 1.0)
+    for one, kind in (({1.0, 2.0}, "a set"), ({0: 1.0, 1: 2.0}, "a dictionary")):
+        with pytest.raises(dn.InvalidParameter, match=f"or a list of one for each attribute, got {kind}"):
+            dn.smp([3, 4], one)
+
+
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=3), BUDGETS, st.sampled_from(FAKED))
 def test_an_attribute_loses_epsilon_and_no_more(ks: list[int], epsilon: float, protocol: str) -> None:

@@ -81,6 +81,28 @@ def scored(
     return np.asarray(low), np.asarray(high)
 
 
+def bounded(mean: float, n: int, tail: float) -> tuple[float, float]:
+    """The means that n independent numbers from 0 to 1 with this one can have, whatever their law.
+
+    By Hoeffding's bound in its first form: a mean m is refused at a distance of ln(1 / tail) / n, in relative entropy.
+    """
+
+    def end(outermost: float) -> float:
+        near, far = mean, outermost
+        for _ in range(_HALVINGS * 2):
+            middle = (near + far) / 2
+            near, far = (middle, far) if _entropy(mean, middle) <= math.log(1 / tail) / n else (near, middle)
+        return far
+
+    return end(0.0), end(1.0)
+
+
+def _entropy(mean: float, tried: float) -> float:
+    """That of a coin's law relative to another's."""
+    pairs = ((mean, tried), (1 - mean, 1 - tried))
+    return sum(0.0 if one <= 0 else one * math.log(one / other) if other > 0 else math.inf for one, other in pairs)
+
+
 def seen_squares(total: Floats | float, n: int, inside: Floats | float, shares: Floats | float) -> Ends:
     """Mean squares, from the sum of those that n reports added: of a report, for errors, and of people without the value.
 

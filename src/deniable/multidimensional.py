@@ -7,11 +7,12 @@ parameters that promise more than they keep can be had by name, and still state 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
@@ -208,9 +209,16 @@ def inexact(protocol: str) -> str | None:
     return f"{protocol!r} sends noise in floating point, whose exact loss nobody knows, so that no plan can state it; use 'the'"
 
 
-def _budgets(epsilon: float | Sequence[float], d: int, reported: int) -> Sequence[float]:
+def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
     """What each attribute may lose: what is given for each, or an equal part of what is given for all that are reported."""
-    if isinstance(epsilon, str | bytes | Mapping) or not isinstance(epsilon, Iterable):
+    if isinstance(epsilon, Set | Mapping):
+        kind = "a set" if isinstance(epsilon, Set) else "a dictionary"
+        raise InvalidParameter(
+            f"epsilon must be a positive number, or a list of one for each attribute, got {kind}, {epsilon!r}"
+        )
+    if isinstance(epsilon, np.ndarray) and epsilon.ndim == 0:
+        epsilon = epsilon.item()
+    if isinstance(epsilon, str | bytes) or not isinstance(epsilon, Iterable):
         return (equal_part(epsilon, reported),) * d  # type: ignore[arg-type]
     each = list(epsilon)
     if len(each) != d:

@@ -60,8 +60,12 @@ def checked_numbers(what: str, given: npt.ArrayLike, size: int) -> Integers:
 def checked_truth(truth: npt.ArrayLike, n: int, names: Sequence[str]) -> Integers:
     """The attribute of each of n reports, by number or by name."""
     what = f"truth is the attribute of each of {n} reports"
-    if np.asarray(truth).dtype.kind == "U":
-        truth = [_numbered(name, names) for name in np.asarray(truth).ravel().tolist()]
+    try:
+        given = np.asarray(truth)
+    except ValueError:
+        raise InvalidParameter(f"{what}, in one list, got rows of different lengths") from None
+    if given.dtype.kind == "U":
+        truth = [_numbered(name, names) for name in given.ravel().tolist()]
     true = checked_numbers(what, truth, len(names))
     if true.size != n:
         raise InvalidParameter(f"{what}, got {true.size} numbers")

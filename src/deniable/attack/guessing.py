@@ -72,7 +72,9 @@ class Guesses:
 
         They are a table of people, as `plan.privatize` takes it; or numbers as in `values`, a row per person, as
         `share.privatize` takes them, or a row per attribute (a square table has a row per person); or of one attribute a list.
-        A missing answer is never guessed.
+        A list is of answers if each of its entries is an answer, and otherwise of numbers as in `values`. Where it can be both,
+        answers win: with the labels 1, 2 and 3 a list of ones says the first label, not the second, even if it is `values[0]`.
+        A row per attribute, such as `values` or `values[:1]`, is always of numbers. A missing answer is never guessed.
         """
         true = coded_truth(truth, self.names, self.n, self.plan)
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))

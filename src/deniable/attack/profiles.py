@@ -8,7 +8,7 @@ simulated and says so: the mean of what a report adds to the posterior of a blin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from numbers import Real
 
@@ -232,14 +232,15 @@ def profile(right: Sequence[Sequence[float] | float], collections: int, replacem
     >>> round(profile([0.5, 0.2, 0.1], collections=2, replacement=False), 4)
     0.0567
     """
-    d, times = len(right), whole_number("collections", collections, 0, MOST_REPORTS)
-    listed = right if replacement else [(1.0, float(one)) if isinstance(one, Real) else one for one in right]
+    times = whole_number("collections", collections, 0, MOST_REPORTS)
     what = "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, 0.5, 0.5)"
+    lists = _lists(right, what, singly=not replacement)
+    d = len(lists)
     if not replacement and times > d:
         raise InvalidParameter(f"there are {d} attributes, so that {times} collections ask for some of them again")
     series = np.zeros(times + 1)
     series[0] = 1.0
-    for chances in _lists(listed, what):
+    for chances in lists:
         one = np.zeros(times + 1)
         many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
         one[:many] = chances[:many]
@@ -248,11 +249,21 @@ def profile(right: Sequence[Sequence[float] | float], collections: int, replacem
     return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
 
 
-def _lists(given: Sequence[object], what: str) -> list[Sequence[float]]:
-    wrong = [one for one in given if isinstance(one, str) or not hasattr(one, "__len__")]
-    if wrong or not len(given):
-        raise InvalidParameter(f"{what}, got {wrong[0]!r}" if wrong else f"{what}, got none")
-    return list(given)  # type: ignore[arg-type]
+def _lists(given: object, what: str, singly: bool = False) -> list[list[float]]:
+    """Lists of numbers; a number can stand for itself after one report if they are given `singly`."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidParameter(f"{what}, in a list of them all, got {given!r}")
+    lists = [_numbers((1.0, one) if singly and isinstance(one, Real) else one, what) for one in given]
+    if not lists:
+        raise InvalidParameter(f"{what}, got none")
+    return lists
+
+
+def _numbers(given: object, what: str) -> list[float]:
+    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if not numbers or not all(isinstance(one, Real) for one in numbers):
+        raise InvalidParameter(f"{what}, got {given!r}")
+    return [float(one) for one in numbers]
 
 
 def _blended(one: Floats, other: Floats) -> Floats:
@@ -272,6 +283,9 @@ def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
     """
     lists = _lists(right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)")
     surveys, d = len(lists), len(lists[0])
+    other = next((one for one in lists if len(one) != d), None)
+    if other is not None:
+        raise InvalidParameter(f"every survey is about the same attributes, got lists of {d} and of {len(other)}")
     if surveys > min(d, _MOST_SUBSETS):
         raise InvalidParameter(f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}")
     found = np.zeros(1 << surveys)

@@ -22,10 +22,11 @@ from deniable.attack.crossed import estimated as estimated
 from deniable.attack.evidence import Chance, Source, expected, faked, names_of, realness, records_from, share_of
 from deniable.attack.guessing import Guesses
 from deniable.attack.tables import LEVEL
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter, InvalidReport, counted
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.frames import Backend, frame_of_rows
+from deniable.intervals import bounded
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
@@ -76,17 +77,22 @@ class Sampled:
 
     @cached_property
     def expectation(self) -> Chance:
-        """The same with its standard error: the mean posterior, whose error is at most this, or, where marginals were fitted,
-        that of rules that were fitted to some of the reports and are judged by others.
+        """The same with its standard error: that of the mean posterior, or, where marginals were fitted, that of rules that
+        were fitted to some of the reports and are judged by others.
+
+        The former is the largest that a law of posteriors can have whose mean these do not refuse at 95 %. So in at least 95 of
+        100 collections it is not too small, although they may miss what is rare and tells much; it can be far too large.
         """
         if self.crossed is not None:
             return self.crossed.success()
-        n = self.guesses.n
+        n, blind = self.guesses.n, self.blind
         mean = float(self.posterior.mean())
-        # their own scatter misses what is rare and tells much; what lies in a range scatters so much at most, by its mean
-        # (Bhatia and Davis), and by half of the range whatever that is
-        scatter = math.sqrt(max(0.0, (1 - mean) * (mean - self.blind))) if n >= ENOUGH else (1 - self.blind) / 2
-        return Chance(mean, scatter / math.sqrt(n), exact=False)
+        # their own scatter misses what is rare and tells much; what lies in a range scatters so much at most, by its true mean
+        # (Bhatia and Davis), and most where that is in the middle
+        inside = min(max((mean - blind) / (1 - blind), 0.0), 1.0)
+        low, high = bounded(inside, n, (1 - LEVEL) / 2)
+        worst = min(max(0.5, low), high)
+        return Chance(mean, (1 - blind) * math.sqrt(worst * (1 - worst) / n), exact=False)
 
     @property
     def blind(self) -> float:
@@ -133,6 +139,8 @@ def sampled_attribute(plan: Source, reports: object, marginals: object = None, f
     (0.5, True)
     """
     share, records = _faked(plan), records_from(plan, reports)
+    if marginals is not None and not records.n:
+        raise InvalidReport("there are no reports to attack; sampled_success tells what marginals tell without them")
     assumed = assumed_share(share, fakes)
     crossed = Crossed(share, assumed, records) if marginals is None else None
     ratios = realness(assumed, records, checked_priors(plan, marginals)) if crossed is None else crossed.realness()

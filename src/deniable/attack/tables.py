@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deniable.exact import number
-from deniable.intervals import clopper_pearson
+from deniable.intervals import clopper_pearson, normal_quantile
 
 Row = dict[str, Any]
 LEVEL = 0.95
@@ -16,9 +16,7 @@ LEVEL = 0.95
 
 def simulated(value: float, stderr: float | None, level: float, most: float = 1.0) -> Row:
     """A mean, with a normal interval where it has an error; what is exact (None) is its own interval."""
-    from scipy.special import ndtri
-
-    reach = float(ndtri((1 + number("a confidence level", level, 0.0, 1.0)) / 2)) * (stderr or 0.0)
+    reach = normal_quantile(level) * (stderr or 0.0)
     ends = {"low": max(0.0, value - reach), "high": min(most, value + reach)} if reach else {"low": value, "high": value}
     return {"stderr": stderr or 0.0, **ends, "exact": stderr is None}
 

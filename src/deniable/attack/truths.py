@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from deniable.attack.evidence import guessed_of
-from deniable.domain import Categories
-from deniable.errors import InvalidParameter
+from deniable.attack.evidence import guessed_of, values_of
+from deniable.errors import InvalidParameter, InvalidValue
 from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.table import columns_of
@@ -23,9 +22,7 @@ def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) 
     except ValueError:
         raise InvalidParameter(f"{_wanted(len(names), n)}, got rows of different lengths") from None
     if array.shape == (n,) and len(names) == 1:
-        if plan is not None and (array.dtype.kind not in "iub" or _of_numbers(plan)):
-            return _checked(_coded({names[0]: truth}, names, plan), 1, n)
-        return _checked(array[None], 1, n)
+        return _checked(array[None] if plan is None else _listed(truth, array, names, plan), 1, n)
     return _checked(array.T if array.shape == (n, len(names)) else array, len(names), n)
 
 
@@ -48,18 +45,14 @@ def _coded(people: object, names: Sequence[str], plan: Plan | None) -> Integers:
     return np.stack([guessed_of(part, row) for part, row in rows])
 
 
-def _of_numbers(plan: Plan) -> bool:
-    """Whether the answers to the only question are numbers themselves: then a list of numbers is one of answers."""
-    domain = plan.content.attributes[0].domain
-    return not isinstance(domain, Categories) or any(_is_number(label) for label in domain.labels)
-
-
-def _is_number(label: str) -> bool:
+def _listed(truth: object, array: Integers, names: Sequence[str], plan: Plan) -> Integers:
+    """Of one attribute: answers wherever all can be, and otherwise numbers of values, -1 for no answer."""
     try:
-        float(label)
-    except ValueError:
-        return False
-    return True
+        return _coded({names[0]: truth}, names, plan)
+    except InvalidValue:
+        if array.dtype.kind in "iub" and ((array >= -1) & (array < values_of(plan.content.parts[0]))).all():
+            return array[None]
+        raise
 
 
 def _is_table(people: object) -> bool:

@@ -56,6 +56,9 @@ class Considered:
     """For repeated collection: the loss of any number of reports of a value that never changes."""
     names: tuple[str, ...] | None = None
     """The attributes' names, where they have any."""
+    told: tuple[float, ...] = ()
+    """What a cap on the guess is held against: `success_reported` by who knows the public priors, if there are any, and where
+    people are asked again, from all their reports of one value."""
 
     @staticmethod
     def of(
@@ -67,8 +70,9 @@ class Considered:
         per: Per = "record",
         why_not: str | None = None,
         names: tuple[str, ...] | None = None,
+        told: Sequence[float] | None = None,
     ) -> Considered:
-        """All the figures of a share, of this kind ("" for a single attribute)."""
+        """All the figures of a share, of this kind ("" for a single attribute); `told` as it is, if priors are public."""
         parts = share.parts if isinstance(share, Share) else (share,)
         laws = [share.marginal(j) for j in range(len(parts))] if isinstance(share, Share) else [share.law]
         guesses = tuple(map(success_of, parts))
@@ -92,6 +96,7 @@ class Considered:
             why_not=why_not,
             loss_forever=max(kept) if kept else None,
             names=names,
+            told=tuple(map(most_told, parts) if told is None else told),
         )
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy.typing as npt
 
-from deniable.choose.considered import AnyShare, Considered, Size, most_told, named, one_in
+from deniable.choose.considered import AnyShare, Considered, Size, named, one_in
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.pick import Picked, picked
@@ -92,7 +92,7 @@ def _order(row: Considered) -> tuple[bool, float, float, int]:
     score = row.objective.score(row.errors) if row.errors else math.inf
     cap, above = row.objective.success_cap, 0.0
     if row.why_not is not None and cap is not None:
-        above = max(0.0, max(map(most_told, row.parts), default=math.inf) - cap)
+        above = max(0.0, max(row.told, default=math.inf) - cap)
     return row.why_not is not None, rounded(above), rounded(score), row.report_bytes.most
 
 
@@ -138,7 +138,8 @@ def _row(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Considered
         return _impossible(task, share, among[0][0] if same else "adaptive", str(problem))
     protocols = [option.name for option in chosen]
     made = _made(share, chosen, task.epsilon)
-    return Considered.of(made, share, protocols, task.n, task.objective, task.per, why_not, task.names)
+    told = [option.success for option in chosen]
+    return Considered.of(made, share, protocols, task.n, task.objective, task.per, why_not, task.names, told)
 
 
 def _made(share: str, chosen: Sequence[Option], epsilon: float) -> AnyShare:
