@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.law import Floats
+from deniable.law import Floats, Integers
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Listed
 from deniable.likelihood.rows import Rows, Stacked, Supports, shared
@@ -24,7 +24,7 @@ _SAMPLED_CELLS = 1 << 24
 _FEWEST, _MOST = 1 << 12, 1 << 16  # reports of sets in a sample
 _AT_ONCE = 1 << 20
 _STEPS = 30
-_NEAR = 1e-4  # of the way, where its end is known well enough
+_NEAR = 1e-7  # of the way, where its end is known well enough
 _ALL = 1 - 1e-6  # a share beside which the rest is too small to say who is in it
 
 
@@ -75,21 +75,21 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
     total = seen.rows.forward(np.ones(rows.k))
     low, high = shares.copy(), shares.copy()
     for some in _blocks(seen):
-        share, table, gains = shares[some], _table(seen.rows, some), seen.gains[some]
-        high[some] = share + (1 - share) * _far(seen, table, gains, loss)
+        table = _table(seen.rows, some)
+        high[some] += (1 - shares[some]) * _far(seen, table, seen.gains[some], loss)
+        held = shares[some] > 0
+        some, table = some[held], table[held]
+        share, gains = shares[some], seen.gains[some]
+        others, by_others = np.maximum(total - table, 0.0) / (rows.k - 1), (seen.gains.sum() - gains) / (rows.k - 1)
         rest = np.where(share < _ALL, 1 - share, np.inf)
-        spread = np.isinf(rest)
-        others = np.maximum(total - table, 0.0) / (rows.k - 1)
-        by_others = (seen.gains.sum() - gains) / (rows.k - 1)
         without = np.maximum(seen.likely - share[:, None] * table, 0.0) / rest[:, None]
-        by_none = np.where(spread, by_others, -share * gains / rest)
-        ways = [(others, by_others), (np.where(spread[:, None], others, without), by_none)]
+        by_none = np.where(share < _ALL, -share * gains / rest, by_others)
+        ways = [(others, by_others), (np.where(share[:, None] < _ALL, without, others), by_none)]
         if problem.shape == (rows.k,):
             before, after = np.abs(some - 1), rows.k - 1 - np.abs(rows.k - 2 - some)
             beside = _table(seen.rows, before) + _table(seen.rows, after)
             ways.append((beside / 2, (seen.gains[before] + seen.gains[after]) / 2))
-        moved = np.max([_far(seen, *way, loss) for way in ways], axis=0)
-        low[some] = share * (1 - moved)
+        low[some] *= 1 - np.max([_far(seen, *way, loss) for way in ways], axis=0)
     return Reach(low, high)
 
 
@@ -118,19 +118,22 @@ def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
     left = np.flatnonzero(seen.lost(excess, gains, part) > loss)
     excess, gains = excess[left], gains[left]
     bent = np.maximum((excess**2) @ seen.outputs, np.finfo(float).tiny)
-    near, far = np.zeros(left.size), np.ones(left.size)
     at = np.minimum((gains + np.sqrt(gains**2 + 2 * loss * bent)) / bent, 0.5)  # as if the loss were a parabola
+    near, far = np.zeros(left.size), np.ones(left.size)
     for _ in range(_STEPS):
         lost = seen.lost(excess, gains, at)
         near, far = np.where(lost <= loss, at, near), np.where(lost <= loss, far, at)
         slope = at * ((excess**2 / (1 + at[:, None] * excess)) @ seen.outputs) - gains
         with np.errstate(divide="ignore", invalid="ignore"):
             step = at - (lost - loss) / slope
-        known = np.abs(step - at) <= _NEAR * at
-        if known.all():
+        part[left] = at
+        on = ~(np.abs(step - at) <= _NEAR * at)
+        if not on.any():
             break
-        at = np.where(known, at, np.where((step > near) & (step < far), step, (near + far) / 2))
-    part[left] = at
+        at = np.where((step > near) & (step < far), step, (near + far) / 2)[on]
+        left, gains, near, far = left[on], gains[on], near[on], far[on]
+        if not on.all():
+            excess = excess[on]
     return part
 
 
@@ -163,13 +166,13 @@ def _cells(rows: Rows) -> int:
     return 0 if isinstance(rows, Supports) else rows.size * rows.k
 
 
-def _blocks(seen: _Seen) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _blocks(seen: _Seen) -> Iterator[Integers]:
     step = max(1, _AT_ONCE // seen.rows.size)
     for start in range(0, seen.rows.k, step):
         yield np.arange(start, min(start + step, seen.rows.k))
 
 
-def _table(rows: Rows, values: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+def _table(rows: Rows, values: Integers) -> Floats:
     """Some values by all outputs."""
     if isinstance(rows, Stacked):
         return np.concatenate([_table(part, values) for part in rows.parts], axis=1)
