@@ -112,7 +112,7 @@ def flat(problem: Listed, shares: Floats, nats: float) -> bool:
 
 
 def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
-    """What part of the way to each target can be gone; the loss is convex on it, so that Newton's steps end beyond, if at all."""
+    """What part of the way to each target can be gone; the loss is convex on it, so that Newton's steps come from beyond."""
     excess = seen.excess(targets)
     part = np.ones(len(targets))
     left = np.flatnonzero(seen.lost(excess, gains, part) > loss)
