@@ -22,7 +22,7 @@ from deniable.likelihood.rows import Rows, Stacked, Supports, shared
 _MOST_CELLS = 1 << 26  # of a table of outputs by values that is searched, but for reports of sets
 _SAMPLED_CELLS = 1 << 24
 _FEWEST, _MOST = 1 << 12, 1 << 16  # reports of sets in a sample
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 18  # numbers made at a time
 _STEPS = 30
 _NEAR = 1e-7  # of the way, where its end is known well enough
 _ALL = 1 - 1e-6  # a share beside which the rest is too small to say who is in it
