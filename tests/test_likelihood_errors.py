@@ -9,6 +9,7 @@ import pytest
 import deniable as dn
 from deniable import metric
 from deniable.likelihood import GeometricChannel, mle, mle_groups, result
+from deniable.likelihood import reach as reaching
 from deniable.likelihood.problem import Listed
 from deniable.likelihood.reach import Reach, flat, unrefused
 from deniable.summaries import circular_mean_of, mean_of, quantile_of, sum_of
@@ -76,6 +77,56 @@ def test_what_tells_nothing_says_so() -> None:
     both = mle_groups([(bits, reports), (line, line.tally(line.privatize(np.zeros(50, dtype=int), dn.seeded(1))))])
     assert mle(bits, reports).flat
     assert both.flat
+
+
+def test_more_reports_do_not_make_sure_of_what_they_do_not_tell() -> None:
+    """A million numbers were the most that was searched: with 17,000 reports the interval of all shares ended at 8.7e-6."""
+    bits = dn.oue(64, 1e-4)
+    for n in (16_000, 17_000, 70_000):
+        found = mle(bits, bits.privatize(np.zeros(n, dtype=int), dn.seeded(1)))
+        assert found.flat
+        assert "these reports tell next to nothing" in str(found)
+    low, high = mle(bits, bits.privatize(np.zeros(17_000, dtype=int), dn.seeded(1))).interval(repeats=2)
+    assert (low == 0).all()
+    assert (high == 1).all()
+
+
+def test_longer_lines_have_as_long_a_reach() -> None:
+    """Lines of more than 1,023 steps had none."""
+    widest = []
+    for n in (1000, 1100):
+        line = GeometricChannel(n, 0.002)
+        counts = np.random.default_rng(1).multinomial(5000, line.output(np.full(n + 1, 1 / (n + 1))))
+        found = mle(line, dn.Tally(5000, counts))
+        assert isinstance(found.problem, Listed)
+        held = unrefused(found.problem, found.frequencies, 1.92)
+        widest.append(float((held.high - held.low).max()))
+    assert widest[1] == pytest.approx(widest[0], rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["oue", "olh"])
+def test_a_sample_reaches_as_far_as_all_reports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20,000 reports 4,096; in groups, too."""
+    bits = getattr(dn, name)(16, 1.0)
+    people = np.minimum(np.random.default_rng(1).geometric(0.3, 20_000) - 1, 15)
+    reports, direct = bits.privatize(people, dn.seeded(1)), dn.grr(16, 1.0)
+    for found in (mle(bits, reports), mle_groups([(bits, reports), (direct, direct.privatize(people[:500], dn.seeded(2)))])):
+        assert isinstance(found.problem, Listed)
+        whole = unrefused(found.problem, found.frequencies, 1.92)
+        with monkeypatch.context() as patched:
+            patched.setattr(reaching, "_MOST", 1 << 12)
+            some = unrefused(found.problem, found.frequencies, 1.92)
+        assert not np.array_equal(some.high, whole.high)
+        assert np.allclose(some.high - some.low, whole.high - whole.low, rtol=0.05)
+
+
+def test_what_is_not_searched_says_so() -> None:
+    """Neither too many values of direct encoding nor counts of support."""
+    many, bits = dn.grr(8200, 1.0), dn.oue(4, 1.0)
+    words = "intervals are the bootstrap's alone"
+    assert words in str(mle(many, dn.Tally(8200, np.ones(8200, dtype=np.int64))))
+    assert words in str(mle(bits, bits.tally(bits.privatize(np.arange(100) % 4, dn.seeded(1)))))
+    assert words not in str(mle(bits, bits.privatize(np.arange(100) % 4, dn.seeded(1))))
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.2, 1.0])
@@ -153,6 +204,9 @@ def test_empty_groups_are_left_out_and_what_is_no_result_is_named() -> None:
     both = mle_groups([(m, tally), (m, empty), (m, np.zeros(0, dtype=np.int64))])
     assert both.n == 60
     assert np.allclose(both.frequencies, mle(m, tally).frequencies, atol=1e-6)
+    for other in (dn.grr(4, 1.0), np.eye(4)):
+        with pytest.raises(dn.InvalidParameter, match=r"all groups must have the same values, got \[3, 4\]"):
+            mle_groups([(dn.grr(3, 1.0), dn.Tally(6, np.array([1, 2, 3]))), (other, [])])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match="no reports yet in any group"):
         mle_groups([(m, empty), (m, empty)])
     with pytest.raises(dn.InvalidParameter, match=r"groups are a list of pairs.*got int"):

@@ -15,7 +15,7 @@ from deniable.bins import Bins
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.likelihood.found import Found, Progress, Stop
-from deniable.likelihood.given import of_wave
+from deniable.likelihood.given import of_wave, values_of
 from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.result import Likelihood
@@ -96,9 +96,10 @@ def mle_groups(
     """The same for groups of people with the same shares, who report with different budgets or in different ways.
 
     Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of support cannot:
-    they have no likelihood that others could be added to. Groups in which nobody has reported yet are left out.
+    they have no likelihood that others could be added to. Groups in which nobody has reported yet are left out;
+    they must be about the same values, too.
     """
-    parts, empty = [], 0
+    parts, sizes, empty = [], [], 0
     if not isinstance(groups, Iterable):
         raise InvalidParameter(
             f"groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got {type(groups).__name__}"
@@ -111,12 +112,16 @@ def mle_groups(
             )
         mechanism, data = group
         if (data.n if isinstance(data, Tally) else np.size(data)) == 0:
+            sizes.append(values_of(mechanism))
             empty += 1
             continue
         problem = observed(mechanism, data, ordered)
         if not isinstance(problem, Counted | Reported):
             raise InvalidParameter("a group of sets of values needs its reports: counts of support have no likelihood to add")
         parts.append(problem)
+        sizes.append(problem.k)
+    if len(set(sizes)) > 1:
+        raise InvalidParameter(f"all groups must have the same values, got {sizes}")
     if empty and not parts:
         raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
     if not parts:

@@ -88,6 +88,13 @@ def table_of(source: object) -> Table:
     return Table(numbers)
 
 
+def values_of(source: object) -> int:
+    """How many values there are, also where nobody has reported."""
+    refuse_numbers(source)
+    known = getattr(source, "k", None)
+    return known if isinstance(known, int) else table_of(source).k
+
+
 def refuse_numbers(source: object) -> None:
     """What reports numbers that are not counted by outputs has no finite channel; a tally is no channel at all."""
     if isinstance(source, Tally):

@@ -2,21 +2,29 @@
 
 A most likely distribution sits in a corner when the likelihood is nearly flat, and so do those of repeats: shares that are
 always 0 have no scatter, though nobody knows them. So intervals also hold what the likelihood itself does not refuse.
+
+Some values are looked at at a time, so that memory is bounded. Of very many reports of sets a sample is looked at: what they
+lose is a slope, which is known from all of them, and a curvature, whose terms are positive, so that a sample tells it well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from deniable.law import Floats
+from deniable.law import Floats, Integers
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Listed
-from deniable.likelihood.rows import Rows, Stacked, Supports
+from deniable.likelihood.rows import Rows, Stacked, Supports, shared
 
-_MOST_CELLS = 1 << 20  # of a table of outputs by values that is searched
-_HALVINGS = 20
+_MOST_CELLS = 1 << 26  # of a table of outputs by values that is searched, but for reports of sets
+_SAMPLED_CELLS = 1 << 24
+_FEWEST, _MOST = 1 << 12, 1 << 16  # reports of sets in a sample
+_AT_ONCE = 1 << 18  # numbers made at a time
+_STEPS = 30
+_NEAR = 1e-7  # of the way, where its end is known well enough
 _ALL = 1 - 1e-6  # a share beside which the rest is too small to say who is in it
 
 
@@ -27,6 +35,32 @@ class Reach(NamedTuple):
     high: Floats
 
 
+class _Seen(NamedTuple):
+    """The outputs that are looked at, and what all reports say of a step towards everybody with a value."""
+
+    rows: Rows
+    outputs: Floats
+    likely: Floats
+    gains: Floats
+    """The mean of how much likelier a report is for each value than for the shares, minus 1: of all reports."""
+
+    def excess(self, targets: Floats) -> Floats:
+        """How much likelier each output is for each target, minus 1, and nothing where nothing was observed."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            return np.where(self.outputs > 0, targets / self.likely - 1, 0.0)
+
+    def lost(self, excess: Floats, gains: Floats, part: Floats) -> Floats:
+        """How much less likely a report is on average when this part of the way is gone."""
+        with np.errstate(divide="ignore"):
+            moved = part[:, None] * excess
+            return np.asarray((moved - np.log1p(np.maximum(moved, -1.0))) @ self.outputs - part * gains)
+
+
+def searched(problem: Listed) -> bool:
+    """Whether the table is small enough: reports of sets always are, since a sample of them will do."""
+    return _cells(problem.rows) <= _MOST_CELLS
+
+
 def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
     """From these shares straight on towards everybody with a value, or nobody, while all reports lose no more than `nats`.
 
@@ -35,19 +69,28 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
     rows, loss = problem.rows, nats / problem.n
     if flat(problem, shares, nats):
         return Reach(np.zeros(rows.k), np.ones(rows.k))
-    if rows.size * rows.k > _MOST_CELLS:
+    if not searched(problem):
         return Reach(shares, shares)
-    likely, table = rows.forward(shares), _table(rows)
-    high = shares + (1 - shares) * _far(table, likely, problem.outputs, loss)
-    others = (table.sum(axis=0) - table) / (rows.k - 1)
-    rest = np.where(shares < _ALL, 1 - shares, np.inf)[:, None]
-    without = np.where(np.isfinite(rest), np.maximum(likely - shares[:, None] * table, 0.0) / rest, others)
-    targets = [others, without]
-    if problem.shape == (rows.k,):
-        beside = table[[1, *range(rows.k - 1)]] + table[[*range(1, rows.k), rows.k - 2]]
-        targets.append(beside / 2)
-    moved = np.max([_far(target, likely, problem.outputs, loss) for target in targets], axis=0)
-    return Reach(shares * (1 - moved), high)
+    seen = _seen(problem, shares)
+    total = seen.rows.forward(np.ones(rows.k))
+    low, high = shares.copy(), shares.copy()
+    for some in _blocks(seen):
+        table = _table(seen.rows, some)
+        high[some] += (1 - shares[some]) * _far(seen, table, seen.gains[some], loss)
+        held = shares[some] > 0
+        some, table = some[held], table[held]
+        share, gains = shares[some], seen.gains[some]
+        others, by_others = np.maximum(total - table, 0.0) / (rows.k - 1), (seen.gains.sum() - gains) / (rows.k - 1)
+        rest = np.where(share < _ALL, 1 - share, np.inf)
+        without = np.maximum(seen.likely - share[:, None] * table, 0.0) / rest[:, None]
+        by_none = np.where(share < _ALL, -share * gains / rest, by_others)
+        ways = [(others, by_others), (np.where(share[:, None] < _ALL, without, others), by_none)]
+        if problem.shape == (rows.k,):
+            before, after = np.abs(some - 1), rows.k - 1 - np.abs(rows.k - 2 - some)
+            beside = _table(seen.rows, before) + _table(seen.rows, after)
+            ways.append((beside / 2, (seen.gains[before] + seen.gains[after]) / 2))
+        low[some] *= 1 - np.max([_far(seen, *way, loss) for way in ways], axis=0)
+    return Reach(low, high)
 
 
 def flat(problem: Listed, shares: Floats, nats: float) -> bool:
@@ -56,38 +99,85 @@ def flat(problem: Listed, shares: Floats, nats: float) -> bool:
     The likelihood is concave, so that it is lowest where all people have one value; on a line, one of the ends. Elsewhere a
     table that is too large is not looked at.
     """
-    rows = problem.rows
-    if isinstance(rows, Decay):
-        people = np.zeros((2, rows.k))
-        people[[0, 1], [0, -1]] = 1.0
-        table = rows.forward(people)
-    elif rows.size * rows.k <= _MOST_CELLS:
-        table = _table(rows)
-    else:
+    rows, loss = problem.rows, nats / problem.n
+    if not isinstance(rows, Decay) and not searched(problem):
         return False
-    return bool((_lost(table, rows.forward(shares), problem.outputs) <= nats / problem.n).all())
+    seen = _seen(problem, shares)
+    blocks = [np.array([0, rows.k - 1])] if isinstance(rows, Decay) else _blocks(seen)
+    for some in blocks:
+        excess = seen.excess(_table(seen.rows, some))
+        if (seen.lost(excess, seen.gains[some], np.ones(some.size)) > loss).any():
+            return False
+    return True
 
 
-def _far(targets: Floats, likely: Floats, outputs: Floats, loss: float) -> Floats:
-    """What part of the way to each target can be gone; the likelihood is concave on it."""
-    near, far = np.zeros(len(targets)), np.ones(len(targets))
-    near[_lost(targets, likely, outputs) <= loss] = 1.0
-    for _ in range(_HALVINGS):
-        middle = (near + far) / 2
-        held = _lost(likely + middle[:, None] * (targets - likely), likely, outputs) <= loss
-        near, far = np.where(held, middle, near), np.where(held, far, middle)
-    return near
+def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
+    """What part of the way to each target can be gone; the loss is convex on it, so that Newton's steps come from beyond."""
+    excess = seen.excess(targets)
+    part = np.ones(len(targets))
+    left = np.flatnonzero(seen.lost(excess, gains, part) > loss)
+    excess, gains = excess[left], gains[left]
+    bent = np.maximum((excess**2) @ seen.outputs, np.finfo(float).tiny)
+    at = np.minimum((gains + np.sqrt(gains**2 + 2 * loss * bent)) / bent, 0.5)  # as if the loss were a parabola
+    near, far = np.zeros(left.size), np.ones(left.size)
+    for _ in range(_STEPS):
+        lost = seen.lost(excess, gains, at)
+        near, far = np.where(lost <= loss, at, near), np.where(lost <= loss, far, at)
+        slope = at * ((excess**2 / (1 + at[:, None] * excess)) @ seen.outputs) - gains
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = at - (lost - loss) / slope
+        part[left] = at
+        on = ~(np.abs(step - at) <= _NEAR * at)
+        if not on.any():
+            break
+        at = np.where((step > near) & (step < far), step, (near + far) / 2)[on]
+        left, gains, near, far = left[on], gains[on], near[on], far[on]
+        if not on.all():
+            excess = excess[on]
+    return part
 
 
-def _lost(made: Floats, likely: Floats, outputs: Floats) -> Floats:
-    """How much less likely a report is on average."""
-    seen = outputs > 0
-    with np.errstate(divide="ignore"):
-        return np.asarray(-(np.log(np.maximum(made[:, seen], 0.0) / likely[seen]) @ outputs[seen]))
+def _seen(problem: Listed, shares: Floats) -> _Seen:
+    rows, outputs = problem.rows, problem.outputs
+    gains = rows.backward(shared(outputs, rows.forward(shares))) - 1
+    rows, outputs = _sampled(rows, outputs)
+    return _Seen(rows, outputs, rows.forward(shares), gains)
 
 
-def _table(rows: Rows) -> Floats:
-    """Values by outputs."""
+def _sampled(rows: Rows, outputs: Floats) -> tuple[Rows, Floats]:
+    """Of many reports of sets some, evenly from all of them by how often they came, and always the same."""
     if isinstance(rows, Stacked):
-        return np.concatenate([_table(part) for part in rows.parts], axis=1)
-    return rows.table(slice(0, rows.size)).T if isinstance(rows, Supports) else rows.forward(np.eye(rows.k))
+        ends = np.cumsum([part.size for part in rows.parts])[:-1]
+        pairs = [_sampled(part, some) for part, some in zip(rows.parts, np.split(outputs, ends), strict=True)]
+        return Stacked([part for part, _ in pairs]), np.concatenate([some for _, some in pairs])
+    size = min(max(_SAMPLED_CELLS // rows.k, _FEWEST), _MOST)
+    if not isinstance(rows, Supports) or rows.size <= size:
+        return rows, outputs
+    sums = np.cumsum(outputs)
+    places = (np.arange(size) + np.random.default_rng(1).random(size)) * (sums[-1] / size)
+    kept, times = np.unique(np.minimum(np.searchsorted(sums, places), rows.size - 1), return_counts=True)
+    layers = [(np.ascontiguousarray(bits[:, kept]), factor) for bits, factor in rows.layers]
+    return Supports(rows.k, layers), times * (sums[-1] / size)
+
+
+def _cells(rows: Rows) -> int:
+    if isinstance(rows, Stacked):
+        return sum(_cells(part) for part in rows.parts)
+    return 0 if isinstance(rows, Supports) else rows.size * rows.k
+
+
+def _blocks(seen: _Seen) -> Iterator[Integers]:
+    step = max(1, _AT_ONCE // seen.rows.size)
+    for start in range(0, seen.rows.k, step):
+        yield np.arange(start, min(start + step, seen.rows.k))
+
+
+def _table(rows: Rows, values: Integers) -> Floats:
+    """Some values by all outputs."""
+    if isinstance(rows, Stacked):
+        return np.concatenate([_table(part, values) for part in rows.parts], axis=1)
+    if isinstance(rows, Supports):
+        return rows.columns(values)
+    people = np.zeros((values.size, rows.k))
+    people[np.arange(values.size), values] = 1.0
+    return rows.forward(people)

@@ -20,7 +20,7 @@ from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
 from deniable.likelihood.found import Found, Stop
 from deniable.likelihood.problem import Celled, Listed, Problem
-from deniable.likelihood.reach import flat, unrefused
+from deniable.likelihood.reach import flat, searched, unrefused
 from deniable.likelihood.rows import shared
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solving import solve
@@ -115,8 +115,8 @@ class Likelihood:
     def flat(self) -> bool:
         """Whether all reports together prefer these shares to any others by less than 1.92 nats, as 95 % intervals allow.
 
-        Then they tell next to nothing, and what is most likely is so by a hair. Tables of more than a million numbers (other
-        than geometric noise) and counts of support are not looked at.
+        Then they tell next to nothing, and what is most likely is so by a hair. Counts of support are not looked at, nor are
+        tables of outputs by values of more than 67 million numbers (other than one line of geometric noise).
         """
         return isinstance(self.problem, Listed) and flat(self.problem, self.frequencies, reach_of(0.025) ** 2 / 2)
 
@@ -154,7 +154,8 @@ class Likelihood:
         They also hold the shares that all reports together hardly find less likely (by 1.92 nats at 95 %), so that they are
         wide where reports tell little, and 0 to 1 where the result is `flat`. They are about right where a share is well above
         its standard error. Near zero they are not to be relied on, since the maximum sits on the boundary there; the unbiased
-        estimate's intervals are.
+        estimate's intervals are. Of counts of support, and of counts of outputs where outputs times values are more than 67
+        million, they are the bootstrap's alone, which may be falsely narrow; the printed result says so.
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         rows = self.bootstrap(repeats, seed, progress)
@@ -226,6 +227,8 @@ class Likelihood:
         ]
         if self.flat:
             lines.insert(1, "these reports tell next to nothing: no shares are less likely by as much as 95 % intervals allow")
+        elif self.has_errors and not (isinstance(self.problem, Listed) and searched(self.problem)):
+            lines.insert(1, "intervals are the bootstrap's alone: falsely narrow where reports tell little")
         pairs = list(zip(self._labels(), self.frequencies, strict=True))
         lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:shown]]
         if self.k > shown:

@@ -136,6 +136,13 @@ class Supports(Rows):
             rows += factor * np.unpackbits(bits[:, some], axis=0, count=self.k, bitorder="little").T
         return rows
 
+    def columns(self, values: npt.NDArray[np.int64]) -> Floats:
+        """Some values by all reports."""
+        table = np.ones((values.size, self.size))
+        for bits, factor in self.layers:
+            table += factor * ((bits[values >> 3] >> (values & 7).astype(np.uint8)[:, None]) & 1)
+        return table
+
     def gram(self, weights: Floats) -> Floats:
         gram = np.zeros((self.k, self.k))
         step = max(1, _WORK // self.k)
