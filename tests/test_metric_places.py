@@ -30,6 +30,7 @@ from deniable.metric import (
 from deniable.metric.globe import EARTH
 from deniable.metric.shells import _folded_sums, planar_noise
 from deniable.units import unit_loss
+from deniable.words import FULL
 from tests import statistics
 
 POINTS = 100_000
@@ -290,6 +291,12 @@ def test_the_last_digits_of_floats_do_not_change_the_words(error: float, same: b
 
     monkeypatch.setattr(shells, "_folded_sums", elsewhere)
     assert all(np.array_equal(planar_noise(*kind), made) for kind, made in zip(kinds, words, strict=True)) is same
+
+
+def test_no_word_takes_more_than_rounding_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shells, "_exact_total", lambda _: FULL - 2**40)
+    with pytest.raises(dn.InvalidParameter, match="too fine for a table"):
+        planar_geometric((3, 4), 1.0)
 
 
 # After the report.

@@ -45,14 +45,20 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
         flat = _digits(sides[0])[:, None] * _digits(sides[1])
         weight = _FLOOR / _least(flat)
         if weight > 0.01:
-            raise InvalidParameter(f"a grid of {rows} x {columns} cells is too fine for a table out of 2^64; use larger cells")
+            raise _too_fine(rows, columns)
         noise = (1 - weight) * noise + weight * flat
     words = np.rint(noise * float(FULL)).astype(np.uint64)
     left, most = FULL - _exact_total(words), np.unravel_index(words.argmax(), words.shape)
     times = (1 if most[0] == 0 else 2) * (1 if most[1] == 0 else 2)  # a displacement is one of so many alike
+    if abs(left) // times > int(words[most]) >> 33:  # more than rounding changes any other by
+        raise _too_fine(rows, columns)
     for place, more in ((most, left // times), ((0, 0), left % times)):
         words[place] = int(words[place]) + more
     return words
+
+
+def _too_fine(rows: int, columns: int) -> InvalidParameter:
+    return InvalidParameter(f"a grid of {rows} x {columns} cells is too fine for a table out of 2^64; use larger cells")
 
 
 def _digits(values: Floats) -> Floats:
