@@ -1,7 +1,8 @@
 """How much every statistical test looks at and how often it would be wrong: stated here once, used everywhere.
 
 Seeds are fixed, so a test that passed once passes always; a rate says how likely its seed was to be an unlucky one.
-Only tests of the operating system's words have no seed: they can fail by chance at any run, so their rate is lower.
+Only tests of the operating system's words have no seed: they can fail by chance at any run, so their rate is lower. Where such
+a test must find something (a planted fault), what it looks at lies six standard deviations or more beyond its limit.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from deniable.wire import Report, Wire
 from tests import statistics
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 
+SURE = 1 - statistics.SYSTEM_ALPHA
+"""The level for right clients whose words are the operating system's."""
 MILLION, AUDITS, FEW = statistics.AUDIT_TRIALS, statistics.AUDITS, statistics.AUDIT_FEW
 
 
@@ -544,7 +546,7 @@ def test_a_fault_of_the_client_alone_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_it_says_who_made_the_reports() -> None:
-    found = audited(one(dn.grr(4, 1.0)), trials=20_000, level=1 - statistics.SYSTEM_ALPHA)
+    found = audited(one(dn.grr(4, 1.0)), trials=20_000, level=SURE)
     assert found.passed
     assert "from the library's code for many devices, and of 1,200 from the client itself" in found.summary
     assert math.isclose(sum(event.alpha for event in found.events), 1 - found.level, rel_tol=1e-6)
@@ -583,7 +585,7 @@ def test_functions_that_draw_from_their_memory_are_found(kind: str) -> None:
 
 def test_a_function_that_draws_from_the_system_is_no_fault() -> None:
     plan = one(dn.grr(40, 1.0))
-    assert audited(dn.audit.client_of(plan), trials=100, plan=plan).passed
+    assert audited(dn.audit.client_of(plan), trials=100, plan=plan, level=SURE).passed
 
 
 COPIES = {
@@ -613,7 +615,7 @@ def test_where_nothing_can_be_copied_it_says_so(how: str, monkeypatch: pytest.Mo
         monkeypatch.setattr(os, "fork", refused)
     if how == "slow":
         monkeypatch.setattr("deniable.audit.copies._PATIENCE", 0.0)
-    found = audited(report, trials=100, plan=plan)
+    found = audited(report, trials=100, plan=plan, level=SURE)
     assert found.passed
     assert f"{COPIES[how]}, so whether its randomness is seeded was not looked at" in found.summary
 
@@ -621,7 +623,8 @@ def test_where_nothing_can_be_copied_it_says_so(how: str, monkeypatch: pytest.Mo
 def test_copies_where_nobody_waits_for_children() -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        assert audited(dn.audit.client_of(one(dn.grr(40, 1.0))), trials=100, plan=one(dn.grr(40, 1.0))).passed
+        plan = one(dn.grr(40, 1.0))
+        assert audited(dn.audit.client_of(plan), trials=100, plan=plan, level=SURE).passed
     finally:
         signal.signal(signal.SIGCHLD, before)
 
@@ -788,11 +791,10 @@ def test_the_bound_is_tight(name: str, epsilon: float) -> None:
 
 def test_our_client_one_by_one_passes() -> None:
     plan = one(dn.oue(10, 1.0))
-    level = 1 - statistics.SYSTEM_ALPHA
-    found = audited(dn.audit.client_of(plan), trials=1000, plan=plan, level=level)
+    found = audited(dn.audit.client_of(plan), trials=1000, plan=plan, level=SURE)
     assert found.passed, found.summary
     assert found.lower_bound > 0.2
-    assert audited(dn.Client(plan), trials=1000, level=level).passed
+    assert audited(dn.Client(plan), trials=1000, level=SURE).passed
 
 
 # ---- what is asked for
@@ -800,7 +802,7 @@ def test_our_client_one_by_one_passes() -> None:
 
 def test_what_it_says() -> None:
     plan = one(dn.grr(4, 1.0))
-    found = audited(plan, trials=1000, level=1 - statistics.SYSTEM_ALPHA)
+    found = audited(plan, trials=1000, level=SURE)
     said = found.to_dict()
     assert said["verdict"] == "PASS"
     assert said["pairs"] == [[[{"x": "0"}], [{"x": "3"}]]]
@@ -920,7 +922,7 @@ def test_of_several_attributes_a_value_is_no_record() -> None:
 )
 def test_mechanisms_and_shares_are_audited_themselves(client: dn.Mechanism | dn.Share) -> None:
     """Held to their own loss, and to another where it is claimed."""
-    found = audited(client, trials=1e4, level=1 - statistics.SYSTEM_ALPHA)
+    found = audited(client, trials=1e4, level=SURE)
     assert found.passed, found.summary
     assert 0.99 < found.claim < 1 + 1e-8
     assert found.trials == 10_000
@@ -984,7 +986,7 @@ def test_a_function_is_told_as_much_as_it_asks_for() -> None:
         return alone(answers)
 
     for client in (alone, device, optional):
-        assert audited(client, plan=plan, trials=500).passed
+        assert audited(client, plan=plan, trials=500, level=SURE).passed
 
     def broken(answers: dict[str, object], secret: bytes, number: int, more: int) -> bytes:
         return b""

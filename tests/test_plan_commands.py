@@ -18,6 +18,7 @@ from deniable.commands import answers, console
 from deniable.plan import Plan
 from deniable.study import Study
 from deniable.table import places_of, read_answers
+from tests import statistics
 from tests.running import Run
 
 SHARES = {"car": 0.5, "train": 0.2, "bus": 0.15, "bicycle": 0.1, "on foot": 0.05}
@@ -69,7 +70,7 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     assert table.num_rows == 20_000
     assert table.column_names == ["transport", "satisfied", "minutes"]
     files = ["-o", "e.csv", "-o", "e.json", "--out", "e.parquet", "--plot", "e.png"]
-    level, project = ["--level", "0.9999999"], ["--project", "norm-sub"]
+    level, project = ["--level", f"{1 - statistics.SYSTEM_ALPHA:.9f}"], ["--project", "norm-sub"]
     found = run("estimate", "plan.json", "out/reports.parquet", *files, *level, *project)
     assert found.code == 0, found.err
     assert "on foot" in found.out

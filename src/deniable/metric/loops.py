@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.kernels import _SPAN, Address, Array, _below, _draw, compiled
+from deniable.kernels import SPAN, ZERO, Address, Array, below, compiled, draw
 from deniable.words import WordArray
 
 _TOP = np.uint64(63)
-_ZERO = np.uint64(0)
 _LEAST = 1e-300
 
 
@@ -58,12 +57,12 @@ def _moved(value: int, word: np.uint64, n: int, table: Array, low: Array, high: 
 @compiled
 def geometric(values: Array, where: Address, guide: Guide, reports: Array) -> None:
     """One word moves one value."""
-    drawn = np.empty((1, _SPAN), np.uint64)
+    drawn = np.empty((1, SPAN), np.uint64)
     table, low, high, shift = guide
     n = table.size
-    for first in range(0, values.size, _SPAN):
-        some, out, words = values[first : first + _SPAN], reports[first : first + _SPAN], drawn[0]
-        _draw(where, first, some.size, drawn)
+    for first in range(0, values.size, SPAN):
+        some, out, words = values[first : first + SPAN], reports[first : first + SPAN], drawn[0]
+        draw(where, first, some.size, drawn)
         for i in range(some.size):
             out[i] = _moved(some[i], words[i], n, table, low, high, shift)
 
@@ -71,13 +70,13 @@ def geometric(values: Array, where: Address, guide: Guide, reports: Array) -> No
 @compiled
 def product(values: Array, where: Address, down: Guide, across: Guide, reports: Array) -> None:
     """One word moves the row of a cell, the next its column."""
-    drawn = np.empty((2, _SPAN), np.uint64)
+    drawn = np.empty((2, SPAN), np.uint64)
     table, low, high, shift = down
     table_2, low_2, high_2, shift_2 = across
     last, columns = table.size, table_2.size + 1
-    for first in range(0, values.size, _SPAN):
-        some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
-        _draw(where, first, some.size, drawn)
+    for first in range(0, values.size, SPAN):
+        some, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, some.size, drawn)
         for i in range(some.size):
             row = some[i] // columns
             moved = _moved(row, drawn[0, i], last, table, low, high, shift)
@@ -88,12 +87,12 @@ def product(values: Array, where: Address, down: Guide, across: Guide, reports: 
 @compiled
 def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int, reports: Array) -> None:
     """One word moves a cell in both directions at once."""
-    drawn = np.empty((1, _SPAN), np.uint64)
+    drawn = np.empty((1, SPAN), np.uint64)
     table, low, high, shift = guide
     wide = 2 * columns - 1
-    for first in range(0, values.size, _SPAN):
-        some, out, words = values[first : first + _SPAN], reports[first : first + _SPAN], drawn[0]
-        _draw(where, first, some.size, drawn)
+    for first in range(0, values.size, SPAN):
+        some, out, words = values[first : first + SPAN], reports[first : first + SPAN], drawn[0]
+        draw(where, first, some.size, drawn)
         for i in range(some.size):
             place = _place(words[i], table, low, high, shift)
             down = place // wide
@@ -106,10 +105,10 @@ def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int,
 @compiled
 def tabled(values: Array, where: Address, sums: Array, reports: Array) -> None:
     """One word finds its output in the row of a value."""
-    drawn = np.empty((1, _SPAN), np.uint64)
-    for first in range(0, values.size, _SPAN):
-        some, out, words = values[first : first + _SPAN], reports[first : first + _SPAN], drawn[0]
-        _draw(where, first, some.size, drawn)
+    drawn = np.empty((1, SPAN), np.uint64)
+    for first in range(0, values.size, SPAN):
+        some, out, words = values[first : first + SPAN], reports[first : first + SPAN], drawn[0]
+        draw(where, first, some.size, drawn)
         for i in range(some.size):
             row, word = sums[some[i]], words[i]
             low, high = 0, row.size
@@ -125,17 +124,17 @@ def tabled(values: Array, where: Address, sums: Array, reports: Array) -> None:
 @compiled
 def window(values: Array, where: Address, others: np.uint64, width: np.uint64, keep: np.uint64, reports: Array) -> None:
     """A bin of the window that begins at the value, or one of the others."""
-    drawn = np.empty((2, _SPAN), np.uint64)
-    for first in range(0, values.size, _SPAN):
-        some, out = values[first : first + _SPAN], reports[first : first + _SPAN]
-        _draw(where, first, some.size, drawn)
+    drawn = np.empty((2, SPAN), np.uint64)
+    for first in range(0, values.size, SPAN):
+        some, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, some.size, drawn)
         for i in range(some.size):
             value = np.uint64(some[i])
             if drawn[0, i] < keep:
-                out[i] = value + _below(drawn[1, i], width)
+                out[i] = value + below(drawn[1, i], width)
             else:
-                other = _below(drawn[1, i], others)
-                out[i] = other + (width if other >= value else _ZERO)
+                other = below(drawn[1, i], others)
+                out[i] = other + (width if other >= value else ZERO)
 
 
 @compiled

@@ -54,9 +54,9 @@ class Direct(Shape):
         reports[:] = keep_or_other(values.astype(np.uint64), words, self.k, self.keep)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable import kernels
+        from deniable.shapes import loops
 
-        kernels.direct(values, rows.address(), np.uint64(self.k), np.uint64(self.keep), reports)
+        loops.direct(values, rows.address(), np.uint64(self.k), np.uint64(self.keep), reports)
 
     @property
     def form(self) -> str:

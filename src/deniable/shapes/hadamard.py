@@ -85,10 +85,10 @@ class Hadamard(Shape):
         reports[:] = np.where(agrees == chance(words[:, 0], self.keep), column, column ^ (row & -row))
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable import kernels
+        from deniable.shapes import loops
 
         drawn = rows.address()
-        kernels.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
+        loops.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
 
     @property
     def form(self) -> str:

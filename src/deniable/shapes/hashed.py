@@ -77,11 +77,11 @@ class Hashed(Shape):
         reports["bucket"] = keep_or_other(true, words[:, 1:], self.g, self.keep)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable import kernels
+        from deniable.shapes import loops
 
         drawn = rows.address()
         as_bytes = reports.view(np.uint8).reshape(values.size, self.report_bytes)
-        kernels.hashed(values, drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
+        loops.hashed(values, drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
 
     @property
     def form(self) -> str:
@@ -101,11 +101,11 @@ class Hashed(Shape):
             for row in np.array_split(reports, max(1, len(reports) * self.k // BLOCK)):
                 counts += self.support(row).sum(axis=0)
             return counts
-        from deniable import kernels
+        from deniable.shapes import loops
 
         twos = (self.g & -self.g).bit_length() - 1
         inverse = pow(self.g >> twos, -1, 1 << 32)
         counts = np.zeros(self.k, dtype=np.int64)
         limits = np.uint32(inverse), np.uint32(twos), np.uint32(PRIME // self.g)
-        kernels.count_hashes(reports["a"], reports["b"], reports["bucket"], *limits, counts)
+        loops.count_hashes(reports["a"], reports["b"], reports["bucket"], *limits, counts)
         return counts

@@ -84,10 +84,10 @@ class Subset(Shape):
         return sorted(members)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable import kernels
+        from deniable.shapes import loops
 
         numbers = np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
-        kernels.subset(values, rows.address(), *numbers, reports)
+        loops.subset(values, rows.address(), *numbers, reports)
 
     def _sampled(self, values: Integers, words: WordArray) -> Array:
         """Floyd's sampling among the k - 1 others: every set is equally likely, one word a member."""

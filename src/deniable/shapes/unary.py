@@ -101,21 +101,21 @@ class Unary(Shape):
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of 64."""
-        from deniable import kernels
+        from deniable.shapes import coins
 
         ones, zeros = _digits(self.one), _digits(self.zero)
         known = values if values.ndim == 2 else values[:, None]
         if isinstance(rows, SeededRows):
-            kernels.unary_bits(known, self.k, ones, zeros, rows.address(), 0, reports)
+            coins.unary_bits(known, self.k, ones, zeros, rows.address(), 0, reports)
         elif isinstance(rows, SystemRows):
             source = System()
             done, stream = 0, np.zeros(0, dtype=np.uint64)
             units = len(known) * self._groups
             while done < units:
-                wanted = min(BLOCK, 10 * (units - done)) + kernels.RESERVE
+                wanted = min(BLOCK, 10 * (units - done)) + coins.RESERVE
                 stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
                 where = DrawnRows(stream[:, None]).address()
-                done, used = kernels.unary_bits(known, self.k, ones, zeros, where, done, reports)
+                done, used = coins.unary_bits(known, self.k, ones, zeros, where, done, reports)
                 stream = stream[used:]
         else:
             self._encode(values, rows.array(), reports)
@@ -134,11 +134,11 @@ class Unary(Shape):
         whole = len(reports) // at_once * at_once if compiled else 0
         counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
         if whole:
-            from deniable import kernels
+            from deniable.shapes import coins
 
             rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
             columns = np.zeros((rows.shape[1], 64), dtype=np.int64)
-            kernels.count_bits(rows, columns)
+            coins.count_bits(rows, columns)
             counts += columns.reshape(at_once, 8 * self.report_bytes).sum(axis=0)
         return np.asarray(counts[: self.k])
 

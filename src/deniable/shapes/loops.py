@@ -1,0 +1,179 @@
+"""The compiled loops of the shapes, each beside numpy code that gives the same reports, or counts, from the same words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniable.exact import PRIME
+from deniable.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, Array, below, compiled, draw, mix, row_start
+
+
+@compiled
+def direct(values: Array, where: Address, k: np.uint64, keep: np.uint64, reports: Array) -> None:
+    """Keep the value, or report one of the k - 1 others."""
+    drawn = np.empty((2, SPAN), np.uint64)
+    coin, rest = drawn[0], drawn[1]
+    others = k - ONE
+    for first in range(0, values.size, SPAN):
+        some, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            value = np.uint64(some[i])
+            other = below(rest[i], others)
+            other += np.uint64(other >= value)
+            out[i] = value if coin[i] < keep else other
+
+
+@compiled
+def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports: Array) -> None:
+    """Hash the value by a fresh function of the family, then keep the bucket or report another.
+
+    A number x below 2^31 has x // g = x * magic >> shift, the product below 2^64: no division, so the loop is vectorized
+    (and masks that change nothing tell the compiler that 32-bit products are enough).
+    """
+    prime, most = np.uint64(PRIME), np.uint64(PRIME - 1)
+    shift = np.uint64(31)
+    while (ONE << (shift - np.uint64(31))) < np.uint64(g):
+        shift += ONE
+    magic = ((ONE << shift) // np.uint64(g) + ONE) & LOW
+    buckets, others = np.uint64(g), np.uint64(np.uint32(g - np.uint32(1)))
+    drawn = np.empty((3, SPAN), np.uint64)
+    function, coin, rest = drawn[0], drawn[1], drawn[2]
+    scales, offsets, found = np.empty(SPAN, np.uint32), np.empty(SPAN, np.uint32), np.empty(SPAN, np.uint32)
+    for first in range(0, values.size, SPAN):
+        some = values[first : first + SPAN]
+        draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            scale = function[i] >> np.uint64(33)
+            scale = ((scale - most if scale >= most else scale) + ONE) & LOW
+            offset = (function[i] >> np.uint64(2)) & prime
+            offset = ZERO if offset == prime else offset
+            true = scale * ((np.uint64(some[i]) + ONE) & LOW) + offset
+            true = (true & prime) + (true >> np.uint64(31))
+            true = (true - prime if true >= prime else true) & LOW
+            true -= (((true * magic) >> shift) & LOW) * buckets
+            other = below(rest[i], others)
+            other += np.uint64(other >= true)
+            scales[i] = scale
+            offsets[i] = offset
+            found[i] = true if coin[i] < keep else other
+        out = reports[first : first + SPAN]  # as bytes: whole reports are stored faster than single fields
+        for i in range(some.size):
+            both = np.uint64(scales[i]) | (np.uint64(offsets[i]) << HALF)
+            for byte in range(8):
+                out[i, byte] = np.uint8(both >> np.uint64(8 * byte))
+            out[i, 8] = np.uint8(found[i])
+        if out.shape[1] > 9:
+            for i in range(some.size):
+                for byte in range(9, out.shape[1]):
+                    out[i, byte] = np.uint8(found[i] >> np.uint32(8 * (byte - 8)))
+
+
+@compiled
+def count_hashes(
+    a: Array, b: Array, bucket: Array, inverse: np.uint32, twos: np.uint32, most: np.uint32, counts: Array
+) -> None:
+    """counts[v] += how many reports support v, for blocks of reports and one value after the other.
+
+    The hash of the next value is the last one plus a, modulo the prime. It falls in the reported bucket iff the
+    difference is a multiple of g, which one multiplication by g's inverse modulo 2^32 tells (rotated by g's power
+    of two): the quotient is at most `most` = (2^31 - 1) // g just for true multiples that are not negative.
+    """
+    prime = np.uint32(PRIME)
+    back = np.uint32(32) - twos
+    block = 512
+    x = np.empty(block, dtype=np.uint32)
+    step = np.empty(block, dtype=np.uint32)
+    want = np.empty(block, dtype=np.uint32)
+    for start in range(0, a.size, block):
+        size = min(block, a.size - start)
+        for i in range(size):
+            x[i] = b[start + i]
+            step[i] = a[start + i]
+            want[i] = bucket[start + i]
+        for v in range(counts.size):
+            hits = np.uint32(0)
+            for i in range(size):
+                moved = np.uint32(x[i] + step[i])
+                moved = np.uint32(moved - prime) if moved >= prime else moved
+                x[i] = moved
+                quotient = np.uint32(np.uint32(moved - want[i]) * inverse)
+                if twos:
+                    quotient = np.uint32(np.uint32(quotient >> twos) | np.uint32(quotient << back))
+                hits = np.uint32(hits + np.uint32(quotient <= most))
+            counts[v] += np.int64(hits)
+
+
+@compiled
+def subset(
+    values: Array,
+    where: Address,
+    k: np.uint64,
+    size: np.uint64,
+    keep: np.uint64,
+    reports: Array,
+) -> None:
+    """Floyd's sampling of the other members, marked in a table and read off in order."""
+    key, gamma, position, stride, rows, words = where
+    width = int(size) + 1
+    marks = np.zeros(int(k), dtype=np.uint8)
+    members = np.zeros(int(k) + 1, dtype=np.uint32)
+    drawn = np.empty(width, np.uint64)
+    for i in range(values.size):
+        row = row_start(position, stride, rows, i)
+        if gamma == ZERO:
+            for c in range(width):
+                drawn[c] = words[row + np.uint64(c)]
+        else:
+            state = key + gamma * (row + ONE)
+            for c in range(width):
+                drawn[c] = mix(state)
+                state += gamma
+        value = np.uint64(values[i])
+        kept = drawn[0] < keep
+        wanted = size - np.uint64(kept)
+        last = k - ONE - wanted
+        some = drawn[1 : int(wanted) + 1]
+        for t in range(some.size):
+            other = below(some[t], last + np.uint64(t) + ONE)
+            some[t] = other + np.uint64(other >= value)
+        for v in range(marks.size):
+            marks[v] = 0
+        marks[value] = kept
+        for t in range(some.size):
+            place = last + np.uint64(t)
+            marks[place + np.uint64(place >= value) if marks[some[t]] else some[t]] = 1
+        found = ZERO
+        for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
+            members[found] = v
+            found += np.uint64(marks[v])
+        into = reports[i]
+        for t in range(into.size):
+            into[t] = members[t]
+
+
+@compiled
+def hadamard(
+    values: Array,
+    where: Address,
+    bits: np.uint64,
+    keep: np.uint64,
+    reports: Array,
+) -> None:
+    """A uniform column of the half that agrees with the value's row, or of the half that does not."""
+    drawn = np.empty((2, SPAN), np.uint64)
+    coin, column = drawn[0], drawn[1]
+    for first in range(0, values.size, SPAN):
+        some, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            row = np.uint64(some[i]) + ONE
+            report = column[i] >> (np.uint64(64) - bits)
+            parity = report & row
+            parity ^= parity >> np.uint64(16)
+            parity ^= parity >> np.uint64(8)
+            parity ^= parity >> np.uint64(4)
+            parity ^= parity >> np.uint64(2)
+            parity ^= parity >> np.uint64(1)
+            wrong = (parity & ONE) != np.uint64(coin[i] >= keep)
+            out[i] = report ^ (row & (ZERO - row)) if wrong else report
