@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import data
-from deniable.data import FILES, FOLDER
+from deniable import data, published
 from deniable.errors import DataUnavailable
+from deniable.published import FILES, FOLDER, rows_of
 from tests import statistics
 from tests.services import missing
 
@@ -53,7 +53,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder and a cache of this test's own, both empty."""
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    monkeypatch.setattr(data, "_cache", lambda: None)
+    monkeypatch.setattr(published, "_cache", lambda: None)
     return tmp_path
 
 
@@ -180,7 +180,7 @@ def test_wrong_domains_are_refused(alone: Path) -> None:
 def test_the_originals_first_line_is_no_row(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (alone / "adult.test").write_text("|1x3 Cross validator\n" + ", ".join(["x"] * 15) + ".\n\n")
     monkeypatch.setitem(FILES, "adult.test", replace(FILES["adult.test"], rows=1))
-    assert len(data._rows(FILES["adult.test"])) == 1
+    assert len(rows_of(FILES["adult.test"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_folder_that_is_none_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_without_the_downloader_it_says_what_to_download(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "find_spec", lambda _name: None)
+    monkeypatch.setattr(published, "find_spec", lambda _name: None)
     with pytest.raises(DataUnavailable, match=r"download https://archive.*/nursery.data to a folder .*pip install"):
         data.load("nursery")
 

@@ -11,9 +11,9 @@ import pytest
 
 import deniable as dn
 from deniable import summaries, together
+from deniable.drawn import draw_tally
 from deniable.grouped import groups_of
 from deniable.law import Floats
-from deniable.simulate import draw_tally
 from tests import statistics
 
 STUDIES = 150

@@ -16,7 +16,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 import deniable as dn
-from deniable import plot, population, simulate
+from deniable import drawn, plot, population
 from deniable.simulate import Row, sweep
 
 NAMES = ["grr", "oue", "hr"]
@@ -31,7 +31,7 @@ def rows() -> list[Row]:
 @pytest.fixture(scope="module")
 def estimate() -> dn.Estimate:
     mechanism = dn.grr(4, 1.0)
-    return mechanism.estimate(simulate.draw_tally(mechanism, np.array([50, 30, 15, 5]), np.random.default_rng(1)))
+    return mechanism.estimate(drawn.draw_tally(mechanism, np.array([50, 30, 15, 5]), np.random.default_rng(1)))
 
 
 def heights(line: Any) -> list[float]:

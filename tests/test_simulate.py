@@ -17,11 +17,12 @@ import pytest
 
 import deniable as dn
 from deniable import metrics, population, simulate
+from deniable.drawn import draw_tally, is_drawn_directly
 from deniable.metric import Metric, averaged
 from deniable.metrics import METRICS
 from deniable.population import Population
 from deniable.protocols import Protocol
-from deniable.simulate import Mean, Row, draw_tally, sweep
+from deniable.simulate import Mean, Row, sweep
 from tests import statistics
 
 Counts = npt.NDArray[np.float64]
@@ -89,7 +90,7 @@ def counted() -> Callable[[dn.Mechanism], Counts]:
 
 @pytest.mark.parametrize("mechanism", [UNARY, SYMMETRIC, DIRECT, COLUMNS, SUMS], ids=["oue", "sue", "grr", "hr", "she"])
 def test_both_ways_have_one_law(mechanism: dn.Mechanism, counted: Callable[[dn.Mechanism], Counts]) -> None:
-    assert simulate.is_drawn_directly(mechanism)
+    assert is_drawn_directly(mechanism)
     true_counts = SUM_COUNTS if mechanism is SUMS else TRUE_COUNTS
     compare(counted(mechanism), drawn(mechanism, true_counts), repr(mechanism))
 
@@ -139,11 +140,11 @@ def test_counts_drawn_apart_are_seen(mechanism: dn.Direct | dn.Hadamard, counted
 
 @pytest.mark.parametrize("mechanism", [dn.ss(20, 1.0), dn.olh(20, 1.0)], ids=["ss", "olh"])
 def test_other_shapes_are_counted_from_real_reports(mechanism: dn.Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "_BLOCK_BYTES", 17 * mechanism.report_bytes)  # many blocks, cutting values in two
+    monkeypatch.setattr("deniable.drawn._BLOCK_BYTES", 17 * mechanism.report_bytes)  # many blocks, cutting values in two
     true_counts = np.arange(20)
     tally = draw_tally(mechanism, true_counts, np.random.default_rng(3))
     words = dn.seeded(int(np.random.default_rng(3).integers(1 << 62)))
-    assert not simulate.is_drawn_directly(mechanism)
+    assert not is_drawn_directly(mechanism)
     assert tally == mechanism.tally(mechanism.privatize(np.repeat(np.arange(20), true_counts), words))
 
 

@@ -19,12 +19,13 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import data, plot, plot_studies, simulate
+from deniable import data, plot, plot_studies, published
 from deniable.commands.reproduce import reproduce
+from deniable.drawn import draw_share, draw_share_tallies, draw_tally, is_drawn_directly
 from deniable.errors import DataUnavailable
 from deniable.fakes import Blank, Guessed, Imitated, Prior
 from deniable.shape import Encoder
-from deniable.simulate import draw_share, draw_share_tallies, measure_share
+from deniable.simulate import measure_share
 from deniable.studies import allomfree, rsfd
 from tests import statistics
 from tests.test_simulate import compare
@@ -450,12 +451,12 @@ def test_mistakes_are_refused_before_any_work(study: str, arguments: Sequence[st
 
 
 def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(data.FOLDER, str(tmp_path))
-    monkeypatch.setattr(data, "find_spec", lambda _name: None)
+    monkeypatch.setenv(published.FOLDER, str(tmp_path))
+    monkeypatch.setattr(published, "find_spec", lambda _name: None)
     with pytest.raises(DataUnavailable, match=r"nursery\.data is not here; download"):
         run("rsfd", "--dataset", "nursery")
 
 
 def test_a_memoized_tally_is_drawn_directly() -> None:
-    assert simulate.is_drawn_directly(dn.l_grr(4, 1.0, 2.0))
-    assert simulate.draw_tally(dn.l_osue(4, 1.0, 2.0), TRUE[0], np.random.default_rng(1)).n == 500
+    assert is_drawn_directly(dn.l_grr(4, 1.0, 2.0))
+    assert draw_tally(dn.l_osue(4, 1.0, 2.0), TRUE[0], np.random.default_rng(1)).n == 500

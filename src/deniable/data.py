@@ -1,21 +1,13 @@
-"""Public datasets as tables of integers, with the attributes and domains that the papers use; `source` says what is not theirs.
-
-Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache; what its publisher offers for download is
-then fetched, checked and kept there. A file that is not what it should be is refused with what was found in it.
-"""
+"""Public datasets as tables of integers, with the attributes and domains of the papers; `source` says what is not theirs."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +15,9 @@ import numpy.typing as npt
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
 from deniable.law import Integers
 from deniable.population import from_column
+from deniable.published import FILES, FOLDER, expected, find, present, rows_of
 from deniable.simulated import seeded
 from deniable.words import below
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
-FOLDER = "DENIABLE_DATA"
-"""The environment variable that names a folder of files."""
 
 
 @final
@@ -84,166 +71,6 @@ def load(name: str) -> Dataset:
     return _LOADERS[name]()
 
 
-@final
-@dataclass(frozen=True)
-class File:
-    """A file that a dataset is read from: how many rows and columns it has and, for an original, who publishes it."""
-
-    name: str
-    rows: int
-    columns: int
-    url: str | None = None
-    sha256: str | None = None
-
-
-_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
-FILES = {
-    file.name: file
-    for file in (
-        File(
-            "adult.data",
-            32_561,
-            15,
-            f"{_UCI}/adult/adult.data",
-            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-        ),
-        File(
-            "adult.test",
-            16_281,
-            15,
-            f"{_UCI}/adult/adult.test",
-            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-        ),
-        File(
-            "nursery.data",
-            12_960,
-            9,
-            f"{_UCI}/nursery/nursery.data",
-            "8e0389c3dd37590248a921c2726d869ee96b817761a35eb8416afa24f31f931d",
-        ),
-        File("acs-employment-montana.csv", 10_336, 18),
-        File("census-income.data", 199_523, 42),
-        File("census-income.test", 99_762, 42),
-        File("census-income-sample.data", 1891, 42),
-        File("ms-fimu-marginals.json", 88_935, 6),
-    )
-}
-"""Every file, by name. The hashes are of the originals; a copy in `$DENIABLE_DATA` is judged by what is in it."""
-
-
-def find(file: File) -> Path:
-    """The path of a file: in the folder, in the cache, or fetched into the cache; else what to do, in plain words."""
-    here = _present(file)
-    if here is not None:
-        return here
-    if file.url is None or file.sha256 is None:
-        raise DataUnavailable(
-            f"{file.name} is not here, and is not an original that can be fetched from its publisher; "
-            f"put it in a folder and set ${FOLDER} to that folder"
-        )
-    if find_spec("pooch") is None:
-        raise DataUnavailable(
-            f"{file.name} is not here; download {file.url} to a folder and set ${FOLDER} to that folder, "
-            "or let it be fetched: pip install 'deniable[data]'"
-        )
-    return _fetch(file, file.url, file.sha256)
-
-
-def _present(file: File) -> Path | None:
-    folder = os.environ.get(FOLDER)
-    if folder and not Path(folder).is_dir():
-        raise DataUnavailable(f"${FOLDER} is {folder!r}, which is not a folder")
-    for place in (Path(folder) if folder else None, _cache()):
-        if place is not None and (place / file.name).is_file():
-            return place / file.name
-    return None
-
-
-def _cache() -> Path | None:
-    if find_spec("pooch") is None:
-        return None
-    import pooch
-
-    return Path(pooch.os_cache("deniable"))
-
-
-def _fetch(file: File, url: str, sha256: str) -> Path:
-    """Download to the cache; what has another SHA-256 than the original is not kept."""
-    import logging
-
-    import pooch
-
-    cache = Path(pooch.os_cache("deniable"))
-    pooch.get_logger().setLevel(logging.WARNING)
-    bar = _Bar(file.name) if sys.stderr.isatty() else False
-    try:
-        return Path(pooch.retrieve(url, f"sha256:{sha256}", file.name, cache, downloader=pooch.HTTPDownloader(progressbar=bar)))
-    except OSError as problem:
-        raise DataUnavailable(
-            f"cannot fetch {file.name} ({type(problem).__name__}); download {url} by other means, "
-            f"and put it in {cache} or in a folder that ${FOLDER} names"
-        ) from None
-    except ValueError as problem:
-        raise DataUnavailable(f"{url} is not the file that was published, so it was not kept: {problem}") from None
-
-
-class _Bar:
-    """A progress bar with the few verbs that a downloader calls."""
-
-    total: int
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._shown: Progress | None = None
-
-    def update(self, size: int) -> None:
-        """So many bytes more."""
-        if self._shown is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._shown = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._shown.add_task(f"fetching {self._name}", total=self.total)
-            self._shown.start()
-        self._shown.advance(self._task, size)
-
-    def reset(self) -> None:
-        """The downloader fills the bar at the end, after it has emptied it."""
-        if self._shown is not None:
-            self._shown.reset(self._task)
-
-    def close(self) -> None:
-        """Done, or given up."""
-        if self._shown is not None:
-            self._shown.stop()
-
-
-def _rows(file: File, header: Sequence[str] = ()) -> list[list[str]]:
-    """The fields of a file without quotes, a list for each row; wrong columns or missing rows are refused."""
-    path = find(file)
-    try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("|")]
-    except UnicodeDecodeError:
-        raise DataUnavailable(f"{path} is not text; {_expected(file)}") from None
-    rows = [[field.strip() for field in line.split(",")] for line in lines]
-    if header:
-        found = rows[0] if rows else []
-        if found != list(header):
-            raise DataUnavailable(f"{path} has the columns {', '.join(found) or '(none)'}; expected {', '.join(header)}")
-        del rows[0]
-    odd = next((number for number, row in enumerate(rows, 1) if len(row) != file.columns), None)
-    if odd is not None:
-        raise DataUnavailable(f"{path} has {len(rows[odd - 1])} columns in row {odd}; {_expected(file)}")
-    if len(rows) != file.rows:
-        raise DataUnavailable(f"{path} has {len(rows):,} rows; {_expected(file)}")
-    return rows
-
-
-def _expected(file: File) -> str:
-    again = f"; download it again from {file.url}" if file.url else ""
-    return f"{file.rows:,} rows of {file.columns} columns were expected{again}"
-
-
 def _coded(name: str, attributes: Sequence[str], rows: Sequence[Sequence[str]], source: str, ks: Sequence[int] = ()) -> Dataset:
     """Labels become integers, in the order of numbers where all are numbers, else of text."""
     columns, labels = [], []
@@ -274,14 +101,14 @@ _ADULT = {
 
 def _adult(name: str, attributes: Sequence[str], ks: Sequence[int]) -> Dataset:
     """Both parts of the file, without the rows in which something is unknown."""
-    rows = [*_rows(FILES["adult.data"]), *_rows(FILES["adult.test"])]
+    rows = [*rows_of(FILES["adult.data"]), *rows_of(FILES["adult.test"])]
     kept = [[row[_ADULT[attribute]].rstrip(".") for attribute in attributes] for row in rows if "?" not in row]
     return _coded(name, attributes, kept, "UCI Adult (census of 1994), rows with an unknown value left out", ks)
 
 
 def _nursery() -> Dataset:
     attributes = ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health", "class")
-    rows = _rows(FILES["nursery.data"])
+    rows = rows_of(FILES["nursery.data"])
     return _coded("nursery", attributes, rows, "UCI Nursery (applications in Ljubljana, 1980s)", (3, 5, 4, 4, 3, 2, 3, 3, 5))
 
 
@@ -289,7 +116,7 @@ _ACS = tuple("AGEP,SCHL,MAR,SEX,DIS,ESP,MIG,CIT,MIL,ANC,NATIVITY,RELP,DEAR,DEYE,
 
 
 def _acs_employment() -> Dataset:
-    rows = _rows(FILES["acs-employment-montana.csv"], _ACS)
+    rows = rows_of(FILES["acs-employment-montana.csv"], _ACS)
     source = "American Community Survey 2018, Montana (the columns of folktables' ACSEmployment); -99999 is no answer"
     return _coded("acs-employment", _ACS, rows, source, (92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6))
 
@@ -334,10 +161,10 @@ _CENSUS = {
 def _census_income() -> Dataset:
     """32 nominal attributes of people, and their income; unknown values count as values."""
     whole = [FILES["census-income.data"], FILES["census-income.test"]]
-    if all(_present(file) for file in whole):
-        rows, source = [row for file in whole for row in _rows(file)], "UCI Census-Income (KDD), 1994 and 1995"
-    elif _present(FILES["census-income-sample.data"]):
-        rows, source = _rows(FILES["census-income-sample.data"]), "the first 1,891 rows of UCI Census-Income (KDD), no more"
+    if all(present(file) for file in whole):
+        rows, source = [row for file in whole for row in rows_of(file)], "UCI Census-Income (KDD), 1994 and 1995"
+    elif present(FILES["census-income-sample.data"]):
+        rows, source = rows_of(FILES["census-income-sample.data"]), "the first 1,891 rows of UCI Census-Income (KDD), no more"
     else:
         raise DataUnavailable(
             "census-income.data and census-income.test are not here; unpack them from UCI's Census-Income (KDD), "
@@ -362,7 +189,7 @@ def _ms_fimu() -> Dataset:
         raise DataUnavailable(f"{path} is not the counts of {file.columns} attributes in JSON: {problem!r}") from None
     people = {name: sum(of.values()) for name, of in marginals.items()}
     if list(people.values()) != [file.rows] * file.columns:
-        raise DataUnavailable(f"{path} counts {people}; {_expected(file)}")
+        raise DataUnavailable(f"{path} counts {people}; {expected(file)}")
     first = next(iter(marginals))
     foreign = marginals[first].get("Foreign tourist", 0)
     words, rows = seeded(2021), []

@@ -1,15 +1,11 @@
-"""Studies on invented people: populations, tallies and sweeps that measure what the laws predict.
-
-A tally is drawn directly where that has the very law of counting reports one by one (up to the rounding of a
-probability to a float, and the words' bias of 2^-64), so that a billion people cost no more than a thousand.
-"""
+"""Studies on invented people: sweeps that measure what the laws predict."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, singledispatch
+from functools import cache
 from itertools import product
 from typing import Literal, final
 
@@ -17,216 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable import consistency
+from deniable.drawn import draw_share, draw_tally, is_drawn_directly
 from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
-from deniable.fakes import Blank, Fake, Guessed, Imitated
-from deniable.law import Floats, Integers, Law, Marginal
-from deniable.mechanism import Mechanism, Tally
-from deniable.metric import DISTANCED, Averaged, Metric
+from deniable.law import Floats
+from deniable.mechanism import Mechanism
+from deniable.metric import DISTANCED, Metric
 from deniable.metrics import METRICS
-from deniable.population import MOST_PEOPLE, Population, checked_people, checked_size, numbers_from
+from deniable.population import Population, checked_people, checked_size, numbers_from
 from deniable.protocols import Protocol, named_protocol
-from deniable.repeat import Memoized
-from deniable.shape import Encoder
-from deniable.shapes import Direct, Hadamard, Unary
-from deniable.share import Faked, Sample, Share
-from deniable.simulated import seeded
-from deniable.summed import Summed
-
-MOST_REPORTS = 10**8
-"""More reports than this are not made one by one; it would take hours."""
-
-_BLOCK_BYTES = 1 << 25
-
-
-@singledispatch
-def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """The tally of the reports of true_counts[v] people with each value v, drawn directly where that is exact.
-
-    Subsets and hashes tie the values' counts together in a way that has no shortcut: their reports are really made and
-    counted, block by block, from words that the generator seeds.
-    """
-    counts, n = _checked_counts(mechanism, true_counts)
-    if n > MOST_REPORTS:
-        raise InvalidParameter(
-            f"subsets and hashes are made one by one, for at most {MOST_REPORTS:,} people, got {n:,}; "
-            "ask fewer, or draw another shape directly (grr, oue, hr, ...)"
-        )
-    words = seeded(int(generator.integers(1 << 62)))
-    total = mechanism.tally(mechanism.privatize(np.zeros(0, dtype=np.int64), seeded(0)))
-    step = max(1, min(1 << 20, _BLOCK_BYTES // mechanism.report_bytes))
-    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    for start in range(0, n, step):
-        values = np.repeat(np.arange(mechanism.k), np.diff(np.clip(ends, start, start + step)))
-        total += mechanism.tally(mechanism.privatize(values, words))
-    return total
-
-
-@draw_tally.register
-def _(mechanism: Unary, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """Every bit is a coin of its own, so every count is two binomials of its own."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    return Tally(n, _draw_bits(mechanism.law, counts, generator))
-
-
-@draw_tally.register
-def _(mechanism: Direct, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """Some tell the truth for sure, with p - q; the others report any of the k values, all alike."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    return Tally(n, _draw_values(mechanism.law, counts, generator))
-
-
-@draw_tally.register
-def _(mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """One collection: two rounds of bits, or of values, are one round with the chain's own p and q."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    draw = _draw_bits if isinstance(mechanism.first, Unary) else _draw_values
-    return Tally(n, draw(mechanism.law, counts, generator))
-
-
-@draw_tally.register
-def _(mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """Who agrees with their row is a binomial; how many report each column, a tree of fair coins."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    people = np.zeros(1 << mechanism.bits, dtype=np.int64)
-    people[1 : mechanism.k + 1] = counts
-    agreeing = generator.binomial(people, mechanism.law.p)
-    return Tally(n, mechanism.support_counts(_draw_columns(agreeing, people - agreeing, generator), n))
-
-
-@draw_tally.register
-def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """A Laplace number is the difference of two exponential ones, so a sum of n is that of two gamma numbers."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    noise = generator.standard_gamma(n, size=mechanism.k) - generator.standard_gamma(n, size=mechanism.k)
-    return Tally(n, counts + mechanism.scale * noise)
-
-
-@draw_tally.register
-def _(mechanism: Metric, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """The people with one value report outputs by its row of the channel: a multinomial each."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    found = np.zeros(mechanism.outputs, dtype=np.int64)
-    for value in np.flatnonzero(counts).tolist():
-        row = mechanism._rows(value, value + 1)[0]
-        found += generator.multinomial(counts[value], row / row.sum())
-    return Tally(n, found)
-
-
-def is_drawn_directly(mechanism: Mechanism) -> bool:
-    """Whether `draw_tally` has a shortcut for this mechanism, or makes its reports one by one."""
-    return draw_tally.dispatch(type(mechanism)) is not draw_tally.dispatch(object)
-
-
-def _draw_bits(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
-    """Counts of independent bits, for one row of true counts or for many."""
-    n = counts.sum(axis=-1, keepdims=True)
-    return np.asarray(generator.binomial(counts, law.p) + generator.binomial(n - counts, law.q), dtype=np.int64)
-
-
-def _draw_values(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
-    """Counts of reported values, for one row of true counts or for many."""
-    truthful = generator.binomial(counts, law.gain)
-    others = generator.multinomial((counts - truthful).sum(axis=-1), np.full(law.k, 1 / law.k))
-    return np.asarray(truthful + others, dtype=np.int64)
-
-
-def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.random.Generator) -> Integers:
-    """How many people report each column of a Hadamard matrix: uniform in the half that agrees with their row, or not.
-
-    The first bit of the column is a fair coin (but for the row of this bit alone, which decides it). Where row and column
-    both have it, agreeing on the rest means the opposite. So each half of the columns is the same problem on half the rows.
-    """
-    agree, differ = agreeing[None, :], disagreeing[None, :]
-    while agree.shape[1] > 1:
-        half = agree.shape[1] // 2
-        zero_agree, zero_differ = generator.binomial(agree, 0.5), generator.binomial(differ, 0.5)
-        zero_agree[:, half], zero_differ[:, half] = agree[:, half], 0
-        one_agree, one_differ = agree - zero_agree, differ - zero_differ
-        zero = zero_agree[:, :half] + zero_agree[:, half:], zero_differ[:, :half] + zero_differ[:, half:]
-        one = one_agree[:, :half] + one_differ[:, half:], one_differ[:, :half] + one_agree[:, half:]
-        agree, differ = (np.stack(pair, axis=1).reshape(-1, half) for pair in zip(zero, one, strict=True))
-    return np.asarray(agree[:, 0])
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Tallies of one attribute of a share, a row for each run."""
-
-    n: Integers
-    counts: Integers
-    asked: Integers | None = None
-    """How many of the reports are about each value, where not all are."""
-
-    def tally(self, run: int) -> Tally:
-        """The tally of one run."""
-        return Tally(int(self.n[run]), self.counts[run], None if self.asked is None else self.asked[run])
-
-    def frequencies(self, law: Law | Marginal) -> Floats:
-        """The unbiased estimates of all runs, a row each."""
-        about = np.broadcast_to(self.n[:, None], self.counts.shape) if self.asked is None else self.asked
-        return Estimate(int(self.n.max()), self.counts, law, asked=about).frequencies
-
-
-def draw_share(
-    share: Share, true_counts: Sequence[npt.ArrayLike], runs: int, generator: np.random.Generator
-) -> tuple[Draws, ...]:
-    """The tallies of many runs of a share, of which only how many people have each value of each attribute is known.
-
-    The tallies of one attribute have the very law of counting real records. Those of different attributes are drawn
-    apart: for `Split` that is their law too, for the others it is not, since a person who reports one attribute leaves
-    out (or fakes) the rest. So errors of an attribute and their averages are right; do not look for correlations.
-    """
-    whole_number("runs", runs, 1)
-    if len(true_counts) != share.d:
-        raise InvalidParameter(f"the share has {share.d} attributes, but there are true counts of {len(true_counts)}")
-    known = [_checked_counts(part, counts) for part, counts in zip(share.parts, true_counts, strict=True)]
-    if len({n for _, n in known}) > 1:
-        raise InvalidParameter(f"true counts of every attribute are of the same people, got {[n for _, n in known]}")
-    return tuple(_draw_attribute(share, j, np.tile(counts, (runs, 1)), generator) for j, (counts, _) in enumerate(known))
-
-
-def draw_share_tallies(share: Share, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator) -> tuple[Tally, ...]:
-    """The tallies of one run of a share, one per attribute; see `draw_share` for how exact they are."""
-    return tuple(draws.tally(0) for draws in draw_share(share, true_counts, 1, generator))
-
-
-def _draw_attribute(share: Share, attribute: int, people: Integers, generator: np.random.Generator) -> Draws:
-    """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a binomial."""
-    part = share.parts[attribute]
-    if isinstance(share, Sample):
-        return _draw_reports(part, generator.binomial(people, share.drawn / share.d), generator)
-    if isinstance(share, Faked):
-        reporters = generator.binomial(people, 1 / share.d)
-        real = _draw_reports(part, reporters, generator)
-        faked = _draw_fakes(share.fakes[attribute], (people - reporters).sum(axis=1), generator)
-        return Draws(people.sum(axis=1), real.counts + faked)
-    return _draw_reports(part, people, generator)
-
-
-def _draw_reports(part: Encoder, people: Integers, generator: np.random.Generator) -> Draws:
-    """One tally of a mechanism for each row of people: all at once where a law does it, else one by one."""
-    rounds = part.first if isinstance(part, Memoized) else part
-    if isinstance(rounds, Unary | Direct):
-        draw = _draw_bits if isinstance(rounds, Unary) else _draw_values
-        return Draws(people.sum(axis=1), draw(part.law, people, generator))
-    tallies = [draw_tally(part, row, generator) for row in people]
-    about = [tally.asked for tally in tallies if tally.asked is not None]
-    counts = np.array([tally.counts for tally in tallies])
-    return Draws(people.sum(axis=1), counts, np.array(about) if about else None)
-
-
-def _draw_fakes(fake: Fake, fakes: Integers, generator: np.random.Generator) -> Integers:
-    """How many of so many fakes support each value, a row for each number of fakes."""
-    if isinstance(fake, Blank):
-        law = fake.part.law
-        return np.asarray(generator.binomial(fakes[:, None], law.q, (fakes.size, law.k)), dtype=np.int64)
-    if not isinstance(fake, Guessed | Imitated):
-        raise InvalidParameter(f"there is no shortcut for fakes of {type(fake).__name__}; make the records instead")
-    values = np.asarray(generator.multinomial(fakes, fake.prior.shares), dtype=np.int64)
-    return values if isinstance(fake, Guessed) else _draw_reports(fake.part, values, generator).counts
+from deniable.share import Share
 
 
 @final
@@ -414,15 +211,3 @@ def _of_size(population: Callable[[int], Population], k: int) -> Population:
     if people.k != k:
         raise InvalidParameter(f"the population {people.name!r} has {people.k} values, but k = {k} was asked for")
     return people
-
-
-def _checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
-    if isinstance(mechanism, Averaged):
-        raise InvalidParameter("the mean of a number has no shares, so that there are no counts of its values to draw from")
-    counts = np.asarray(true_counts)
-    if counts.shape != (mechanism.k,) or counts.dtype.kind not in "iu" or counts.min() < 0:
-        raise InvalidParameter(f"true counts are {mechanism.k} whole numbers of people, one for each value")
-    n = sum(counts.tolist())
-    if n > MOST_PEOPLE:
-        raise InvalidParameter(f"true counts are of at most {MOST_PEOPLE:.0e} people, got {n}")
-    return counts.astype(np.int64), n
