@@ -75,7 +75,7 @@ def reidentify(
     n = surveys[0].n
     if any(one.n != n for one in surveys):
         raise InvalidReport(f"all surveys are of the same people, got {[one.n for one in surveys]}")
-    names, columns = coded_background(plans, background)
+    names, columns, rows = coded_background(plans, background)
     what = f"truth is the row of each of {n} people among {columns.shape[1]} records"
     own = checked_numbers(what, np.arange(n) if truth is None else truth, columns.shape[1])
     if own.size != n:
@@ -84,7 +84,7 @@ def reidentify(
     whom = np.unique(checked_numbers(what, np.arange(n) if targets is None else targets, n))
     if not whom.size:
         raise InvalidParameter(f"{what}, got none")
-    known = Background(names, columns, own)
+    known = Background(names, columns, own, rows)
     return match_surveys(plans, surveys, known, whom, top=top, matching=matching, progress=progress, seed=seed)
 
 
@@ -108,7 +108,7 @@ def match_surveys(
         return replace(found, attributes=tuple(background.names))
     held = []
     for survey, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
-        about = [background.column(name) for name in plan.names]
+        about = background.rows(survey, plan.names)
         held += evidence_of(plan, records, about, matching, numbers_from(seed, "reidentify", survey))
     found = match(held, background.columns, background.own, whom, top, progress)
     return replace(found, attributes=tuple(background.names))
@@ -226,9 +226,9 @@ def _match_faked(
     for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
         assert isinstance(plan.share, Faked)
         real = realness(plan.share, records, estimated(plan.share, records))
-        for j, name in enumerate(plan.names):
-            about[s, j] = background.column(name)
-            unknown[:, s] += real[j, whom] if about[s, j] < 0 else 0.0
+        for j, row in enumerate(background.rows(s, plan.names)):
+            about[s, j] = row
+            unknown[:, s] += real[j, whom] if row < 0 else 0.0
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
     at_once, own = max(1, _AT_ONCE // (len(plans) * most * widest)), background.own[whom]
 
