@@ -23,6 +23,7 @@ from deniable.attack.background import compact
 from deniable.attack.evidence import Chance, Clue, likelihoods
 from deniable.attack.guessing import guessed_values
 from deniable.attack.matching import Evidence, match
+from deniable.attack.pooled import Pooled
 from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable
@@ -736,6 +737,29 @@ def test_surveys_that_number_an_attribute_differently() -> None:
     sent = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(faked)]
     single = max(attack.reidentify([plan], [one], answers).success() for plan, one in zip(faked, sent, strict=True))
     assert all(attack.reidentify(faked[::step], sent[::step], answers).success() > single for step in (1, -1))
+
+
+@pytest.mark.parametrize("make", [dn.l_sue, dn.l_grr, dn.loloha])
+def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(make: Callable[..., Encoder]) -> None:
+    """Five rounds: the rank of every record by the joint likelihood, which is no sum over rounds."""
+    ks, n = (6, 5), 120
+    table = people_of([[1 / k] * k for k in ks], n, 8)
+    answers = {name: [str(v) for v in table[:, j]] for j, name in enumerate("ab")}
+    parts = tuple(make(k, 1.5, 3.0) for k in ks)
+    names = {name: [str(v) for v in range(k)] for name, k in zip("ab", ks, strict=True)}
+    plan = dn.Plan.of(names, dn.Split(parts), n, rounds=5)
+    reports = [plan.privatize(answers, dn.remembering(2, round=t)) for t in range(1, 6)]
+    columns = [one.records.columns for one in reports]
+    scores = np.zeros((n, n))
+    for j, part in enumerate(parts):
+        together = Pooled(part, n, memoized=True)
+        for column in columns:
+            together.add(np.arange(n), column[j])
+        scores += np.log(together.table())[:, table[:, j]]
+    found = attack.reidentify([plan] * 5, reports, answers)
+    own = np.diag(scores)[:, None]
+    assert found.above.tolist() == (scores > own + 2e-6).sum(axis=1).tolist()
+    assert found.tied.tolist() == np.isclose(scores, own, rtol=0, atol=2e-6).sum(axis=1).tolist()
 
 
 def test_products_of_many_surveys_are_not_lost_in_overflow() -> None:
