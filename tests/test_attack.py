@@ -758,8 +758,9 @@ def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(make: Ca
         scores += np.log(together.table())[:, table[:, j]]
     found = attack.reidentify([plan] * 5, reports, answers)
     own = np.diag(scores)[:, None]
-    assert found.above.tolist() == (scores > own + 2e-6).sum(axis=1).tolist()
-    assert found.tied.tolist() == np.isclose(scores, own, rtol=0, atol=2e-6).sum(axis=1).tolist()
+    more, less = ((scores > own + slack).sum(axis=1) for slack in (1e-5, -1e-5))  # sums that are equal may be rounded apart
+    assert ((more <= found.above) & (found.above + found.tied <= less)).all()
+    assert (found.above + found.tied > 1).sum() > n / 2  # and there is something to rank
 
 
 def test_products_of_many_surveys_are_not_lost_in_overflow() -> None:
