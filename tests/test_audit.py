@@ -9,6 +9,7 @@ import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -938,12 +939,50 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
     assert found.claim == right.loss()
 
 
-@pytest.mark.parametrize("m", [dn.geometric(5, 1.0), dn.square_wave(1.0, bins=8), dn.planar_geometric((2, 3), 1.0)])
-def test_mechanisms_with_distances_are_audited_by_their_bytes(m: dn.Mechanism) -> None:
-    found = audited(m, trials=5000)
+LINE = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+DISTANCED: dict[str, tuple[dn.Mechanism, float]] = {
+    "geometric": (dn.geometric(5, 1.0), dn.geometric(5, 1.0).loss(1)),
+    "square wave": (dn.square_wave(1.0, bins=8), dn.square_wave(1.0, bins=8).loss()),  # neighbors are no nearer than others
+    "planar": (dn.planar_geometric((2, 3), 1.0), dn.planar_geometric((2, 3), 1.0).loss(1)),
+    "product": (
+        dn.planar_geometric((2, 3), 1.0, measure="manhattan"),
+        dn.planar_geometric((2, 3), 1.0, measure="manhattan").loss(1),
+    ),
+    "table": (dn.metric.exponential(LINE, 0.5), dn.metric.exponential(LINE, 0.5).loss(1)),
+}
+
+
+@pytest.mark.parametrize("pairs", ["ends", "every"])
+@pytest.mark.parametrize("name", DISTANCED)
+def test_mechanisms_with_distances_are_audited_by_their_bytes(name: str, pairs: Any) -> None:
+    """Both ends at their loss, neighbors at theirs."""
+    m, near = DISTANCED[name]
+    found = audited(m, trials=5000, pairs=pairs)
     assert found.passed
-    assert found.claim == m.loss()
-    assert not audited(m, trials=5000, claim=0.2).passed
+    assert found.claims == pytest.approx(sorted({m.loss(), near}, reverse=True), rel=1e-12)
+    assert not audited(m, trials=5000, claim=0.1).passed
+
+
+def test_a_mechanism_that_keeps_its_worst_case_but_no_distance_fails() -> None:
+    """It tells neighbors apart as well as the two ends."""
+    said = dn.geometric(5, 0.5)
+    flat = dn.grr(6, said.loss())
+    faulty = dn.geometric(5, 0.5)
+    object.__setattr__(faulty, "privatize", flat.privatize)
+    found = audited(faulty, trials=20_000)
+    assert (found.verdict, found.claim) == ("FAIL", said.loss(1))
+    assert audited(said, trials=20_000).passed
+    assert audited(faulty, trials=20_000, pairs=[(0, 5)]).passed  # where nothing is wrong
+
+
+def test_rounds_of_fresh_noise_may_lose_as_often() -> None:
+    """A right mechanism does not fail since it was asked again."""
+    found = audited(dn.geometric(5, 1.0), pairs=[(2, 3)], rounds=3, trials=20_000)
+    assert found.passed
+    assert found.claim == pytest.approx(3 * dn.geometric(5, 1.0).loss(1))
+    assert found.lower_bound > dn.geometric(5, 1.0).loss(1)
+    with pytest.raises(dn.InvalidParameter, match="a value must be an integer from 0 to 5"):
+        audited(dn.geometric(5, 1.0), pairs=[(0, 9)], trials=100)
 
 
 def test_what_is_one_answer_to_the_plan_is_no_pair() -> None:

@@ -52,8 +52,7 @@ def lower_bound(
     """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two answers.
 
     The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some of them one by
-    one), a client of a class derived from that, a mechanism or a share itself (its values are numbers; of one with distances
-    the claim is its worst case, unless you give that of a pair), a function of answers,
+    one), a client of a class derived from that, a mechanism or a share itself (its values are numbers), a function of answers,
     the device's secret and the round (or fewer of them) that returns a report's bytes, a command or a `Program`, or `Devices`
     of your own. With its plan, reports are read as the wire says and the claim is the plan's, per record or per attribute, and
     for values with distances by how far apart they are; without one, `claim` and `pairs` must be given. Where there is one

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
+from deniable.audit.apart import neighbors, some_neighbors
 from deniable.audit.devices import Answers, Side
 from deniable.document import Attribute
 from deniable.domain import Range
@@ -21,7 +22,7 @@ Named = Literal["ends", "every"]
 """Pairs by name: the first values of all attributes against the last; or every value against the next. Of attributes with
 distances also neighbors, alone: of some values, or of every value; and all others, alone."""
 
-ALONE = "value"
+VALUE = "value"
 """What the only answer is called where no plan names it."""
 
 _IN_LINE = 64  # people that are told apart at once, at most
@@ -36,20 +37,20 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
     if plan is None:
         raise InvalidParameter(
             "without a plan, say which answers are compared: pairs=[({'color': 'red'}, {'color': 'blue'})], "
-            f"or pairs=[('red', 'blue')] for the only answer, called {ALONE!r}"
+            f"or pairs=[('red', 'blue')] for the only answer, called {VALUE!r}"
         )
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
-    far = {one.name: one for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
+    far = {one.name: part for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
     alike = {name: listed for name, listed in values.items() if name not in far}
     records: _Records = [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
     if far and alike and per == "record":  # else only the worst case would be claimed of any pair that differs in these
         records.append((first, first | {name: last[name] for name in alike}))
     if name == "every":
         records = [*(records if far else []), *_each_with_the_next(first, alike, per)]
-    for name_, attribute in far.items():
-        steps = _neighbors(attribute) if name == "every" else _some_neighbors(attribute)
+    for name_, part in far.items():
+        steps = neighbors(part) if name == "every" else some_neighbors(part)
         listed = values[name_]
         records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
     return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
@@ -107,24 +108,6 @@ def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per:
     ]
 
 
-def _neighbors(attribute: Attribute) -> list[tuple[int, int]]:
-    """All values that have none between them: bins, or cells across and down."""
-    domain = attribute.domain
-    if not isinstance(domain, Grid):
-        return list(pairwise(range(domain.k)))
-    across = [(cell, cell + 1) for cell in range(domain.k) if (cell + 1) % domain.columns]
-    return across + [(cell, cell + domain.columns) for cell in range(domain.k - domain.columns)]
-
-
-def _some_neighbors(attribute: Attribute) -> list[tuple[int, int]]:
-    """At both ends and in the middle; of a grid in a corner and in the middle, across and down."""
-    domain = attribute.domain
-    if not isinstance(domain, Grid):
-        return sorted({(low, low + 1) for low in (0, (domain.k - 1) // 2, domain.k - 2)})
-    middle = (domain.rows - 1) // 2 * domain.columns + (domain.columns - 1) // 2
-    return sorted({(cell, cell + step) for cell in (0, middle) for step in (1, domain.columns)})
-
-
 def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
     """An answer for each value: a label, a number in the middle of a bin, a place in the middle of a cell.
 
@@ -156,7 +139,7 @@ def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -
     by_round = isinstance(pairs, tuple) and all(isinstance(one, list) and len(one) == rounds > 1 for one in found)
     if len(found) == 2 and (by_round or not any(isinstance(one, list | tuple) for one in found)):
         found = [tuple(found)]
-    names = (ALONE,) if plan is None else plan.names
+    names = (VALUE,) if plan is None else plan.names
     return tuple(_given(one, rounds, per, names) for one in found)
 
 
