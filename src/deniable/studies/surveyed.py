@@ -51,7 +51,7 @@ BACKGROUNDS = ("FK", "PK")
 _TRAINED = "NK-1n"
 _GUESS, _GUESS_BAYES, _SUPPORT = ON_PEOPLE = ("guess", "guess-bayes", "support")
 # what needs a classifier is apart, so that the rest is there without one; the reports are the same
-_TOGETHER = {False: [(_GUESS, _SUPPORT)], True: [(_GUESS,), (_GUESS_BAYES, _SUPPORT)]}
+_TOGETHER: dict[bool, list[tuple[str, ...]]] = {False: [(_GUESS, _SUPPORT)], True: [(_GUESS,), (_GUESS_BAYES, _SUPPORT)]}
 """The attacks that are made on the same reports, without fakes and among them."""
 _ONE_BY_ONE = tuple(protocol.upper() for protocol in CLASSICAL)
 _AMONG_FAKES = ("non-uniform", "uniform"), AMONG_FAKES
