@@ -822,6 +822,14 @@ def test_reports_of_a_file_are_attacked_as_those_in_memory(kind: str, tmp_path: 
         attack.guess(plan, [])
 
 
+def test_too_many_values_with_distances_are_refused_in_the_words_of_an_attack() -> None:
+    many = dn.geometric(4999, 0.01)
+    assert attack.success(many, collections=1).attributes[0].report > 1 / 5000
+    for tried in (lambda: attack.success(many, collections=2), lambda: attack.guess(many, many.privatize([7], dn.seeded(1)))):
+        with pytest.raises(dn.InvalidParameter, match=r"5,000 values with distances are too many .* \(collections=1\)"):
+            tried()
+
+
 def test_what_cannot_be_matched_is_refused() -> None:
     plan = planned("ab", (3, 4), dn.smp((3, 4), 1.0, "grr"))
     reports = plan.privatize({"a": ["0", "1"], "b": ["2", "3"]}, dn.seeded(1))
