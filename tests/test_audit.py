@@ -993,6 +993,15 @@ def test_what_is_one_answer_to_the_plan_is_no_pair() -> None:
         audited(ages, pairs=[(41, 42)], trials=100)
 
 
+def test_pairs_from_an_array_are_ready_for_json() -> None:
+    first, *_, last = np.arange(5)
+    told = audited(dn.grr(5, 1.0), pairs=[(first, last)], trials=100).to_dict()
+    assert json.loads(json.dumps(told))["pairs"] == [[[{"value": 0}], [{"value": 4}]]]
+    plan = Plan.of({"x": range(5), "y": ["a", "b"]}, dn.smp([5, 2], 1.0, "grr"), people=100)
+    pair = [({"x": first, "y": "a"}, {"x": last, "y": "a"})]
+    assert json.loads(json.dumps(audited(plan, pairs=pair, trials=100).to_dict()))["verdict"] == "PASS"
+
+
 def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:
     once, again = ["0", "1"], ["2", "1"]
     plan = Plan.of({"x": ["0", "1", "2"]}, dn.l_grr(3, 1.0, 2.0), people=100, rounds=2)

@@ -57,6 +57,10 @@ def chance_after(part: Part, reports: int, memoized: bool = True, prior: npt.Arr
     >>> chance_after(dn.grr(4, 1.0), 5, memoized=False).exact, chance_after(dn.ss(9, 1.0), 5, memoized=False).exact
     (True, False)
     """
+    if not isinstance(part, Part):
+        raise InvalidParameter(
+            f"this is of one mechanism, such as dn.grr(4, 1.0), got {type(part).__name__}; success takes plans"
+        )
     whole_number("reports", reports, 0, MOST_REPORTS)
     whole_number("seed", seed, 0)
     return chances_after(part, reports, memoized, prior, seed)[reports]

@@ -6,6 +6,8 @@ leak. The mathematics is in bound.py. A pass is no proof: the loss that a plan s
 
 from __future__ import annotations
 
+from numbers import Real
+
 from deniable.audit.bound import Event
 from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, client_of
@@ -70,8 +72,8 @@ def lower_bound(
     devices, plan = got.devices, got.plan
     count = int(trials) if isinstance(trials, float) and trials.is_integer() else trials
     trials = whole_number("trials, the number of devices for each answer,", count, _FEWEST)
-    if not 0.5 <= level < 1:
-        raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level}")
+    if not isinstance(level, float | int | Real) or not 0.5 <= level < 1:
+        raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level!r}")
     setting = setting_of(plan, got.pairs, per, rounds, got.claim)
     source, alpha = checked_source(words), 1 - level
     notes, faults = _restarted(devices, setting, plan is not None)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from deniable.audit.apart import neighbors, some_neighbors
 from deniable.audit.devices import Answers, Side
 from deniable.document import Attribute
@@ -154,15 +156,20 @@ def _given(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pair:
 def _side(given: object, rounds: int, names: Sequence[str]) -> Side:
     """One record for all rounds, or a list with one for each; of one attribute a value is a record."""
     if isinstance(given, Mapping):
-        return (given,) * rounds
+        return (_plain(given),) * rounds
     if isinstance(given, Sequence) and len(given) == rounds and all(isinstance(one, Mapping) for one in given):
-        return tuple(given)
+        return tuple(map(_plain, given))
     if len(names) == 1 and not (isinstance(given, Sequence) and any(isinstance(one, Mapping) for one in given)):
         each = given if isinstance(given, list) and len(given) == rounds > 1 else [given] * rounds
-        return tuple({names[0]: value} for value in each)
+        return tuple(_plain({names[0]: value}) for value in each)
     raise InvalidParameter(
         f"a side is a record, {{{names[0]!r}: ...}}, or a list with one for each of {rounds} rounds, got {given!r}"
     )
+
+
+def _plain(answers: Answers) -> Answers:
+    """Numbers of an array as numbers that JSON has, for programs and results."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in answers.items()}
 
 
 def _refuse_alike(first: Side, second: Side, per: Per) -> None:
