@@ -993,6 +993,25 @@ def test_what_is_one_answer_to_the_plan_is_no_pair() -> None:
         audited(ages, pairs=[(41, 42)], trials=100)
 
 
+def test_no_answer_is_a_value_only_where_the_plan_says_so() -> None:
+    """Else an audit of one value and of no answer would say that both of two values were asked."""
+    for missing, wanted in (("random", [("smokes", 1, 2)]), ("value", [("smokes", 2, 3)])):
+        plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, missing=missing).plan(100)  # type: ignore[arg-type]
+        found = audited(plan, pairs=[("yes", None)], trials=100)
+        assert list(found.setting.partly) == wanted
+
+
+def test_a_client_that_shows_that_there_was_no_answer_fails() -> None:
+    plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, missing="random").plan(100)
+
+    def client(answers: Mapping[str, object], secret: bytes) -> bytes:
+        told = dn.Client(plan, secret=secret).report(answers).to_bytes()
+        return told if answers["smokes"] is not None else told[:-1] + b"\0"  # always the same value, and not a drawn one
+
+    assert audited(client, plan=plan, trials=1000, pairs=[("no", None)]).verdict == "FAIL"
+    assert audited(plan, trials=1000, pairs=[("no", None)], level=SURE).passed
+
+
 def test_pairs_from_an_array_are_ready_for_json() -> None:
     first, *_, last = np.arange(5)
     told = audited(dn.grr(5, 1.0), pairs=[(first, last)], trials=100).to_dict()

@@ -78,13 +78,18 @@ def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
 
 
 def values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int, int]]:
-    """For each attribute with a list of values: how many of them some side has, and how many there are."""
+    """For each attribute with a list of values: how many of them some side has, and how many there are.
+
+    No answer is one of them where the plan says so.
+    """
+    no_answer = plan.content.missing == "value"
     asked: dict[str, set[str]] = {}
     for side in sides:
         for record in side:
             for name, answer in record.items():
-                asked.setdefault(name, set()).add(repr(answer))
-    whole = {one.name: one.domain.k + (plan.content.missing == "value") for one in plan.content.attributes if _listed(one)}
+                if answer is not None or no_answer:
+                    asked.setdefault(name, set()).add(repr(answer))
+    whole = {one.name: one.domain.k + no_answer for one in plan.content.attributes if _listed(one)}
     return {name: (len(asked.get(name, ())), count) for name, count in whole.items()}
 
 
