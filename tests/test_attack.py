@@ -18,10 +18,12 @@ import pytest
 
 import deniable as dn
 from deniable import attack
+from deniable.attack import loops
 from deniable.attack.background import compact
 from deniable.attack.evidence import Chance, Clue, likelihoods
 from deniable.attack.guessing import guessed_values
 from deniable.attack.matching import Evidence, match
+from deniable.attack.pooled import Pooled
 from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable
@@ -128,21 +130,18 @@ def test_memory_protects_and_forgetting_does_not() -> None:
 
 
 AVERAGED: list[Encoder] = [dn.grr(6, 1.0), dn.ss(6, 1.0), dn.hr(6, 1.0), dn.l_grr(6, 1.0, 2.0), dn.l_sue(6, 1.0, 2.0)]
-AVERAGED += [dn.loloha(6, 1.0, 2.0)]
+AVERAGED += [dn.loloha(6, 1.0, 2.0, g=2), dn.loloha(3, 2.0, 4.0, g=8)]  # of eight buckets most are empty
 
 
-@pytest.mark.parametrize("part", AVERAGED, ids=lambda part: type(part).__name__)
+@pytest.mark.parametrize("part", AVERAGED, ids=lambda part: f"{type(part).__name__}-{part.k}")
 def test_averaging_is_as_good_as_it_says(part: Encoder) -> None:
     values = np.random.default_rng(1).integers(0, part.k, PEOPLE)
     rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
     found = attack.averaged(part, rounds)
-    right, wanted = (
-        found.right(values[None])["attribute 0"],
-        attack.success_after(part, 4, memoized=isinstance(part, dn.Memoized | dn.HashedMemoized)),
-    )
-    error = math.sqrt(wanted * (1 - wanted) / PEOPLE)
-    if isinstance(part, dn.Subset | dn.Hadamard):  # what is simulated has an error of its own
-        error = math.hypot(error, 0.002)
+    right = found.right(values[None])["attribute 0"]
+    told = attack.chance_after(part, 4, memoized=isinstance(part, dn.Memoized | dn.HashedMemoized))
+    wanted = told.value
+    error = math.hypot(math.sqrt(wanted * (1 - wanted) / PEOPLE), told.stderr)
     statistics.deviation(right, wanted, error, "averaging attack")
     statistics.deviation(float(found.posterior.mean()), right, error, "posterior of the averaging attack")
 
@@ -202,7 +201,10 @@ def test_what_is_exact_says_so_and_what_is_not() -> None:
     fresh = {"averaged", "reported_averaged"}
     found = {name: attack.success(part, collections=2).attributes[0].stderr for name, (part, _) in KNOWN.items()}
     assert {name for name, stderr in found.items() if not stderr} == {"grr", "l_sue"}
-    assert {name for name, stderr in found.items() if set(stderr) == fresh} == {"ss", "olh", "loloha", "geometric"}
+    assert {name for name, stderr in found.items() if set(stderr) == fresh} == {"ss", "olh", "geometric"}
+    of_two, of_more = (attack.success(dn.loloha(10, 1.0, 2.0, g=g), collections=2).attributes[0].stderr for g in (2, 3))
+    assert set(of_two) == fresh
+    assert set(of_more) == fresh | {"memoized", "reported_memoized"}
     profiles = attack.success(dn.spl((10, 10), 2.0, "ss"), collections=2).profiles
     assert [one.simulated for one in profiles] == [False, True]
     assert set(profiles[1].stderr) == {"all_reported", "whole_record", "right"}
@@ -713,6 +715,66 @@ def test_surveys_against_a_background() -> None:
     assert some.above.tolist() == full.above[[5, 17]].tolist()
 
 
+def test_surveys_that_number_an_attribute_differently() -> None:
+    """Labels in another order and steps of another size tell as much as they would alone, in either order of the surveys."""
+    n, draws = 400, np.random.default_rng(6)
+    answers = {"age": draws.integers(0, 100, n).tolist(), "color": draws.choice(list("abc"), n, p=[0.02, 0.18, 0.8]).tolist()}
+    asked: list[dict[str, Any]] = [
+        {"age": dn.Range(0, 100, step=10), "color": list("abc")},
+        {"age": dn.Range(0, 100, step=1), "color": list("cab")},
+        {"age": dn.Number(0, 100), "color": list("bcad")},
+    ]
+    plans = [dn.Study(one, epsilon=30.0, share="split").plan(n) for one in asked]  # as good as no noise
+    reports = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(plans)]
+    alone = [attack.reidentify([plan], [one], answers, top=1) for plan, one in zip(plans, reports, strict=True)]
+    for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
+        for some in (order[:2], order):
+            both = attack.reidentify([plans[i] for i in some], [reports[i] for i in some], answers, top=1)
+            assert both.attributes == ("age", "color")
+            assert both.success() >= max(alone[i].success() for i in some) - 1e-12
+    shares = dn.rsfd([10, 3], 8.0), dn.rsfd([100, 3], 8.0)
+    faked = [dn.Plan.of(one, share, n) for one, share in zip(asked[:2], shares, strict=True)]
+    sent = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(faked)]
+    single = max(attack.reidentify([plan], [one], answers).success() for plan, one in zip(faked, sent, strict=True))
+    assert all(attack.reidentify(faked[::step], sent[::step], answers).success() > single for step in (1, -1))
+
+
+@pytest.mark.parametrize("make", [dn.l_sue, dn.l_grr, dn.loloha])
+def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(make: Callable[..., Encoder]) -> None:
+    """Five rounds: the rank of every record by the joint likelihood, which is no sum over rounds."""
+    ks, n = (6, 5), 120
+    table = people_of([[1 / k] * k for k in ks], n, 8)
+    answers = {name: [str(v) for v in table[:, j]] for j, name in enumerate("ab")}
+    parts = tuple(make(k, 1.5, 3.0) for k in ks)
+    names = {name: [str(v) for v in range(k)] for name, k in zip("ab", ks, strict=True)}
+    plan = dn.Plan.of(names, dn.Split(parts), n, rounds=5)
+    reports = [plan.privatize(answers, dn.remembering(2, round=t)) for t in range(1, 6)]
+    columns = [one.records.columns for one in reports]
+    scores = np.zeros((n, n))
+    for j, part in enumerate(parts):
+        together = Pooled(part, n, memoized=True)
+        for column in columns:
+            together.add(np.arange(n), column[j])
+        scores += np.log(together.table())[:, table[:, j]]
+    found = attack.reidentify([plan] * 5, reports, answers)
+    own = np.diag(scores)[:, None]
+    more, less = ((scores > own + slack).sum(axis=1) for slack in (1e-5, -1e-5))  # sums that are equal may be rounded apart
+    assert ((more <= found.above) & (found.above + found.tied <= less)).all()
+    assert (found.above + found.tied > 1).sum() > n / 2  # and there is something to rank
+
+
+def test_products_of_many_surveys_are_not_lost_in_overflow() -> None:
+    """200 surveys of which the own record is likelier 1000 times each, and another one 100 times: more than floats hold."""
+    columns, about = np.array([[0, 1, 0]], dtype=np.uint8), np.zeros((200, 1), dtype=np.int64)
+    for scale in (1.0, 1e-5):  # and less than they hold
+        tables = np.broadcast_to(np.array([1000.0, 100.0]) * scale, (1, 200, 1, 2)).copy()
+        above, tied = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int64)
+        loops.rank_products(columns, about, tables, np.zeros((1, 200)), np.array([0]), above, tied)
+        assert (above[0], tied[0]) == (0, 2)
+        loops.rank_products(columns, about, tables, np.zeros((1, 200)), np.array([1]), above, tied)
+        assert (above[0], tied[0]) == (2, 1)
+
+
 def test_people_among_fakes() -> None:
     """The likelihood of a record is a sum for each survey; it beats one guessed attribute, as published."""
     ks, n = (10, 8, 6), 600
@@ -758,6 +820,14 @@ def test_reports_of_a_file_are_attacked_as_those_in_memory(kind: str, tmp_path: 
     assert attack.guess(plan, blocks, {"a": [0.5, 0.3, 0.2]}).posterior == pytest.approx(whole.posterior)
     with pytest.raises(dn.InvalidReport, match="no reports to attack"):
         attack.guess(plan, [])
+
+
+def test_too_many_values_with_distances_are_refused_in_the_words_of_an_attack() -> None:
+    many = dn.geometric(4999, 0.01)
+    assert attack.success(many, collections=1).attributes[0].report > 1 / 5000
+    for tried in (lambda: attack.success(many, collections=2), lambda: attack.guess(many, many.privatize([7], dn.seeded(1)))):
+        with pytest.raises(dn.InvalidParameter, match=r"5,000 values with distances are too many .* \(collections=1\)"):
+            tried()
 
 
 def test_what_cannot_be_matched_is_refused() -> None:

@@ -268,3 +268,15 @@ def test_other_attributes_of_a_success_are_named() -> None:
     assert found.get("twon") is None
     with pytest.raises(KeyError, match="did you mean 'town'"):
         found["twon"]
+
+
+def test_what_is_not_attacked_by_itself_is_refused_in_words() -> None:
+    for given in (ONE, dn.smp([2, 3], 1.0, "grr")):
+        with pytest.raises(
+            dn.InvalidParameter, match=f"of one mechanism, such as .*, got {type(given).__name__}; success takes plans"
+        ):
+            attack.success_after(given, 3)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="of a plan, got Direct"):
+        attack.examine(dn.grr(3, 1.0))  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match=r"level is how sure the bound must be, .* got 'high'"):
+        dn.audit.lower_bound(ONE, trials=100, level="high")  # type: ignore[arg-type]

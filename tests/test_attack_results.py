@@ -24,6 +24,7 @@ from deniable.attack.evidence import likelihoods
 from deniable.attack.page import Examined
 from deniable.attack.told import ATTRIBUTE
 from deniable.attack.trained import parsed_knowledge
+from deniable.attack.verdict import most_exposed
 from deniable.attack.wording import percent, points, times_as_often
 from deniable.cli import commands
 from tests import statistics
@@ -544,6 +545,14 @@ def test_people_in_a_file_that_is_none(asked: Path, tmp_path: Path) -> None:
     (tmp_path / "people.parquet").write_bytes(b"hello")
     with pytest.raises(dn.InvalidValue, match=r"cannot read people\.parquet"):
         run("attack", str(asked / "plan.json"), "--data", str(tmp_path / "people.parquet"))
+
+
+def test_the_verdict_does_not_say_one_share_twice() -> None:
+    """50.8 % instead of 50.8 % would read as a slip of the page."""
+    rows = [attack.AttributeSuccess("town", 6, 0.5077, report, 0.51, 0.51, 0.51, 0.51, 0.51) for report in (0.5083, 0.52)]
+    little, more = (most_exposed(found := attack.Success((one,), (), 0.5), found, 1, False)[0] for one in rows)
+    assert "is right for 50.8 % of people, hardly more often than blindly (0.06 points)" in little
+    assert "is right for 52 % of people instead of 50.8 %, 1.23 points more" in more
 
 
 def test_what_several_reports_tell_is_a_sentence() -> None:

@@ -9,6 +9,7 @@ import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -938,12 +939,50 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
     assert found.claim == right.loss()
 
 
-@pytest.mark.parametrize("m", [dn.geometric(5, 1.0), dn.square_wave(1.0, bins=8), dn.planar_geometric((2, 3), 1.0)])
-def test_mechanisms_with_distances_are_audited_by_their_bytes(m: dn.Mechanism) -> None:
-    found = audited(m, trials=5000)
+LINE = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+DISTANCED: dict[str, tuple[dn.Mechanism, float]] = {
+    "geometric": (dn.geometric(5, 1.0), dn.geometric(5, 1.0).loss(1)),
+    "square wave": (dn.square_wave(1.0, bins=8), dn.square_wave(1.0, bins=8).loss()),  # neighbors are no nearer than others
+    "planar": (dn.planar_geometric((2, 3), 1.0), dn.planar_geometric((2, 3), 1.0).loss(1)),
+    "product": (
+        dn.planar_geometric((2, 3), 1.0, measure="manhattan"),
+        dn.planar_geometric((2, 3), 1.0, measure="manhattan").loss(1),
+    ),
+    "table": (dn.metric.exponential(LINE, 0.5), dn.metric.exponential(LINE, 0.5).loss(1)),
+}
+
+
+@pytest.mark.parametrize("pairs", ["ends", "every"])
+@pytest.mark.parametrize("name", DISTANCED)
+def test_mechanisms_with_distances_are_audited_by_their_bytes(name: str, pairs: Any) -> None:
+    """Both ends at their loss, neighbors at theirs."""
+    m, near = DISTANCED[name]
+    found = audited(m, trials=5000, pairs=pairs)
     assert found.passed
-    assert found.claim == m.loss()
-    assert not audited(m, trials=5000, claim=0.2).passed
+    assert found.claims == pytest.approx(sorted({m.loss(), near}, reverse=True), rel=1e-12)
+    assert not audited(m, trials=5000, claim=0.1).passed
+
+
+def test_a_mechanism_that_keeps_its_worst_case_but_no_distance_fails() -> None:
+    """It tells neighbors apart as well as the two ends."""
+    said = dn.geometric(5, 0.5)
+    flat = dn.grr(6, said.loss())
+    faulty = dn.geometric(5, 0.5)
+    object.__setattr__(faulty, "privatize", flat.privatize)
+    found = audited(faulty, trials=20_000)
+    assert (found.verdict, found.claim) == ("FAIL", said.loss(1))
+    assert audited(said, trials=20_000).passed
+    assert audited(faulty, trials=20_000, pairs=[(0, 5)]).passed  # where nothing is wrong
+
+
+def test_rounds_of_fresh_noise_may_lose_as_often() -> None:
+    """A right mechanism does not fail since it was asked again."""
+    found = audited(dn.geometric(5, 1.0), pairs=[(2, 3)], rounds=3, trials=20_000)
+    assert found.passed
+    assert found.claim == pytest.approx(3 * dn.geometric(5, 1.0).loss(1))
+    assert found.lower_bound > dn.geometric(5, 1.0).loss(1)
+    with pytest.raises(dn.InvalidParameter, match="a value must be an integer from 0 to 5"):
+        audited(dn.geometric(5, 1.0), pairs=[(0, 9)], trials=100)
 
 
 def test_what_is_one_answer_to_the_plan_is_no_pair() -> None:
@@ -952,6 +991,34 @@ def test_what_is_one_answer_to_the_plan_is_no_pair() -> None:
     ages = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=1.0).plan(people=100)
     with pytest.raises(dn.InvalidParameter, match="the same to the plan"):
         audited(ages, pairs=[(41, 42)], trials=100)
+
+
+def test_no_answer_is_a_value_only_where_the_plan_says_so() -> None:
+    """Else an audit of one value and of no answer would say that both of two values were asked."""
+    for missing, wanted in (("random", [("smokes", 1, 2)]), ("value", [("smokes", 2, 3)])):
+        plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, missing=missing).plan(100)  # type: ignore[arg-type]
+        found = audited(plan, pairs=[("yes", None)], trials=100)
+        assert list(found.setting.partly) == wanted
+
+
+def test_a_client_that_shows_that_there_was_no_answer_fails() -> None:
+    plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, missing="random").plan(100)
+
+    def client(answers: Mapping[str, object], secret: bytes) -> bytes:
+        told = dn.Client(plan, secret=secret).report(answers).to_bytes()
+        return told if answers["smokes"] is not None else told[:-1] + b"\0"  # always the same value, and not a drawn one
+
+    assert audited(client, plan=plan, trials=1000, pairs=[("no", None)]).verdict == "FAIL"
+    assert audited(plan, trials=1000, pairs=[("no", None)], level=SURE).passed
+
+
+def test_pairs_from_an_array_are_ready_for_json() -> None:
+    first, *_, last = np.arange(5)
+    told = audited(dn.grr(5, 1.0), pairs=[(first, last)], trials=100).to_dict()
+    assert json.loads(json.dumps(told))["pairs"] == [[[{"value": 0}], [{"value": 4}]]]
+    plan = Plan.of({"x": range(5), "y": ["a", "b"]}, dn.smp([5, 2], 1.0, "grr"), people=100)
+    pair = [({"x": first, "y": "a"}, {"x": last, "y": "a"})]
+    assert json.loads(json.dumps(audited(plan, pairs=pair, trials=100).to_dict()))["verdict"] == "PASS"
 
 
 def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:

@@ -16,6 +16,7 @@ from deniable.domain import NO_ANSWER
 from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
 from deniable.law import Integers
 from deniable.mechanism import Array, integers
+from deniable.metric import Averaged
 from deniable.plan import Plan
 from deniable.table import DEGREES, column_names, columns_of, split_places
 
@@ -31,18 +32,22 @@ class Background:
     names: Sequence[str]
     """The attributes that it has."""
     columns: Array
-    """Their values, a row per attribute, a column per record."""
+    """Their values by number, a column per record: a row per attribute, or several where surveys number its values apart."""
     own: Integers
     """Which record is whose: one for each person who reported."""
+    asked: Sequence[Sequence[int]] | None = None
+    """For each survey, the row of each of its attributes (-1: none); unless given, all of them go by the order of the names."""
 
     @property
     def records(self) -> int:
         """How many people are in it."""
         return int(self.columns.shape[1])
 
-    def column(self, name: str) -> int:
-        """Where an attribute is; -1 where it is not."""
-        return self.names.index(name) if name in self.names else -1
+    def rows(self, survey: int, names: Sequence[str]) -> Sequence[int]:
+        """Where the attributes of a survey are; -1 where they are not."""
+        if self.asked is not None:
+            return self.asked[survey]
+        return [self.names.index(name) if name in self.names else -1 for name in names]
 
 
 def checked_numbers(what: str, given: npt.ArrayLike, size: int) -> Integers:
@@ -78,35 +83,46 @@ def _numbered(name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[str], Array]:
-    """The attributes that the background has, and its values by number, a row per attribute.
+def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[str], Array, list[list[int]]]:
+    """The attributes that the background has, its values by number, and for each plan the rows of its attributes (-1: none).
 
-    A place may have two columns, as wherever people are read.
+    A place may have two columns, as wherever people are read. Plans may number the values of an attribute differently, by other
+    labels or steps: then it has a row for each way.
     """
-    domains = {
-        one.name: (one.domain, part, plan)
-        for plan in plans
-        for one, part in zip(plan.content.attributes, plan.content.parts, strict=True)
-    }
+    asked = list(dict.fromkeys(name for plan in plans for name in plan.names))
     places = {name for plan in plans for name in plan.places}
     there = column_names(background)
-    names = _present(list(domains), there, places)
-    for slip in misspelt(list(domains), there, places):
+    names = _present(asked, there, places)
+    for slip in misspelt(asked, there, places):
         warnings.warn(slip, DeniableWarning, stacklevel=3)  # whoever called reidentify
     if not names:
-        raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(domains)}")
-    coded = []
-    for name, column in zip(names, columns_of(background, names, places), strict=True):
-        domain, part, plan = domains[name]
-        codes = domain.codes(column, name)
-        if (codes == NO_ANSWER).any():
-            if plan.content.missing != "value":
-                raise InvalidValue(f"the background has no {name!r} in some rows; fill them in, or leave the column out")
-            codes = np.where(codes == NO_ANSWER, domain.k, codes)
-        coded.append(cells_of(part, codes))
-    if not coded[0].size:
+        raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(asked)}")
+    answers = dict(zip(names, columns_of(background, names, places), strict=True))
+    coded: dict[object, Integers] = {}
+    rows = []
+    for plan in plans:
+        rows.append([-1] * len(plan.names))
+        for j, (one, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
+            if one.name in answers:
+                way = one, isinstance(part, Averaged), plan.content.missing == "value"
+                if way not in coded:
+                    coded[way] = _numbers_of(plan, j, answers[one.name])
+                rows[-1][j] = list(coded).index(way)
+    columns = np.stack(list(coded.values()))
+    if not columns.size:
         raise InvalidParameter("the background has no rows; give a table with a record per row")
-    return names, compact(np.stack(coded))
+    return names, compact(columns), rows
+
+
+def _numbers_of(plan: Plan, j: int, answers: object) -> Integers:
+    """The answers to an attribute as the values that its reports are compared with."""
+    one, part = plan.content.attributes[j], plan.content.parts[j]
+    codes = one.domain.codes(answers, one.name)
+    if (codes == NO_ANSWER).any():
+        if plan.content.missing != "value":
+            raise InvalidValue(f"the background has no {one.name!r} in some rows; fill them in, or leave the column out")
+        codes = np.where(codes == NO_ANSWER, one.domain.k, codes)
+    return cells_of(part, codes)
 
 
 def misspelt(asked: Sequence[str], there: Sequence[str], places: Container[str], where: str = "the background") -> list[str]:

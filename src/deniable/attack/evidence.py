@@ -7,6 +7,7 @@ many times likelier a report is from a person than from the fake. Of a number it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,6 +41,7 @@ CELLS = 256
 """Equal parts of a number's range, by which its reports are told apart."""
 HALVES = ("lower half", "upper half")
 _FARTHEST = -700.0  # nats, within what floats hold
+_MOST_CELLS = 1 << 24  # of a table of all reports by all values
 _LEAST = 2.0**-70  # no report is rarer than 2^-64 for any value, but for the rounding of floats
 
 
@@ -165,6 +167,11 @@ def guessed_of(part: Part, codes: Integers) -> Integers:
 @lru_cache(maxsize=8)
 def _columns(part: Metric | Averaged) -> Floats:
     """How likely every output is: a row per output, a column per value or cell."""
+    if isinstance(part, Metric) and part.k * part.outputs > _MOST_CELLS:
+        raise InvalidParameter(
+            f"{part.k:,} values with distances are too many to compare reports with, up to {math.isqrt(_MOST_CELLS):,} are; "
+            "attack the same plan with larger steps or cells, or one report only (collections=1), which is summed"
+        )
     table = part.law.table(CELLS) if isinstance(part, Averaged) else part.law.matrix()
     return np.ascontiguousarray(np.maximum(table, _LEAST).T)
 

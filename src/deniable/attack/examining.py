@@ -11,7 +11,7 @@ from deniable.attack.matching import Progress, match_surveys
 from deniable.attack.page import Examined, Found
 from deniable.attack.sampled import sampled_success
 from deniable.domain import NO_ANSWER
-from deniable.errors import InvalidValue
+from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
 from deniable.metric import Averaged
@@ -41,6 +41,8 @@ def examine(
     simulation from the seed, and `users` of them are looked for among all of them. An attribute whose answers are all missing
     (-1) is no part of the background: in the simulation it is drawn evenly.
     """
+    if not isinstance(plan, Plan):
+        raise InvalidParameter(f"this is of a plan, got {type(plan).__name__}; make one with dn.Plan.of, or ask for success")
     known = success(plan, None, collections, seed)
     numbers = tuple(name for name, part in zip(plan.names, plan.content.parts, strict=True) if isinstance(part, Averaged))
     if codes is None:

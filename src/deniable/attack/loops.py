@@ -40,18 +40,20 @@ def rank_sums(columns: Array, first: Array, about: Array, tables: Array, own: Ar
 def rank_products(columns: Array, about: Array, tables: Array, fixed: Array, own: Array, above: Array, tied: Array) -> None:
     """The same where each survey's report is a sum: the product over surveys s of fixed[t, s] plus the sum over attributes j of
     tables[t, s, j, value of column about[s, j]], where that column is known (about is not -1).
+
+    Each sum is scaled by that of the target's own record, so that no product of many leaves what floats hold unnoticed.
     """
     n = columns.shape[1]
     score, total = np.empty(_BLOCK), np.empty(_BLOCK)
+    scale = np.empty(about.shape[0])
+    low, high = 1 - 1e-9, 1 + 1e-9
     for t in range(own.size):
-        mine = 1.0
         for s in range(about.shape[0]):
             part = fixed[t, s]
             for j in range(about.shape[1]):
                 if about[s, j] >= 0:
                     part += tables[t, s, j, columns[about[s, j], own[t]]]
-            mine *= part
-        low, high = mine * (1 - 1e-9), mine * (1 + 1e-9)
+            scale[s] = 1 / part
         more, same = 0, 0
         for start in range(0, n, _BLOCK):
             size = min(_BLOCK, n - start)
@@ -64,7 +66,7 @@ def rank_products(columns: Array, about: Array, tables: Array, fixed: Array, own
                         for i in range(size):
                             total[i] += table[column[i]]
                 for i in range(size):
-                    score[i] *= total[i]
+                    score[i] *= total[i] * scale[s]
             for i in range(size):
                 more += score[i] > high
                 same += low <= score[i] <= high

@@ -1,9 +1,10 @@
 """Whose report is it? Every target's reports against every record of a background table.
 
 A record's score is the sum over the reports of ln Pr(report | the record's value), so that the best match is the likeliest
-person; matching on guesses, as published, gives a point for each attribute that was guessed as the record has it. Ties are not
-broken: with `above` records that score more and `tied` ones that score as much, the own record is among the first `top` with
-probability (top - above) / tied, which needs no draw.
+person. Reports on an answer that a client keeps are not independent: they count by what they tell of it together. Matching on
+guesses, as published, gives a point for each attribute that was guessed as the record has it. Ties are not broken: with `above`
+records that score more and `tied` ones that score as much, the own record is among the first `top` with probability
+(top - above) / tied, which needs no draw.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from deniable.attack.background import Background, checked_numbers, coded_backgr
 from deniable.attack.crossed import estimated
 from deniable.attack.evidence import Clue, Source, clues, faked, likelihoods, realness, records_from, width
 from deniable.attack.guessing import guessed_values
+from deniable.attack.pooled import Pooled
 from deniable.attack.sampled import sampled_attribute
 from deniable.attack.told import Reidentified
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.law import Integers
+from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.plan import Plan
 from deniable.population import numbers_from
@@ -34,7 +36,7 @@ from deniable.share import Faked, Records
 Matching = Literal["support", "guess"]
 Progress = Callable[[int, int], None]
 
-_UNIT = 1 << 16  # scores are in parts of a nat: odds that differ by less than this count as equal
+_UNIT = 1 << 20  # scores are in parts of a nat: odds that differ by less than this count as equal
 _AT_ONCE = 1 << 20  # numbers in the tables of the targets that are worked on together
 
 
@@ -75,7 +77,7 @@ def reidentify(
     n = surveys[0].n
     if any(one.n != n for one in surveys):
         raise InvalidReport(f"all surveys are of the same people, got {[one.n for one in surveys]}")
-    names, columns = coded_background(plans, background)
+    names, columns, rows = coded_background(plans, background)
     what = f"truth is the row of each of {n} people among {columns.shape[1]} records"
     own = checked_numbers(what, np.arange(n) if truth is None else truth, columns.shape[1])
     if own.size != n:
@@ -84,7 +86,7 @@ def reidentify(
     whom = np.unique(checked_numbers(what, np.arange(n) if targets is None else targets, n))
     if not whom.size:
         raise InvalidParameter(f"{what}, got none")
-    known = Background(names, columns, own)
+    known = Background(names, columns, own, rows)
     return match_surveys(plans, surveys, known, whom, top=top, matching=matching, progress=progress, seed=seed)
 
 
@@ -106,10 +108,17 @@ def match_surveys(
             raise InvalidParameter("surveys with and without fakes are matched together on guesses only: matching='guess'")
         found = _match_faked(plans, surveys, background, whom, top, progress)
         return replace(found, attributes=tuple(background.names))
-    held = []
+    held, kept = [], dict[tuple[str, int], list[Clue]]()
     for survey, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
-        about = [background.column(name) for name in plan.names]
+        about = background.rows(survey, plan.names)
+        if plan.content.rounds is not None and matching == "support":
+            for clue in clues(plan, records):
+                kept.setdefault((plan.id, about[clue.attribute]), []).append(clue)
+            continue
         held += evidence_of(plan, records, about, matching, numbers_from(seed, "reidentify", survey))
+    for (_, column), rounds in kept.items():
+        seen = [one for one in rounds if one.who.size]
+        held += [_of_rounds(column, seen)] if column >= 0 and seen else []
     found = match(held, background.columns, background.own, whom, top, progress)
     return replace(found, attributes=tuple(background.names))
 
@@ -122,13 +131,31 @@ class Evidence:
     column: int
     clue: Clue
     guessed: Integers | None = None
+    rounds: Sequence[Clue] = ()
+    """Where clients keep a first answer: all reports on it, which tell it, and no more; then the clue says whose they are."""
 
     def scores(self, some: Integers) -> npt.NDArray[np.int32]:
         """A row per report, a score per value, in parts of a nat or of a match."""
         if self.guessed is not None:
             return np.asarray(self.guessed[some, None] == np.arange(width(self.clue.part)), dtype=np.int32)
-        logs = np.log(likelihoods(self.clue.part, self.clue.reports[some]))
-        return np.asarray(np.rint(logs * _UNIT), dtype=np.int32)
+        table = self._together(some) if self.rounds else likelihoods(self.clue.part, self.clue.reports[some])
+        return np.asarray(np.rint(np.log(table) * _UNIT), dtype=np.int32)
+
+    def _together(self, some: Integers) -> Floats:
+        whom = self.clue.who[some]
+        together = Pooled(self.clue.part, whom.size, memoized=True)
+        for one in self.rounds:
+            place = np.minimum(np.searchsorted(one.who, whom), one.who.size - 1)
+            there = np.flatnonzero(one.who[place] == whom)
+            together.add(there, one.reports[place[there]])
+        return together.table()
+
+
+def _of_rounds(column: int, rounds: Sequence[Clue]) -> Evidence:
+    """What all rounds of a plan that asks again say of one column; those of one person are not independent."""
+    who, first = np.unique(np.concatenate([one.who for one in rounds]), return_index=True)
+    reports = np.concatenate([one.reports for one in rounds])[first]
+    return Evidence(column, Clue(rounds[0].attribute, rounds[0].part, who, reports), rounds=rounds)
 
 
 def evidence_of(
@@ -226,9 +253,9 @@ def _match_faked(
     for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
         assert isinstance(plan.share, Faked)
         real = realness(plan.share, records, estimated(plan.share, records))
-        for j, name in enumerate(plan.names):
-            about[s, j] = background.column(name)
-            unknown[:, s] += real[j, whom] if about[s, j] < 0 else 0.0
+        for j, row in enumerate(background.rows(s, plan.names)):
+            about[s, j] = row
+            unknown[:, s] += real[j, whom] if row < 0 else 0.0
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
     at_once, own = max(1, _AT_ONCE // (len(plans) * most * widest)), background.own[whom]
 

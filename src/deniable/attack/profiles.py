@@ -15,13 +15,14 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
+from deniable.attack.counts import binomial_law, most_supported, plurality
 from deniable.attack.evidence import CELLS, Chance, Part, by_cell, by_value, values_of
 from deniable.attack.pooled import Pooled
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.hashing import occupied_buckets
-from deniable.law import Floats, Integers, binomial, checked_prior
+from deniable.law import Floats, Integers, checked_prior
 from deniable.metric import Averaged
 from deniable.population import numbers_from
 from deniable.repeat import HashedMemoized, Memoized
@@ -56,6 +57,10 @@ def chance_after(part: Part, reports: int, memoized: bool = True, prior: npt.Arr
     >>> chance_after(dn.grr(4, 1.0), 5, memoized=False).exact, chance_after(dn.ss(9, 1.0), 5, memoized=False).exact
     (True, False)
     """
+    if not isinstance(part, Part):
+        raise InvalidParameter(
+            f"this is of one mechanism, such as dn.grr(4, 1.0), got {type(part).__name__}; success takes plans"
+        )
     whole_number("reports", reports, 0, MOST_REPORTS)
     whole_number("seed", seed, 0)
     return chances_after(part, reports, memoized, prior, seed)[reports]
@@ -103,10 +108,14 @@ def _some_bits(part: Part) -> bool:
 
 
 def _summed(part: Part, memoized: bool) -> bool:
-    """Whether several reports have a sum, all values being equally likely."""
+    """Whether several reports have a sum, all values being equally likely.
+
+    Those of a kept bucket rank all buckets, and the best guess is the first of them that holds a value: with two buckets that
+    is known where the first one holds none, with more of them it goes by how many are empty, of which only the mean is known.
+    """
     shape = part.first if isinstance(part, Memoized) else part
     several = isinstance(shape, Direct | Unary | BitFlip) and not _some_bits(part)
-    return several or (memoized and isinstance(part, HashedMemoized))
+    return several or (memoized and isinstance(part, HashedMemoized) and part.g == 2)
 
 
 def _sum(part: Part, reports: int, memoized: bool) -> float:
@@ -114,81 +123,27 @@ def _sum(part: Part, reports: int, memoized: bool) -> float:
         return _kept(part, reports)
     shape, law = part.first if isinstance(part, Memoized) else part, part.law
     if isinstance(shape, Direct):
-        return _plurality(part.k, law.p, law.q, reports)
-    return _most_supported(_binomial(reports, law.p), _binomial(reports, law.q), part.k)
+        return plurality(part.k, law.p, law.q, reports)
+    return most_supported(binomial_law(reports, law.p), binomial_law(reports, law.q), part.k)
 
 
 def _kept(part: Memoized | HashedMemoized, reports: int) -> float:
     """Fresh rounds on an answer that is kept tell that answer, and no more."""
     if isinstance(part, HashedMemoized):
         told, full = _told(part.buckets, reports), occupied_buckets(part.k, part.g)
-        return (full * told + (part.g - full) * (1 - told) / (part.g - 1)) / part.k
+        return (full * told + (2 - full) * (1 - told)) / part.k
     if isinstance(part.first, Direct):
         return _told(part, reports)
     first, second = part.first.law, part.second.law
-    ones, zeros = _binomial(reports, second.p), _binomial(reports, second.q)
-    return _most_supported(first.p * ones + (1 - first.p) * zeros, first.q * ones + (1 - first.q) * zeros, part.k)
+    ones, zeros = binomial_law(reports, second.p), binomial_law(reports, second.q)
+    return most_supported(first.p * ones + (1 - first.p) * zeros, first.q * ones + (1 - first.q) * zeros, part.k)
 
 
 def _told(part: Memoized, reports: int) -> float:
     """How often the value that most reports name is the true one, where a value is kept and named again and again."""
     assert isinstance(part.second, Direct)
-    kept, named = part.first.law.p, _plurality(part.k, part.second.law.p, part.second.law.q, reports)
+    kept, named = part.first.law.p, plurality(part.k, part.second.law.p, part.second.law.q, reports)
     return kept * named + (1 - kept) * (1 - named) / (part.k - 1)
-
-
-def _binomial(trials: int, chance: float) -> Floats:
-    counts, chances = binomial(trials, chance)
-    whole = np.zeros(trials + 1)
-    whole[counts] = chances
-    return whole
-
-
-def _most_supported(true: Floats, other: Floats, k: int) -> float:
-    """Pr(the true value's count is the largest of k independent ones), ties drawn: sum over c of Pr(true = c) times
-    (F(c)^k - F(c - 1)^k) / (k Pr(other = c)), written so that nothing cancels.
-    """
-    below = np.minimum(np.cumsum(other), 1.0)
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-        part = np.minimum(other / below, 1.0)
-        tied = np.where(part > 0, -np.expm1(k * np.log1p(-part)) / (k * part), 1.0)
-        terms = true * below ** (k - 1) * tied
-    return float(np.nansum(np.where(below > 0, terms, 0.0)))
-
-
-def _plurality(k: int, p: float, q: float, reports: int) -> float:
-    """Pr(the true value is named most often in so many single values), ties drawn.
-
-    Named a Poisson number of times each, the values are independent; the coefficient of all reports together undoes that.
-    """
-    n, total = reports, 0.0
-    true, other = _poisson(n * p, n), _poisson(n * q, n)
-    for c in range(1, n + 1):
-        few = np.where(np.arange(n - c + 1) < c, other[: n - c + 1], 0.0)  # another value, named less often
-        for ties in range(min(k - 1, (n - c) // c) + 1):
-            left = n - c - ties * c
-            rest = _power(few[: left + 1], k - 1 - ties)[left]
-            total += true[c] * math.comb(k - 1, ties) * other[c] ** ties * rest / (ties + 1)
-    return float(total / _poisson(n, n)[n])
-
-
-def _poisson(mean: float, most: int) -> Floats:
-    counts = np.arange(most + 1)
-    logs = np.array([math.lgamma(count + 1) for count in counts])
-    return np.asarray(np.exp(counts * math.log(mean) - mean - logs))
-
-
-def _power(series: Floats, exponent: int) -> Floats:
-    """A power of a series, cut off where the series is."""
-    size, result, base = series.size, np.zeros(series.size), series.copy()
-    result[0] = 1.0
-    while exponent:
-        if exponent & 1:
-            result = np.convolve(result, base)[:size]
-        exponent >>= 1
-        if exponent:
-            base = np.convolve(base, base)[:size]
-    return result
 
 
 def _simulated(part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int) -> list[Chance]:

@@ -21,9 +21,8 @@ def most_exposed(ignorant: Success, informed: Success | None, collections: int, 
         return [f"The most exposed answer is {worst.name!r}: {alone}"]
     told = max(informed.attributes, key=lambda one: one.report - one.blind)
     learned = (
-        f"with one report an attacker who knows how frequent the answers are is right for {percent(told.report)} of "
-        f"people instead of {percent(told.blind)}, {points(told.report - told.blind)} more"
-        f"{_from_all(told, collections, noise_kept)}."
+        f"with one report an attacker who knows how frequent the answers are is right for {percent(told.report)} of people"
+        f"{_beside_blind(told)}{_from_all(told, collections, noise_kept)}."
     )
     if points(told.report - told.blind) == points(0.0):
         several = max(informed.attributes, key=lambda one: _together(one, noise_kept) - one.blind)
@@ -35,6 +34,12 @@ def most_exposed(ignorant: Success, informed: Success | None, collections: int, 
     if told.name == worst.name:
         return [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
     return [f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"]
+
+
+def _beside_blind(one: AttributeSuccess) -> str:
+    """What one report adds; where that is too little for the digits of a share, not the same share twice."""
+    more, blind = points(one.report - one.blind), percent(one.blind)
+    return f", hardly more often than blindly ({more})" if percent(one.report) == blind else f" instead of {blind}, {more} more"
 
 
 def best_match(top: int) -> str:

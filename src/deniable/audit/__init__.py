@@ -6,6 +6,8 @@ leak. The mathematics is in bound.py. A pass is no proof: the loss that a plan s
 
 from __future__ import annotations
 
+from numbers import Real
+
 from deniable.audit.bound import Event
 from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, client_of
@@ -52,8 +54,7 @@ def lower_bound(
     """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two answers.
 
     The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some of them one by
-    one), a client of a class derived from that, a mechanism or a share itself (its values are numbers; of one with distances
-    the claim is its worst case, unless you give that of a pair), a function of answers,
+    one), a client of a class derived from that, a mechanism or a share itself (its values are numbers), a function of answers,
     the device's secret and the round (or fewer of them) that returns a report's bytes, a command or a `Program`, or `Devices`
     of your own. With its plan, reports are read as the wire says and the claim is the plan's, per record or per attribute, and
     for values with distances by how far apart they are; without one, `claim` and `pairs` must be given. Where there is one
@@ -71,8 +72,8 @@ def lower_bound(
     devices, plan = got.devices, got.plan
     count = int(trials) if isinstance(trials, float) and trials.is_integer() else trials
     trials = whole_number("trials, the number of devices for each answer,", count, _FEWEST)
-    if not 0.5 <= level < 1:
-        raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level}")
+    if not isinstance(level, float | int | Real) or not 0.5 <= level < 1:
+        raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level!r}")
     setting = setting_of(plan, got.pairs, per, rounds, got.claim)
     source, alpha = checked_source(words), 1 - level
     notes, faults = _restarted(devices, setting, plan is not None)

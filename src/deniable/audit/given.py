@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from itertools import pairwise
+from typing import Any, final
 
 import numpy as np
 
-from deniable.audit.devices import Devices, Side, devices_of
-from deniable.audit.pairs import ALONE, Named
+from deniable.audit.apart import apart, neighbors, some_neighbors
+from deniable.audit.devices import Answers, Devices, Side, devices_of
+from deniable.audit.pairs import VALUE, Named
 from deniable.audit.program import Program
-from deniable.audit.setting import ROUNDS
+from deniable.audit.setting import ROUNDS, Claimed
 from deniable.errors import InvalidParameter, NotExact
+from deniable.exact import whole_number
 from deniable.law import Integers
 from deniable.mechanism import Mechanism
 from deniable.metric import Metric
@@ -35,7 +39,7 @@ class Taken:
     devices: Devices
     plan: Plan | None
     pairs: Pairs
-    claim: float | None
+    claim: float | Claimed | None
 
 
 def taken(
@@ -52,21 +56,48 @@ def taken(
     if isinstance(client, Share | Encoder) and not isinstance(client, Metric):
         made = _plan_of(client, rounds)
         return Taken(devices_of(made, words)[0], made, pairs, claim)
-    ends = [(0, client.k - 1)] if isinstance(pairs, str) and pairs == "ends" else pairs
-    return Taken(_InBytes(client, words), None, ends, _loss_of(client) if claim is None else claim)
+    chosen = _named(client, pairs) if isinstance(pairs, str) else pairs
+    return Taken(_InBytes(client, words), None, chosen, _loss_of(client) if claim is None else claim)
 
 
-def _loss_of(mechanism: Mechanism) -> float:
+def _named(mechanism: Mechanism, name: str) -> Pairs:
+    """Both ends, or every value and the next; where there are distances both ends, and some neighbors or all."""
+    ends = 0, mechanism.k - 1
+    if name == "ends":
+        return list(dict.fromkeys([ends, *(some_neighbors(mechanism) if isinstance(mechanism, Metric) else ())]))
+    if name == "every":
+        steps = neighbors(mechanism) if isinstance(mechanism, Metric) else pairwise(range(mechanism.k))
+        return list(dict.fromkeys([ends, *steps]))
+    return name  # to be refused
+
+
+def _loss_of(mechanism: Mechanism) -> Claimed:
+    """What it loses of any two values; where there are distances, of two that are so far apart."""
     try:
-        return mechanism.loss()
+        worst = mechanism.loss()
     except NotExact as problem:
         raise InvalidParameter(f"say what is claimed, claim=1.0: {problem}") from None
+
+    def claimed(one: Answers, other: Answers) -> float:
+        values = (_value(answers) for answers in (one, other))
+        if not isinstance(mechanism, Metric):
+            return worst
+        far = apart(mechanism, *(whole_number("a value", value, 0, mechanism.k - 1) for value in values))
+        return mechanism.loss(far) if math.isfinite(far) else worst
+
+    return claimed
+
+
+def _value(answers: Answers) -> Any:
+    if set(answers) != {VALUE}:
+        raise InvalidParameter(f"a mechanism is asked about numbers, pairs=[(0, 1)], got {dict(answers)}")
+    return answers[VALUE]
 
 
 def _plan_of(client: Share | Encoder, rounds: int | None) -> Plan:
     parts = client.parts if isinstance(client, Share) else (client,)
     asked = ROUNDS if rounds is None and isinstance(parts[0], Repeated) else rounds
-    names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, Share) else [ALONE]
+    names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, Share) else [VALUE]
     sizes = [getattr(part, "k", 0) for part in parts]
     try:
         return Plan.of(dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=asked)
@@ -86,9 +117,7 @@ class _InBytes(Devices):
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         rounds = []
         for records in zip(*sides, strict=True):
-            if any(set(record) != {ALONE} for record in records):
-                raise InvalidParameter(f"a mechanism is asked about numbers, pairs=[(0, 1)], got {dict(records[0])}")
-            values = np.array([record[ALONE] for record in records])[who]
+            values = np.array([_value(record) for record in records])[who]
             reports = np.ascontiguousarray(self._mechanism.privatize(values, self._words))
             rounds.append([report.tobytes() for report in reports])
         return rounds

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
+from deniable.audit.apart import neighbors, some_neighbors
 from deniable.audit.devices import Answers, Side
 from deniable.document import Attribute
 from deniable.domain import Range
@@ -21,7 +24,7 @@ Named = Literal["ends", "every"]
 """Pairs by name: the first values of all attributes against the last; or every value against the next. Of attributes with
 distances also neighbors, alone: of some values, or of every value; and all others, alone."""
 
-ALONE = "value"
+VALUE = "value"
 """What the only answer is called where no plan names it."""
 
 _IN_LINE = 64  # people that are told apart at once, at most
@@ -36,20 +39,20 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
     if plan is None:
         raise InvalidParameter(
             "without a plan, say which answers are compared: pairs=[({'color': 'red'}, {'color': 'blue'})], "
-            f"or pairs=[('red', 'blue')] for the only answer, called {ALONE!r}"
+            f"or pairs=[('red', 'blue')] for the only answer, called {VALUE!r}"
         )
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
-    far = {one.name: one for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
+    far = {one.name: part for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
     alike = {name: listed for name, listed in values.items() if name not in far}
     records: _Records = [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
     if far and alike and per == "record":  # else only the worst case would be claimed of any pair that differs in these
         records.append((first, first | {name: last[name] for name in alike}))
     if name == "every":
         records = [*(records if far else []), *_each_with_the_next(first, alike, per)]
-    for name_, attribute in far.items():
-        steps = _neighbors(attribute) if name == "every" else _some_neighbors(attribute)
+    for name_, part in far.items():
+        steps = neighbors(part) if name == "every" else some_neighbors(part)
         listed = values[name_]
         records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
     return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
@@ -75,13 +78,18 @@ def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
 
 
 def values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int, int]]:
-    """For each attribute with a list of values: how many of them some side has, and how many there are."""
+    """For each attribute with a list of values: how many of them some side has, and how many there are.
+
+    No answer is one of them where the plan says so.
+    """
+    no_answer = plan.content.missing == "value"
     asked: dict[str, set[str]] = {}
     for side in sides:
         for record in side:
             for name, answer in record.items():
-                asked.setdefault(name, set()).add(repr(answer))
-    whole = {one.name: one.domain.k + (plan.content.missing == "value") for one in plan.content.attributes if _listed(one)}
+                if answer is not None or no_answer:
+                    asked.setdefault(name, set()).add(repr(answer))
+    whole = {one.name: one.domain.k + no_answer for one in plan.content.attributes if _listed(one)}
     return {name: (len(asked.get(name, ())), count) for name, count in whole.items()}
 
 
@@ -105,24 +113,6 @@ def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per:
         for name, listed in values.items()
         for i, one in enumerate(listed)
     ]
-
-
-def _neighbors(attribute: Attribute) -> list[tuple[int, int]]:
-    """All values that have none between them: bins, or cells across and down."""
-    domain = attribute.domain
-    if not isinstance(domain, Grid):
-        return list(pairwise(range(domain.k)))
-    across = [(cell, cell + 1) for cell in range(domain.k) if (cell + 1) % domain.columns]
-    return across + [(cell, cell + domain.columns) for cell in range(domain.k - domain.columns)]
-
-
-def _some_neighbors(attribute: Attribute) -> list[tuple[int, int]]:
-    """At both ends and in the middle; of a grid in a corner and in the middle, across and down."""
-    domain = attribute.domain
-    if not isinstance(domain, Grid):
-        return sorted({(low, low + 1) for low in (0, (domain.k - 1) // 2, domain.k - 2)})
-    middle = (domain.rows - 1) // 2 * domain.columns + (domain.columns - 1) // 2
-    return sorted({(cell, cell + step) for cell in (0, middle) for step in (1, domain.columns)})
 
 
 def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
@@ -156,7 +146,7 @@ def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -
     by_round = isinstance(pairs, tuple) and all(isinstance(one, list) and len(one) == rounds > 1 for one in found)
     if len(found) == 2 and (by_round or not any(isinstance(one, list | tuple) for one in found)):
         found = [tuple(found)]
-    names = (ALONE,) if plan is None else plan.names
+    names = (VALUE,) if plan is None else plan.names
     return tuple(_given(one, rounds, per, names) for one in found)
 
 
@@ -171,15 +161,20 @@ def _given(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pair:
 def _side(given: object, rounds: int, names: Sequence[str]) -> Side:
     """One record for all rounds, or a list with one for each; of one attribute a value is a record."""
     if isinstance(given, Mapping):
-        return (given,) * rounds
+        return (_plain(given),) * rounds
     if isinstance(given, Sequence) and len(given) == rounds and all(isinstance(one, Mapping) for one in given):
-        return tuple(given)
+        return tuple(map(_plain, given))
     if len(names) == 1 and not (isinstance(given, Sequence) and any(isinstance(one, Mapping) for one in given)):
         each = given if isinstance(given, list) and len(given) == rounds > 1 else [given] * rounds
-        return tuple({names[0]: value} for value in each)
+        return tuple(_plain({names[0]: value}) for value in each)
     raise InvalidParameter(
         f"a side is a record, {{{names[0]!r}: ...}}, or a list with one for each of {rounds} rounds, got {given!r}"
     )
+
+
+def _plain(answers: Answers) -> Answers:
+    """Numbers of an array as numbers that JSON has, for programs and results."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in answers.items()}
 
 
 def _refuse_alike(first: Side, second: Side, per: Per) -> None:

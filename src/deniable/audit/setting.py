@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -11,15 +11,16 @@ from typing import final
 
 import numpy as np
 
-from deniable.audit.devices import Side
+from deniable.audit.apart import apart
+from deniable.audit.devices import Answers, Side
 from deniable.audit.pairs import Named, Pair, line_ups, named, several, values_asked
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Integers
-from deniable.metric import Geometric, PlanarGeometric
+from deniable.metric import Metric, PlanarGeometric
 from deniable.plan import Plan
 from deniable.repeat import Repeated
-from deniable.shape import Encoder, Per, checked_per
+from deniable.shape import Per, checked_per
 from deniable.share import Sample
 from deniable.stated import NANO, Stated
 
@@ -28,7 +29,9 @@ ROUNDS = 10
 
 _TOLD = 3  # pairs that are told one by one
 _KILOMETER = 1e6  # in millimeters, which cells are measured by
-_ROUNDED_UP = 1 + 1e-15  # more than a root in floating point errs by
+
+Claimed = Callable[[Answers, Answers], float]
+"""What is claimed of two answers to a mechanism that has no plan."""
 
 
 @final
@@ -112,7 +115,7 @@ def setting_of(
     pairs: Named | Iterable[object],
     per: Per,
     rounds: int | None,
-    claim: float | None,
+    claim: float | Claimed | None,
 ) -> Setting:
     """What is asked for, checked; what is not given is the plan's."""
     checked_per(per)
@@ -127,7 +130,9 @@ def setting_of(
     if plan is not None:
         _refuse_one_code(plan, found)
     lines = line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
-    if claim is not None:
+    if callable(claim):
+        each, lined = tuple(_of_fresh(claim, pair) for pair in found), 0.0
+    elif claim is not None:
         each = (_checked_claim(claim),) * len(found)
         lined = each[0]
     elif plan is None:
@@ -142,6 +147,12 @@ def setting_of(
     some = {} if plan is None else values_asked(plan, everyone)
     partly = tuple((name, asked, values) for name, (asked, values) in some.items() if asked < values)
     return Setting(found, per, number, each, most, lines, lined, partly)
+
+
+def _of_fresh(claimed: Claimed, pair: Pair) -> float:
+    """What is claimed of reports that have nothing to do with each other, one for each round."""
+    each = [claimed(one, other) for one, other in zip(*pair, strict=True)]
+    return each[0] if len(each) == 1 else math.nextafter(math.fsum(each), math.inf)
 
 
 def _refuse_one_code(plan: Plan, pairs: Sequence[Pair]) -> None:
@@ -206,30 +217,11 @@ def _by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ..
         lost, rest = 0, False
         for name, part, a, b in zip(plan.names, plan.content.parts, one, other, strict=True):
             if name in units:
-                lost += math.ceil(_distance(part, a, b) * units[name])
+                assert isinstance(part, Metric)
+                steps = apart(part, a, b)
+                lost += math.ceil((steps / _KILOMETER if isinstance(part, PlanarGeometric) else steps) * units[name])
             else:
                 rest = rest or a != b
         lost += metric.rest * rest
         found.append(min(lost, worst) / NANO)
     return tuple(found)
-
-
-def _distance(part: Encoder, one: int, other: int) -> int | float:
-    """In the unit that losses are stated by; an answer at random is as far away as any value is."""
-    if isinstance(part, Geometric):
-        return _apart(one, other, part.k)
-    assert isinstance(part, PlanarGeometric)
-    (row, column), (down, across) = ((-1, -1) if code < 0 else divmod(code, part.columns) for code in (one, other))
-    high, wide = part.steps
-    return (
-        _ROUNDED_UP * math.hypot(_apart(row, down, part.rows) * high, _apart(column, across, part.columns) * wide) / _KILOMETER
-    )
-
-
-def _apart(one: int, other: int, size: int) -> int:
-    if one == other:
-        return 0
-    if min(one, other) >= 0:
-        return abs(one - other)
-    known = max(one, other)
-    return max(known, size - 1 - known)

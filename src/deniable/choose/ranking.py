@@ -11,7 +11,7 @@ from deniable.choose.considered import AnyShare, Considered, Size, named, one_in
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.pick import Picked, picked
-from deniable.choose.task import ALONE, Given, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
+from deniable.choose.task import NO_SHARE, Given, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.fakes import Fake
@@ -144,7 +144,7 @@ def _row(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Considered
 
 def _made(share: str, chosen: Sequence[Option], epsilon: float) -> AnyShare:
     parts = tuple(option.part for option in chosen)
-    if share == ALONE:
+    if share == NO_SHARE:
         return parts[0]
     if share == "SPL":
         return Split(parts)

@@ -26,7 +26,7 @@ SHARES = ("SPL", "SMP", "RS+FD", "RS+RFD")
 """The shares, by the names of the papers; SMP-2 is SMP with two attributes each, and RS+RFD needs priors."""
 Given = Mapping[int, Encoder | None]
 """By the numbers of attributes: the mechanism that one has whatever is chosen, or None for a number, whose mean is wanted."""
-ALONE = ""  # one attribute is no record: the mechanism itself is the share
+NO_SHARE = ""  # one attribute is no record: the mechanism itself is the share
 
 
 @final
@@ -162,7 +162,7 @@ def _checked_shares(shares: Names | None, d: int, priors: bool) -> tuple[str, ..
     known = (*SHARES, *(f"SMP-{drawn}" for drawn in range(2, d)))
     given = None if shares is None else _checked_names(shares, "a share", known)
     if d == 1:
-        return (ALONE,)
+        return (NO_SHARE,)
     if given is None:
         return SHARES if priors else SHARES[:-1]
     if "RS+RFD" in given and not priors:

@@ -49,8 +49,10 @@ AS_PUBLISHED = "drawn with replacement, as by the published code: the same measu
 BACKGROUNDS = ("FK", "PK")
 """Full and partial knowledge: all columns, or some of them, drawn once per run."""
 _TRAINED = "NK-1n"
-_BY_CLASSIFIER, _WITHOUT = ("guess",), ("guess-bayes", "support")  # among fakes
-ON_PEOPLE = (*_BY_CLASSIFIER, *_WITHOUT)
+_GUESS, _GUESS_BAYES, _SUPPORT = ON_PEOPLE = ("guess", "guess-bayes", "support")
+# what needs a classifier is apart, so that the rest is there without one; the reports are the same
+_TOGETHER: dict[bool, list[tuple[str, ...]]] = {False: [(_GUESS, _SUPPORT)], True: [(_GUESS,), (_GUESS_BAYES, _SUPPORT)]}
+"""The attacks that are made on the same reports, without fakes and among them."""
 _ONE_BY_ONE = tuple(protocol.upper() for protocol in CLASSICAL)
 _AMONG_FAKES = ("non-uniform", "uniform"), AMONG_FAKES
 # Seconds of one core by target, record, attribute and row; among fakes all attributes of a report are looked at.
@@ -61,11 +63,10 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
     """After two to five surveys, by guesses and by supports."""
     users = min(people.n, asked.looked_for)
     for metrics, protocol in (*product([("uniform",)], _ONE_BY_ONE), *product([("non-uniform",)], _ONE_BY_ONE), _AMONG_FAKES):
-        # what needs a classifier is apart, so that the rest is there without one; the reports are the same
-        together = [_BY_CLASSIFIER, _WITHOUT] if protocol == AMONG_FAKES else [("guess", "support")]
-        for epsilon, names in product(epsilons, together):
+        fakes = protocol == AMONG_FAKES
+        for epsilon, names in product(epsilons, _TOGETHER[fakes]):
             attacks = [attack for attack in names if attack in asked.attacks]
-            trained = protocol == AMONG_FAKES and attacks == ["guess"]
+            trained = fakes and _GUESS in attacks
             rows = [
                 asked.row(
                     *(figure, people, protocol, epsilon, attack),
@@ -76,7 +77,7 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
                     background=background,
                     metric=metric,
                     trained_on=asked.trained_on(people) if trained else None,
-                    note=AS_PUBLISHED if protocol == AMONG_FAKES and metric == "uniform" else None,
+                    note=AS_PUBLISHED if fakes and metric == "uniform" else None,
                 )
                 for metric in metrics
                 for surveys in range(2, SURVEYS + 1)
@@ -84,7 +85,7 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
                 for attack in attacks
                 for top in TOPS
             ]
-            looked = _LOOKED_AMONG_FAKES if "support" in attacks and protocol == AMONG_FAKES else _LOOKED
+            looked = _LOOKED_AMONG_FAKES if _SUPPORT in attacks and fakes else _LOOKED
             work = looked * len(rows) / len(metrics) * users * people.n * people.d
             if trained:
                 work += SURVEYS * training_work(asked.trained_on(people), people.d, people.d)
@@ -127,15 +128,16 @@ def _looked_for(
             held = Background(names, columns[kept], own)
             return match_surveys([one.plan for one in some], [one.records for one in some], held, whom)
 
-        ways["support"] = by_all
-        if "guess" in attacks:
-            ways["guess"] = by_guess(_taken_for_real(people, answered, whom, [one.trained(asked, whom) for one in answered]))
-        if "guess-bayes" in attacks:
-            ways["guess-bayes"] = by_guess(_taken_for_real(people, answered, whom, [one.likeliest(whom) for one in answered]))
+        ways[_SUPPORT] = by_all
+        if _GUESS in attacks:
+            ways[_GUESS] = by_guess(_taken_for_real(people, answered, whom, [one.trained(asked, whom) for one in answered]))
+        if _GUESS_BAYES in attacks:
+            ways[_GUESS_BAYES] = by_guess(_taken_for_real(people, answered, whom, [one.likeliest(whom) for one in answered]))
     else:
         held = _reported(people, protocol.lower(), epsilon, metrics[0], chosen, draws)
-        ways["guess"] = by_guess(held)
-        ways["support"] = by([[Evidence(one.attribute, one) for one in each] for each in held])
+        if _GUESS in attacks:
+            ways[_GUESS] = by_guess(held)
+        ways[_SUPPORT] = by([[Evidence(one.attribute, one) for one in each] for each in held])
     found = []
     for surveys in range(2, SURVEYS + 1):
         for background in BACKGROUNDS:
