@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
-from deniable.exact import log_up, number
+from deniable.exact import log_up, number, whole_number
 from deniable.intervals import seen_squares
 from deniable.law import Convention, Floats, Integers, Moments, checked_prior
 from deniable.matrix import Matrix
@@ -300,6 +300,7 @@ class Channel:
 
     def log_likelihood(self, y: int) -> Floats:
         """ln Pr(y | x) for every input x."""
+        whole_number("an output", y, 0, self.outputs - 1)
         column = np.concatenate([self.of._rows(start, stop)[:, y] for start, stop in self.of._blocks()])
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(column))
