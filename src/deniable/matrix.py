@@ -36,10 +36,12 @@ class Matrix:
     @staticmethod
     def of(rows: Sequence[Sequence[int | float | Fraction]]) -> Matrix:
         """From rows of integers, fractions or floats, each taken for exactly what it is and scaled to integers."""
-        if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str | bytes):
-            raise InvalidParameter(f"a matrix is made of rows of numbers, such as [[3, 1], [1, 3]], got {rows!r:.60}")
+        try:
+            given = list(rows)
+        except TypeError:
+            raise InvalidParameter(f"a matrix is made of rows of numbers, such as [[3, 1], [1, 3]], got {rows!r:.60}") from None
         scaled = []
-        for place, row in enumerate(rows):
+        for place, row in enumerate(given):
             try:
                 exact = [Fraction(entry) for entry in row]
             except (ValueError, OverflowError, TypeError) as problem:

@@ -191,7 +191,7 @@ def quantile_of(
         if not result.has_errors:
             at = int(first(cumulative))
             return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, wanted))
-        low, high = np.int64(0), np.int64(result.k - 1)  # of a flat likelihood; repeats of it say nothing
+        low, high = first(cumulative * 0 + 1), first(cumulative * 0)  # both ends: repeats of a flat likelihood say nothing
         if not result.flat:
             drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
             low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)

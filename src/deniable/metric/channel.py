@@ -25,7 +25,8 @@ from deniable.metric.inverse import inverted, off
 from deniable.shape import Shape
 from deniable.shapes.common import smallest
 
-_CELLS = 1 << 24  # entries of a matrix of floats: 128 MB
+MOST_ENTRIES = 1 << 24
+"""Entries of a matrix of floats that is written out: 128 MB."""
 _EXACT_CELLS = 1 << 20  # entries of one of Python's integers
 _DENSE = 2048  # values whose matrix is inverted as it is
 _SINGULAR = 1e-6  # how far a matrix times its inverse may be from the identity
@@ -212,7 +213,10 @@ class Metric(Numbered):
     def _decoder(self) -> Floats:
         """What each output adds to each value's estimate."""
         if self.k > _DENSE:
-            raise InvalidParameter(f"the channel of {self.k:,} values has no quick inverse; use mle, or fewer values")
+            raise InvalidParameter(
+                f"the channel of {self.k:,} values has no quick inverse, and tables are inverted up to {_DENSE:,}; use fewer values, "
+                "or mle, if it takes so many"
+            )
         matrix = self.law.matrix()
         decoder = inverted(matrix)
         if not off(decoder, matrix) <= _SINGULAR:
@@ -246,7 +250,7 @@ class Channel:
 
     def matrix(self) -> Floats:
         """Rows of Pr(output | input), as floats: the numbers that are sampled, rounded once."""
-        self._check_size(_CELLS, "as floats")
+        self._check_size(MOST_ENTRIES, "as floats")
         return self.of._rows(0, self.k)
 
     def exact(self) -> Matrix:
@@ -259,7 +263,7 @@ class Channel:
             side = math.isqrt(most)
             raise InvalidParameter(
                 f"a channel of {self.k:,} x {self.outputs:,} is too large to be written out {how}: at most {most:,} entries "
-                f"are ({side:,} x {side:,}); forward gives its products, and mle estimates, without it"
+                f"are ({side:,} x {side:,}); forward gives its products without it"
             )
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
