@@ -84,7 +84,7 @@ def test_loss_with_a_distance(rows: list[list[int]]) -> None:
 def test_two_inputs_are_a_positive_number_apart(distance: float) -> None:
     """A negative distance, or one that is not a number, must not pass for a loss of nothing."""
     with pytest.raises(dn.InvalidParameter, match=r"the distance of 0 and 1 must be a positive number"):
-        dn.Matrix.of([[3, 1], [1, 3]]).loss(lambda x, y: distance)
+        dn.Matrix.of([[3, 1], [1, 3]]).loss(lambda _, __: distance)
 
 
 def test_inputs_and_outputs_that_are_not_there_are_refused() -> None:

@@ -97,8 +97,9 @@ def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
     if mechanism.k * mechanism.outputs > MOST_ENTRIES:
         if window is None:
             raise InvalidParameter(
-                f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table of at most "
-                f"{MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid measure='manhattan', which needs none"
+                f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table of at "
+                f"most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid measure='manhattan', "
+                "which needs none"
             )
         return _counted(window, tally, _shape(mechanism))
     return _counted(Table(mechanism.law.matrix(), window), tally, _shape(mechanism))

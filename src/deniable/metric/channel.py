@@ -214,8 +214,8 @@ class Metric(Numbered):
         """What each output adds to each value's estimate."""
         if self.k > _DENSE:
             raise InvalidParameter(
-                f"the channel of {self.k:,} values has no quick inverse, and tables are inverted up to {_DENSE:,}; use fewer values, "
-                "or mle, if it takes so many"
+                f"the channel of {self.k:,} values has no quick inverse, and tables are inverted up to {_DENSE:,}; use fewer "
+                "values, or mle, if it takes so many"
             )
         matrix = self.law.matrix()
         decoder = inverted(matrix)
