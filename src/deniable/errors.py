@@ -29,6 +29,10 @@ class InvalidReport(DeniableError, ValueError):
     """A report that the mechanism cannot have sent, or that is not in its canonical form."""
 
 
+class FileMissing(DeniableError, FileNotFoundError):
+    """A file that was named is not there, or is a folder."""
+
+
 class DeniableWarning(UserWarning):
     """Something that is allowed, and that somebody should know about."""
 

@@ -95,6 +95,10 @@ class Window(Rows):
         inside += np.where(np.arange(places) % width, begun[..., width - 1 : width - 1 + places], 0.0)
         return np.asarray(self.far * numbers.sum(axis=-1, keepdims=True) + (self.near - self.far) * inside)
 
+    def output(self, shares: Floats) -> Floats:
+        """How likely each output is if the values have these shares."""
+        return self.forward(shares)
+
     def gram(self, weights: Floats) -> Floats:
         """Two values have in common what lies in both of their windows, so that running sums are enough."""
         sums, more = np.concatenate([[0.0], np.cumsum(weights)]), self.near - self.far

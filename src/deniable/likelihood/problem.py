@@ -122,7 +122,7 @@ class Counted(Listed):
         return self.rows, self.counts[self.observed]
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Counted:
-        chances = self.channel.forward(shares) if isinstance(self.channel, Kept | Window) else self.channel.output(shares)
+        chances = self.channel.forward(shares) if isinstance(self.channel, Kept) else self.channel.output(shares)
         return replace(self, counts=generator.multinomial(self.n, chances / chances.sum()).astype(np.int64))
 
 
