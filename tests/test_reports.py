@@ -264,7 +264,8 @@ def test_files_that_are_not_there_are_refused_with_what_to_do(tmp_path: Path) ->
 
 
 def test_what_is_not_a_tally_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    for given in (tmp_path / "reports.parquet", str(tmp_path / "reports.parquet")):
+    wrong: list[Any] = [tmp_path / "reports.parquet", str(tmp_path / "reports.parquet")]
+    for given in wrong:
         with pytest.raises(dn.InvalidReport, match=r"read a file of them: plan\.tally\(plan\.read_reports\('.*parquet'\)\)"):
             ONCE.tally(given)
         with pytest.raises(dn.InvalidReport, match=r"tallies, plan\.mle\(plan\.tally\(reports\), name\), got"):

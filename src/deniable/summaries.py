@@ -20,7 +20,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.intervals import normal_quantile, reach_of, scored, seen_squares, student
-from deniable.law import Floats, Moments
+from deniable.law import Floats, Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values
 from deniable.together import cumulative_errors, error_of, known_squares
@@ -239,8 +239,8 @@ def _points(result: Result, places: npt.ArrayLike | None) -> Floats:
             f"the values have names ({result.labels[0]!s}, ...) and no places on a line; say where they are with places=[...], "
             f"{result.k} numbers"
         )
-    points = np.arange(result.k, dtype=np.float64) if places is None else np.asarray(places, dtype=np.float64)
-    if points.shape != (result.k,) or not np.isfinite(points).all():
+    points = np.arange(result.k, dtype=np.float64) if places is None else finite(places, f"places are {result.k} numbers")
+    if points.shape != (result.k,):
         raise InvalidParameter(f"places are {result.k} numbers, got an array of shape {points.shape}")
     return points
 

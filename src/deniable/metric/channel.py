@@ -17,7 +17,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import log_up, number, whole_number
 from deniable.intervals import seen_squares
-from deniable.law import Convention, Floats, Integers, Moments, checked_prior
+from deniable.law import Convention, Floats, Integers, Moments, checked_prior, finite
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Tally
 from deniable.metric.certified import divided_up, times_up
@@ -113,7 +113,7 @@ class Metric(Numbered):
 
     def forward(self, shares: npt.ArrayLike) -> Floats:
         """How likely every output is, from people with these shares (which need not be a distribution)."""
-        weights = np.asarray(shares, dtype=np.float64)
+        weights = finite(shares, f"shares are {self.k} numbers")
         if weights.shape != (self.k,):
             raise InvalidParameter(f"shares are {self.k} numbers, got shape {weights.shape}")
         return self._forward(weights)
