@@ -237,6 +237,9 @@ def test_sums_of_most_likely_shares() -> None:
     assert both.value == pytest.approx(1.0)
     nothing = sum_of(mle(GeometricChannel(9, 1e-5), dn.Tally(5000, counts * 0 + 500)), [4, 5], repeats=10)
     assert (nothing.low, nothing.high, nothing.stderr) == (0.0, 1.0, 0.5)
+    unknown = mle(GeometricChannel(9, 1e-5), dn.Tally(5000, counts * 0 + 500))
+    assert sum_of(unknown, range(10)).low == pytest.approx(1.0)
+    assert sum_of(unknown, []).high == 0.0
     assert np.isnan(sum_of(found.smooth(), [1, 2]).low)
 
 
