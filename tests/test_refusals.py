@@ -91,6 +91,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "places of two and three": (lambda: great_circle([(0, 0)] * 2, [(0, 0)] * 3), "as many as there are others, got 2 and 3"),
     "halves for reports of a mean": (lambda: dn.duchi(1.0).tally(np.array([0.5])), "are uint8 from 0 to 1"),
     "another output of a mean": (lambda: dn.duchi(1.0).tally(np.array([0, 2])), "are uint8 from 0 to 1"),
+    "no method": (lambda: dn.mle(LINE, dn.Tally(20, np.ones(20, int)), method=WRONG), "is not a method .auto, closed"),
+    "no loss": (lambda: dn.best_channel(3, 1.0, loss=WRONG), "is not a loss .l2, cdf, kl."),
+    "no step": (lambda: LINE.estimate(dn.Tally(40, np.full(20, 2))).project(WRONG), "is not a consistency step .clip"),
     "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
 }
 

@@ -120,8 +120,8 @@ def sum_of(result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: 
 
 def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
     """By bootstrap; all together have at least what one of them may have, and at most what no other one may."""
-    ends = float(chosen.all()), float(chosen.any())  # all of them are everybody, and none nobody, whatever is known
-    found = _bootstrapped(result, lambda rows: rows @ chosen, ends, level, repeats, seed)
+    possible = float(chosen.all()), float(chosen.any())  # all of them are everybody, and none nobody, whatever is known
+    found = _bootstrapped(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
     if not result.has_errors or chosen.all() or not chosen.any():
         return found
     single, ends = chosen.sum() == 1, result.interval(level, repeats, seed)
