@@ -390,3 +390,13 @@ def test_the_table_says_what_is_spent_and_why_a_row_is_empty(run: Run) -> None:
     assert given_up[4:7] == ["0.693", "(3)", "infinite"]
     assert "infinite: the channel gives up some outputs" in outcome.out
     assert "(1) less than epsilon is spent (exponential): as proven" in outcome.out
+
+
+def test_the_study_takes_other_numbers_from_the_command_line(run: Run) -> None:
+    """Python took them, the command did not."""
+    asked = "--quick --n 3 --epsilons 0.5,1 --prior zipf --channel geometric,grr --people 1e3 --runs 2 --json"
+    rows = json.loads(run("reproduce", "geometric", *asked.split()).out)
+    assert [(row["prior"], row["n"], row["epsilon"], row["channel"], row["people"]) for row in rows] == [
+        ("zipf", 3, epsilon, channel, 1000) for epsilon in (0.5, 1.0) for channel in ("geometric", "grr")
+    ]
+    assert "did you mean 'zipf'" in run("reproduce", "geometric", "--prior", "zpf").err
