@@ -94,6 +94,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no method": (lambda: dn.mle(LINE, dn.Tally(20, np.ones(20, int)), method=WRONG), "is not a method .auto, closed"),
     "no loss": (lambda: dn.best_channel(3, 1.0, loss=WRONG), "is not a loss .l2, cdf, kl."),
     "no step": (lambda: LINE.estimate(dn.Tally(40, np.full(20, 2))).project(WRONG), "is not a consistency step .clip"),
+    "next to no epsilon": (lambda: dn.planar_geometric((30, 30), 1e-6), "epsilon 1e-06 is too small .* or larger cells"),
     "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
 }
 
