@@ -241,6 +241,7 @@ def test_warnings_and_refusals() -> None:
         (lambda: best_channel(0, 1.0), "at least 1|from 1"),
         (lambda: best_channel(3, 0.0), "positive"),
         (lambda: best_channel(14, 1e-16), "too small to tell channels apart"),
+        (lambda: best_channel(1, 1e-9), "too small to tell channels apart in floating point; use 1e-08 or more"),
         (lambda: best_channel(3, 1.0, [1, 0, 0, 0]), "every value must occur"),
         (lambda: best_channel(3, 1.0, loss="l1"), "'l1' is not a loss"),  # type: ignore[arg-type]
         (lambda: channel_risks(2001, 1.0), "2000"),
@@ -389,3 +390,13 @@ def test_the_table_says_what_is_spent_and_why_a_row_is_empty(run: Run) -> None:
     assert given_up[4:7] == ["0.693", "(3)", "infinite"]
     assert "infinite: the channel gives up some outputs" in outcome.out
     assert "(1) less than epsilon is spent (exponential): as proven" in outcome.out
+
+
+def test_the_study_takes_other_numbers_from_the_command_line(run: Run) -> None:
+    """Python took them, the command did not."""
+    asked = "--quick --n 3 --epsilons 0.5,1 --prior zipf --channel geometric,grr --people 1e3 --runs 2 --json"
+    rows = json.loads(run("reproduce", "geometric", *asked.split()).out)
+    assert [(row["prior"], row["n"], row["epsilon"], row["channel"], row["people"]) for row in rows] == [
+        ("zipf", 3, epsilon, channel, 1000) for epsilon in (0.5, 1.0) for channel in ("geometric", "grr")
+    ]
+    assert "did you mean 'zipf'" in run("reproduce", "geometric", "--prior", "zpf").err

@@ -157,7 +157,7 @@ def test_a_plan_is_given_as_it_is_as_its_text_or_by_its_file(tmp_path: Path) -> 
         assert Client(given).plan == once()
     with pytest.raises(dn.InvalidPlan, match=r"got 'plan\.json'; if that is a file, read it: dn\.Plan\.read\('plan\.json'\)"):
         Client("plan.json")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(dn.FileMissing, match=r"there is no file .*none\.json; plan\.write, or `deniable plan`, writes one"):
         Client(tmp_path / "none.json")
     with pytest.raises(dn.InvalidPlan, match="a plan is a JSON object"):
         Client("[]")

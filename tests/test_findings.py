@@ -354,3 +354,26 @@ def columns_of(figure: Any) -> list[list[Any]]:
     boxes = [axes.get_tightbbox() for axes in figure.axes]
     places = [round(axes.get_window_extent().x0) for axes in figure.axes]
     return [[box for box, at in zip(boxes, places, strict=True) if at == place] for place in sorted(set(places))]
+
+
+def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_ranges() -> None:
+    """The reason for no quantiles had replaced that for no smoothing; and a range nobody told of was said not to be one."""
+    asked: dict[str, Any] = {"age": dn.Range(0, 30, step=1), "color": ["red", "green"]}
+    faked = dn.Study(asked, epsilon=2.0, share="faked").plan(1000)
+    drawn = faked.privatize({"age": [3] * 40, "color": ["red"] * 40}, dn.seeded(1))
+    heard: list[tuple[int, int]] = []
+    found = Findings.of(
+        faked, faked.tally(drawn), quantiles=[0.5], smooth=True, progress=lambda done, most: heard.append((done, most))
+    )
+    assert "smoothing is for ordered values" in found.refused["age"]
+    assert "vary together" in found.refused["age"]
+    assert heard[:2] == [(0, 2000), (1000, 2000)]
+    sampled = dn.Study(asked, epsilon=2.0, share="sample").plan(1000)
+    one = next(
+        tallies
+        for seed in range(20)
+        if (tallies := sampled.tally(sampled.privatize({"age": [3], "color": ["red"]}, dn.seeded(seed))))["age"].n == 0
+    )
+    none = Findings.of(sampled, one, quantiles=[0.5], smooth=True)
+    assert (none.smoothed, none.quantiles) == ({}, {})
+    assert "age" in none.result.unreported

@@ -454,6 +454,45 @@ def test_only_ordered_values_are_smoothed() -> None:
     assert mle(wave, np.zeros(50, dtype=np.uint8), method="ems").k == 20
 
 
+def test_groups_of_continuous_waves_are_counted_in_the_same_bins() -> None:
+    """They were refused; each group alone was not."""
+    numbers = np.random.default_rng(1).beta(2, 5, 3000)
+    waves = [dn.square_wave(0.5), dn.square_wave(2.0)]
+    groups = [(wave, wave.privatize(numbers, dn.seeded(i))) for i, wave in enumerate(waves)]
+    both = mle_groups(groups, bins=20)
+    assert (both.k, both.n, both.stop) == (20, 6000, "certified")
+    assert dn.mean_of(both, repeats=20).value == pytest.approx(numbers.mean(), abs=0.03)
+    tables = [wave.matrix(20, 40) for wave in waves]
+    counts = [np.histogram(reports, 40, (-wave.width, 1 + wave.width))[0] for wave, reports in groups]
+    by_hand = mle_groups([(table, dn.Tally(3000, some)) for table, some in zip(tables, counts, strict=True)])
+    assert both.frequencies == pytest.approx(by_hand.frequencies, abs=1e-6)
+    assert mle_groups(groups).k == 77
+    discrete = dn.square_wave(1.0, bins=32)
+    mixed = mle_groups([*groups, (discrete, discrete.privatize((numbers * 32).astype(int), dn.seeded(3)))])
+    assert (mixed.k, mixed.n) == (32, 9000)
+    assert mle_groups([groups[0], (waves[1], np.array([]))], bins=12).n == 3000
+    with pytest.raises(dn.InvalidParameter, match=r"all groups must have the same values, got \[20, 20, 32\]"):
+        mle_groups([*groups, (discrete, np.array([1], dtype=np.uint8))], bins=20)
+    with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
+        mle_groups([(discrete, np.array([1], dtype=np.uint8))], bins=20)
+    with pytest.raises(dn.InvalidParameter, match="there are no reports yet in any group"):
+        mle_groups([(waves[0], np.array([]))])
+
+
+def test_masked_numbers_are_refused() -> None:
+    with pytest.raises(dn.InvalidReport, match="reports are masked"):
+        mle(dn.square_wave(1.0), np.ma.array([0.1, 0.2], mask=[False, True]))
+
+
+def test_counts_whose_chances_floats_cannot_tell_apart() -> None:
+    """At an epsilon of 1e-16 the shares were not numbers, and a bootstrap failed in numpy."""
+    m = dn.oue(k=4, epsilon=1e-16)
+    found = mle(m, m.tally(m.privatize(np.arange(4).repeat(75), dn.seeded(1))))
+    assert found.frequencies.tolist() == [0.25] * 4
+    assert found.certified
+    assert np.isfinite(found.interval(repeats=3).low).all()
+
+
 def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
     """By itself what the recipe with a histogram and a matrix gives, certified; means are those of the numbers."""
     wave, truth = metric.square_wave(1.0), np.random.default_rng(1).beta(2, 5, 20_000)
@@ -485,9 +524,7 @@ def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
 
 def test_what_reports_numbers_has_no_finite_channel() -> None:
     """Refused by name, with what to do."""
-    wave, tally = metric.square_wave(1.0), dn.Tally(2, np.array([1, 1]))
-    with pytest.raises(dn.InvalidParameter, match=r"which mle\(wave, reports, bins=\.\.\.\) counts in bins"):
-        mle_groups([(wave, np.array([0.5]))])  # type: ignore[list-item]
+    tally = dn.Tally(2, np.array([1, 1]))
     for m in (metric.duchi(1.0), metric.piecewise(1.0), metric.hybrid(1.0)):
         with pytest.raises(dn.InvalidParameter, match=f"{type(m).__name__} is for a mean"):
             mle(m, tally)  # type: ignore[arg-type]

@@ -173,6 +173,48 @@ def test_means_are_inside_their_own_intervals() -> None:
         assert mean.low <= mean.value <= mean.high
 
 
+def _directions(n: int, epsilon: float) -> int:
+    """How many intervals of the mean around a circle hold the true one, of all studies."""
+    truth = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    turns = 2 * np.pi * np.arange(n + 1) / (n + 1)
+    angle = float(np.arctan2(truth @ np.sin(turns), truth @ np.cos(turns))) % (2 * np.pi)
+    channel, generator, found = GeometricChannel(n, epsilon), np.random.default_rng(1), 0
+    chances = channel.output(truth) / channel.output(truth).sum()
+    for study in range(STUDIES):
+        mean = circular_mean_of(mle(channel, dn.Tally(PEOPLE, generator.multinomial(PEOPLE, chances))), repeats=20, seed=study)
+        assert mean.high - mean.low <= 2 * np.pi + 1e-9
+        found += any(mean.low <= angle + turn <= mean.high for turn in (-2 * np.pi, 0.0, 2 * np.pi))
+    return found
+
+
+def test_means_around_a_circle_cover_where_reports_tell_nothing() -> None:
+    """Repeats put everybody at one end or the other, which are neighbors on a circle: their directions all agree."""
+    statistics.at_least(_directions(4, 1e-5), STUDIES, 0.88, "directions that nothing is known of")
+
+
+def test_directions_of_repeats_alone_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result.Likelihood, "flat", False)
+    with pytest.raises(AssertionError, match="promised"):
+        statistics.at_least(_directions(4, 1e-5), STUDIES, 0.88, "directions of repeats alone")
+
+
+def test_means_and_quantiles_of_what_tells_nothing_reach_everywhere() -> None:
+    nothing = mle(GeometricChannel(4, 1e-5), dn.Tally(2000, np.array([1010, 0, 5, 0, 985])))
+    assert nothing.flat
+    mean, middle = mean_of(nothing, places=[10, 20, 30, 40, 50]), quantile_of(nothing, 0.5)
+    assert (mean.low, mean.high, mean.stderr) == (10, 50, 20)
+    assert (middle.low, middle.high) == (0, 4)
+
+
+def test_means_reach_as_far_as_their_standard_errors() -> None:
+    """As single shares do: percentiles alone are too narrow beside a corner, where all repeats are on one side."""
+    channel, truth = GeometricChannel(10, 0.05), 1 / np.arange(1.0, 12.0)
+    counts = np.random.default_rng(3).multinomial(PEOPLE, channel.output(truth / truth.sum()))
+    found = mean_of(mle(channel, dn.Tally(PEOPLE, counts)), repeats=100)
+    assert found.low <= max(0.0, found.value - 1.95 * found.stderr)
+    assert found.high >= min(10.0, found.value + 1.95 * found.stderr)
+
+
 def test_sums_of_most_likely_shares() -> None:
     """Of one value it is that value's interval, of all it is one; some of them hold the truth."""
     channel, truth = GeometricChannel(9, 0.5), np.arange(10, 0, -1) / 55
@@ -195,6 +237,9 @@ def test_sums_of_most_likely_shares() -> None:
     assert both.value == pytest.approx(1.0)
     nothing = sum_of(mle(GeometricChannel(9, 1e-5), dn.Tally(5000, counts * 0 + 500)), [4, 5], repeats=10)
     assert (nothing.low, nothing.high, nothing.stderr) == (0.0, 1.0, 0.5)
+    unknown = mle(GeometricChannel(9, 1e-5), dn.Tally(5000, counts * 0 + 500))
+    assert sum_of(unknown, range(10)).low == pytest.approx(1.0)
+    assert sum_of(unknown, []).high == 0.0
     assert np.isnan(sum_of(found.smooth(), [1, 2]).low)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from importlib import import_module
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +101,44 @@ def test_a_window_is_the_table_of_square_wave() -> None:
     spike = np.eye(40)[7]
     assert (rows.forward(spike) > 0).all()
     assert rows.roundings > rows.size
+
+
+@pytest.mark.parametrize(("k", "width"), [(2, 3), (5, 1), (5, 5), (4, 9), (60, 7)])
+def test_sums_over_windows_lose_no_digits(k: int, width: int) -> None:
+    """By differences of running sums, what is small beside a large share came out as nothing."""
+    rows = Window(k, width, 1.0, 1e-14)
+    apart = np.arange(rows.size)[:, None] - np.arange(k)
+    table = np.where((apart >= 0) & (apart < width), 1.0, 1e-14)
+    shares, weights = np.full(k, 1e-15), np.full(rows.size, 1e-15)
+    shares[0] = weights[0] = 1.0
+    assert np.allclose(rows.forward(shares), table @ shares, rtol=1e-14, atol=0)
+    assert np.allclose(rows.backward(weights), weights @ table, rtol=1e-14, atol=0)
+
+
+def test_long_square_waves_need_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3,400 bins and more were refused, in words that sent people to `mle`, which they had called."""
+    m = metric.square_wave(1.0, 60)
+    tally = m.tally(m.privatize(np.arange(60).repeat(50), dn.seeded(1)))
+    by_table = mle(m, tally)
+    monkeypatch.setattr(import_module("deniable.likelihood.observed"), "MOST_ENTRIES", 1000)
+    by_sums = mle(m, tally)
+    assert (by_table.method, by_sums.method, by_sums.stop) == ("interior point", "squarem", "certified")
+    assert by_sums.log_likelihood == pytest.approx(by_table.log_likelihood, abs=2e-9)
+    assert (by_sums.interval(repeats=5).high >= by_sums.frequencies).all()
+    assert by_sums.smooth(passes=(10,)).frequencies == pytest.approx(by_table.smooth(passes=(10,)).frequencies)
+    monkeypatch.undo()
+    long = metric.square_wave(1.0, 4000)
+    found = mle(long, long.tally(long.privatize(np.arange(4000), dn.seeded(1))), iterations=20)
+    assert (found.k, found.method, found.stop) == (4000, "squarem", "iteration limit")
+
+
+def test_grids_that_are_too_large_are_refused_with_what_to_do() -> None:
+    m = metric.planar_geometric((65, 64), 0.5)
+    tally = dn.Tally(4160, np.ones(4160, dtype=np.int64))
+    with pytest.raises(dn.InvalidParameter, match=r"4,160 values .* larger cells, or on a grid measure='manhattan'"):
+        mle(m, tally)
+    with pytest.raises(dn.InvalidParameter, match="use fewer values, or mle, if it takes so many"):
+        m.estimate(tally)
 
 
 def test_large_domains_are_smoothed_in_seconds() -> None:

@@ -80,6 +80,22 @@ def test_loss_with_a_distance(rows: list[list[int]]) -> None:
     assert math.isclose(matrix.loss(lambda x, y: abs(x - y)), by_definition, rel_tol=1e-14, abs_tol=1e-300)
 
 
+@pytest.mark.parametrize("distance", [0, -1, math.nan, math.inf, "1", None])
+def test_two_inputs_are_a_positive_number_apart(distance: float) -> None:
+    """A negative distance, or one that is not a number, must not pass for a loss of nothing."""
+    with pytest.raises(dn.InvalidParameter, match=r"the distance of 0 and 1 must be a positive number"):
+        dn.Matrix.of([[3, 1], [1, 3]]).loss(lambda _, __: distance)
+
+
+def test_inputs_and_outputs_that_are_not_there_are_refused() -> None:
+    matrix = dn.Matrix.of([[3, 1], [1, 3]])
+    for ask in (lambda: matrix.ratio(0, 2), lambda: matrix.ratio(-1, 0), lambda: matrix.log_likelihood(2)):
+        with pytest.raises(dn.InvalidParameter, match="must be an integer from 0 to 1"):
+            ask()
+    with pytest.raises(dn.InvalidParameter, match="an output must be an integer from 0 to 3"):
+        dn.geometric(3, 1.0).law.log_likelihood(4)
+
+
 def _ratio(rows: list[list[int]], x: int, y: int) -> Fraction:
     a, b = rows[x], rows[y]
     return max(Fraction(p, sum(a)) / Fraction(q, sum(b)) for p, q in zip(a, b, strict=True))
@@ -145,6 +161,8 @@ def test_numbers_are_taken_for_what_they_are() -> None:
         [[math.nan, 1], [1, 1]],
         [[math.inf, 1], [1, 1]],
         [[None, 1]],
+        None,
+        "ab",
     ],
 )
 def test_bad_matrices_are_refused(rows: list[list[float]]) -> None:
@@ -158,7 +176,9 @@ def test_weights_are_integers(weights: tuple[tuple[int, ...], ...]) -> None:
         dn.Matrix(weights)
 
 
-@pytest.mark.parametrize("prior", [[1, 2], [1, 1, -1], [0, 0, 0], [1, math.nan, 1], [1, math.inf, 1], [[1, 1, 1]]])
+@pytest.mark.parametrize(
+    "prior", [[1, 2], [1, 1, -1], [0, 0, 0], [1, math.nan, 1], [1, math.inf, 1], [[1, 1, 1]], "abc", [[1], [1, 2], [1]]]
+)
 def test_bad_priors_are_refused(prior: list[float]) -> None:
     with pytest.raises(dn.InvalidParameter, match="a prior is 3 non-negative weights"):
         dn.Matrix.of(randomized_response(3, 2)).success(prior)

@@ -458,7 +458,7 @@ def test_reports_of_another_plan_are_refused(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        ("plan nothing.toml --people 10", 1, "cannot use nothing.toml: No such file or directory"),
+        ("plan nothing.toml --people 10", 1, "there is no file nothing.toml; `deniable init` writes an example"),
         ("plan plan.json --people 10", 1, "plan.json is a plan, not a study"),
         ("plan data.csv --people 10", 1, "data.csv is a CSV file, not a study"),
         ("plan study.toml", 2, "--people"),

@@ -35,6 +35,7 @@ PUBLIC = [
     "Estimate",
     "Fake",
     "Faked",
+    "FileMissing",
     "Geometric",
     "Grid",
     "Guessed",

@@ -10,6 +10,8 @@ import pytest
 
 import deniable as dn
 from deniable.client import Client
+from deniable.likelihood import GeometricChannel
+from deniable.metric import great_circle
 from deniable.plan import Plan
 from tests import vectors
 
@@ -17,6 +19,9 @@ CITY = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=20, columns=20)
 HOME = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)
 WRONG: Any = object()
 LINE = dn.geometric(19, 0.5)
+
+HALVES, EVEN = [0.5, 0.5], np.full((2, 2), 0.5)
+LIKELY = dn.mle(LINE, dn.Tally(40, np.full(20, 2)))
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "text for a mean": (lambda: dn.duchi(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
@@ -60,6 +65,36 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "far around": (lambda: dn.planar_laplace(0.1).privatize((45, 400)), "or up to 360 where it goes on around the globe"),
     "per meter": (lambda: dn.planar_geometric(CITY, 0.5), r"epsilon is per meter on a Grid, .* use per_meter\(level"),
     "half a year": (lambda: LINE.privatize([3.5]), "round numbers to whole ones"),
+    "texts for places": (lambda: dn.line_wasserstein(HALVES, HALVES, places=["a", "b"]), "places are 2 numbers, got"),
+    "texts for points": (lambda: dn.sliced_wasserstein(HALVES, HALVES, places="ab"), "2 points of two coordinates, got 'ab'"),
+    "a seed below 0": (lambda: dn.sliced_wasserstein(HALVES, HALVES, [(0, 0), (1, 1)], seed=-1), "seed must be an integer"),
+    "a text of costs": (lambda: dn.cost_wasserstein(HALVES, HALVES, cost="a"), "cost is a table of 2 by 2 distances"),
+    "one side": (lambda: dn.grid_wasserstein(HALVES, HALVES, shape=2), r"such as \(20, 30\), got 2"),  # type: ignore[arg-type]
+    "sides below 0": (lambda: dn.grid_wasserstein(HALVES, HALVES, shape=(-1, -2)), "must be an integer of at least 1, got -1"),
+    "texts for a mean's places": (lambda: dn.mean_of(LIKELY, places=["a"] * 20), "places are 20 numbers, got"),
+    "a text for a prior": (lambda: dn.optimal_remap(EVEN, "ab"), "a prior is 2 non-negative weights, not all zero, got 'ab'"),
+    "negative chances": (
+        lambda: dn.optimal_remap(np.array([[1.5, -0.5], HALVES]), HALVES),
+        "a channel has a row of probabilities",
+    ),
+    "too many points": (lambda: dn.optimal_remap(EVEN, HALVES, "mean", points=[1, 2, 3]), r"of the 2 values, .* shape \(3,\)"),
+    "no numbers for points": (lambda: dn.optimal_remap(EVEN, HALVES, "median", points=[1, np.nan]), "all must be finite"),
+    "texts for losses": (lambda: dn.optimal_remap(EVEN, HALVES, [["a"], ["b"]]), "or a table of numbers with a row for each"),
+    "texts for shares": (lambda: LINE.forward(["a"] * 20), "shares are 20 numbers, got"),
+    "texts for outputs": (lambda: GeometricChannel(1, 1.0).inverse(["a", "b"]), "one number for each of the 2 values"),
+    "too few shares": (lambda: GeometricChannel(3, 1.0).output(HALVES), r"of the 4 values and outputs, got .* \(2,\)"),
+    "texts for weights": (lambda: LIKELY.smooth(weights=["a"]), "smoothing weights are from 0 to 0.5, got"),  # type: ignore[list-item]
+    "places under a mask": (
+        lambda: dn.planar_laplace(0.1).privatize(np.ma.masked_equal([[1.0, 2.0]], 2)),
+        "masked: leave them",
+    ),
+    "places of two and three": (lambda: great_circle([(0, 0)] * 2, [(0, 0)] * 3), "as many as there are others, got 2 and 3"),
+    "halves for reports of a mean": (lambda: dn.duchi(1.0).tally(np.array([0.5])), "are uint8 from 0 to 1"),
+    "another output of a mean": (lambda: dn.duchi(1.0).tally(np.array([0, 2])), "are uint8 from 0 to 1"),
+    "no method": (lambda: dn.mle(LINE, dn.Tally(20, np.ones(20, int)), method=WRONG), "is not a method .auto, closed"),
+    "no loss": (lambda: dn.best_channel(3, 1.0, loss=WRONG), "is not a loss .l2, cdf, kl."),
+    "no step": (lambda: LINE.estimate(dn.Tally(40, np.full(20, 2))).project(WRONG), "is not a consistency step .clip"),
+    "next to no epsilon": (lambda: dn.planar_geometric((30, 30), 1e-6), "epsilon 1e-06 is too small .* or larger cells"),
     "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
 }
 
@@ -69,6 +104,21 @@ def test_refusals_say_what_was_given_and_what_to_do(name: str) -> None:
     act, words = REFUSED[name]
     with pytest.raises(dn.DeniableError, match=words):
         act()
+
+
+def test_reports_of_a_mean_may_have_been_a_list() -> None:
+    """As those of all other mechanisms, through CSV or JSON."""
+    for m in (dn.duchi(1.0), dn.piecewise(1.0), dn.hybrid(1.0)):
+        reports = m.privatize([0.5, -0.5, 1, -1], dn.seeded(1))
+        assert m.tally(reports.tolist()) == m.tally(reports.astype(np.int64)) == m.tally(reports)
+        assert m.tally([]).n == 0  # type: ignore[arg-type]
+
+
+def test_a_channel_may_be_a_dataframe() -> None:
+    pd = pytest.importorskip("pandas")
+    tally = dn.Tally(10, np.array([4, 6]))
+    rows = [[0.5, 0.5], [0.2, 0.8]]
+    assert dn.mle(pd.DataFrame(rows), tally).frequencies.tolist() == dn.mle(rows, tally).frequencies.tolist()
 
 
 def test_a_mean_loses_the_same_at_any_distance() -> None:

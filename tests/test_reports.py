@@ -241,3 +241,32 @@ def test_a_plot_of_many_values_has_a_line_for_each(tmp_path: Path) -> None:
         boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
         assert len(boxes) == 40
         assert all(above.y0 >= below.y1 - 2 for above, below in pairwise(boxes)), "labels overlap"
+
+
+def test_files_that_are_not_there_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    """They ended in Python's own error, which does not say what writes such a file, nor that a name is misspelt."""
+    path = tmp_path / "reports.parquet"
+    with pytest.raises(
+        dn.FileMissing, match=r"there is no file .*reports\.parquet; plan\.write_reports, or `deniable privatize`"
+    ):
+        ONCE.tally(ONCE.read_reports(path))
+    ONCE.write_reports(path, ONCE.privatize(answers(10)))
+    with pytest.raises(dn.FileMissing, match=r"there is no file .*; did you mean 'reports\.parquet'\?"):
+        dn.attack.guess(ONCE, tmp_path / "report.parquet")
+    with pytest.raises(dn.FileMissing, match="is a folder; name a file in it"):
+        list(ONCE.read_reports(tmp_path))
+    with pytest.raises(dn.FileMissing, match="`deniable plan`, writes one"):
+        Plan.read(tmp_path / "nowhere" / "p.json")
+    with pytest.raises(dn.FileMissing, match="`deniable init` writes an example"):
+        Study.read(tmp_path / "s.toml")
+    with pytest.raises(FileNotFoundError):  # as it was for who caught that
+        Study.read("nothing.toml")
+
+
+def test_what_is_not_a_tally_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    wrong: list[Any] = [tmp_path / "reports.parquet", str(tmp_path / "reports.parquet")]
+    for given in wrong:
+        with pytest.raises(dn.InvalidReport, match=r"read a file of them: plan\.tally\(plan\.read_reports\('.*parquet'\)\)"):
+            ONCE.tally(given)
+        with pytest.raises(dn.InvalidReport, match=r"tallies, plan\.mle\(plan\.tally\(reports\), name\), got"):
+            ONCE.mle(given, "age")

@@ -16,6 +16,7 @@ from deniable.domain import Categories, Range
 from deniable.errors import (
     DeniableError,
     DeniableWarning,
+    FileMissing,
     InvalidParameter,
     InvalidReport,
     InvalidValue,
@@ -116,6 +117,7 @@ __all__ = [
     "Estimate",
     "Fake",
     "Faked",
+    "FileMissing",
     "Geometric",
     "Grid",
     "Guessed",

@@ -8,6 +8,7 @@ something else, are to be projected first. Lists whose sum is far from 1 are no 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number, whole_number
 from deniable.grid import Grid
-from deniable.law import Floats
+from deniable.law import Floats, finite
 from deniable.likelihood import Likelihood
 
 Shares = npt.ArrayLike | Estimate | Likelihood
@@ -76,8 +77,12 @@ def grid_wasserstein(
     500.0
     """
     excess = _excess(one, other)
-    if len(shape) != 2 or math.prod(shape) != excess.size:
-        raise InvalidParameter(f"a grid of shape {shape} has {math.prod(shape)} cells, the shares have {excess.size}")
+    if not isinstance(shape, Sequence | np.ndarray) or len(shape) != 2:
+        raise InvalidParameter(f"shape is a number of rows and one of columns, such as (20, 30), got {shape!r}")
+    rows, columns = (whole_number("the number of rows, and of columns,", side, 1) for side in shape)
+    shape = rows, columns
+    if rows * columns != excess.size:
+        raise InvalidParameter(f"a grid of shape {shape} has {rows * columns} cells, the shares have {excess.size}")
     steps = _steps(step, shape)
     if metric == "manhattan":
         return _grid_flow(excess, shape, steps)
@@ -95,19 +100,22 @@ def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
     >>> cost_wasserstein([1, 0], [0, 1], cost=[[0, 3], [3, 0]])
     3.0
     """
-    excess, table = _excess(one, other), np.asarray(cost, dtype=np.float64)
-    if table.shape != (excess.size, excess.size) or not np.isfinite(table).all() or (table < 0).any():
-        raise InvalidParameter(f"cost is a table of {excess.size} by {excess.size} distances")
+    excess = _excess(one, other)
+    allowed = f"cost is a table of {excess.size} by {excess.size} distances, from 0 on"
+    table = finite(cost, allowed)
+    if table.shape != (excess.size, excess.size) or (table < 0).any():
+        raise InvalidParameter(f"{allowed}, got shape {table.shape}")
     return _transport(excess, lambda x, y: table[np.ix_(x, y)])
 
 
 def sliced_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1) -> float:
     """The mean over directions of the distance on a line through the plane: quick, and never above the true distance."""
     excess = _excess(one, other)
-    points = np.asarray(places, dtype=np.float64)
-    if points.shape != (excess.size, 2) or not np.isfinite(points).all():
+    points = finite(places, f"places are {excess.size} points of two coordinates")
+    if points.shape != (excess.size, 2):
         raise InvalidParameter(f"places are {excess.size} points of two coordinates, got an array of shape {points.shape}")
     whole_number("directions", directions, 1)
+    whole_number("seed", seed, 0)
     turn = float(np.random.default_rng(seed).uniform())
     total = 0.0
     for i in range(directions):
@@ -191,8 +199,8 @@ def _excess(one: Shares, other: Shares) -> Floats:
 
 
 def _places(places: npt.ArrayLike, k: int) -> Floats:
-    points = np.asarray(places, dtype=np.float64)
-    if points.shape != (k,) or not np.isfinite(points).all():
+    points = finite(places, f"places are {k} numbers")
+    if points.shape != (k,):
         raise InvalidParameter(f"places are {k} numbers, got an array of shape {points.shape}")
     return points
 

@@ -29,6 +29,10 @@ class InvalidReport(DeniableError, ValueError):
     """A report that the mechanism cannot have sent, or that is not in its canonical form."""
 
 
+class FileMissing(DeniableError, FileNotFoundError):
+    """A file that was named is not there, or is a folder."""
+
+
 class DeniableWarning(UserWarning):
     """Something that is allowed, and that somebody should know about."""
 
@@ -58,8 +62,8 @@ def listed(noun: str, members: Iterable[object]) -> str:
     return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
 
 
-def not_among(given: str, what: str, allowed: Iterable[str]) -> str:
-    """A name that is not on a list: what was given, what is allowed, and the nearest."""
+def not_among(given: object, what: str, allowed: Iterable[str]) -> str:
+    """A name that is not on a list, or no name at all: what was given, what is allowed, and the nearest."""
     names = list(allowed)
-    near = difflib.get_close_matches(given, names, n=1)
+    near = difflib.get_close_matches(str(given), names, n=1)
     return f"{given!r} is not {what} ({', '.join(names)})" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
@@ -21,7 +21,7 @@ from deniable.summaries import Summary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.likelihood import Likelihood, Progress
+    from deniable.likelihood import Likelihood
 
 _LAST = ("n", "level", "plan")  # of a table's columns
 
@@ -52,25 +52,31 @@ class Findings:
         quantiles: Sequence[float] = (),
         mle: bool = False,
         smooth: bool = False,
-        progress: Progress | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Findings:
-        """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely shares first."""
+        """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely shares first.
+
+        `progress` hears how much of what is most likely is found, and of how much.
+        """
         result = plan.estimate(tallies)
         refused: dict[str, str] = {}
         likely: dict[str, Likelihood] = {}
         smoothed: dict[str, Likelihood] = {}
-        for name in result.estimates if mle or smooth else ():
+        names = list(result.estimates) if mle or smooth else []
+        for place, name in enumerate(names):
             ordered = isinstance(result.domains[name], Range)
+            heard = partial(_heard, progress, place, len(names))
             try:
-                most = plan.mle(tallies, name, ordered=ordered or None, progress=progress)
+                heard(0, 1)
+                most = plan.mle(tallies, name, ordered=ordered or None)
                 likely |= {name: most} if mle else {}
                 if smooth and (ordered or isinstance(result.domains[name], Grid)):
                     if _has_no_answer(result, name):
                         raise InvalidParameter("shares are not smoothed where no answer is a value of its own")
-                    smoothed[name] = most.smooth(progress=progress)
+                    smoothed[name] = most.smooth(progress=heard)
             except InvalidParameter as problem:
                 refused[name] = str(problem)
-        if smooth and not smoothed and not refused:
+        if smooth and not any(isinstance(domain, Range | Grid) for domain in result.domains.values()):
             raise InvalidParameter("only shares of ordered values can be smoothed, and no attribute here is a range or a grid")
         found = _quantiles(result, quantiles, level, refused)
         return Findings(result, level, project, found, likely, smoothed, refused)
@@ -209,15 +215,21 @@ def _quantiles(
 ) -> dict[str, dict[float, Summary]]:
     asked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
     ranges = [name for name in result.estimates if isinstance(result.domains[name], Range)]
-    if asked and not ranges:
+    if asked and not any(isinstance(domain, Range) for domain in result.domains.values()):
         raise InvalidParameter("quantiles are of ranges of numbers, and no attribute here is one")
     found = {}
     for name in ranges if asked else ():
         try:
             found[name] = {share: result.quantile(name, share, level) for share in asked}
         except InvalidParameter as problem:
-            refused[name] = str(problem)
+            refused[name] = "; ".join(dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)]))
     return found
+
+
+def _heard(progress: Callable[[int, int], None] | None, place: int, places: int, done: int, most: int) -> None:
+    """So much is done of one attribute, which is one of several: in thousandths of each."""
+    if progress is not None:
+        progress(1000 * place + 1000 * done // most, 1000 * places)
 
 
 def _has_no_answer(result: Result, name: str) -> bool:

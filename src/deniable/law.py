@@ -305,10 +305,22 @@ def _log_chance(part: _Part, size: int) -> float:
 
 def checked_prior(prior: npt.ArrayLike, k: int) -> Floats:
     """The attacker's beliefs as k probabilities."""
-    weights = np.asarray(prior, dtype=np.float64)
-    if weights.shape != (k,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-        raise InvalidParameter(f"a prior is {k} non-negative weights, not all zero")
+    allowed = f"a prior is {k} non-negative weights, not all zero"
+    weights = finite(prior, allowed)
+    if weights.shape != (k,) or (weights < 0).any() or weights.sum() <= 0:
+        raise InvalidParameter(allowed)
     return np.asarray(weights / weights.sum())
+
+
+def finite(given: npt.ArrayLike, allowed: str) -> Floats:
+    """A table or list of finite numbers; what is none is refused with what is allowed."""
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(f"{allowed}, got {given!r:.60}") from None
+    if not np.isfinite(numbers).all():
+        raise InvalidParameter(f"{allowed}; all must be finite")
+    return numbers
 
 
 def _success_with_prior(law: Law, prior: Floats) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.exact import log_up
+from deniable.exact import log_up, number, whole_number
 from deniable.law import Floats, checked_prior
 
 
@@ -27,21 +27,25 @@ class Matrix:
     def __post_init__(self) -> None:
         if not self.weights or not self.weights[0]:
             raise InvalidParameter("a matrix needs at least one row and one column")
-        for number, row in enumerate(self.weights):
+        for place, row in enumerate(self.weights):
             if len(row) != len(self.weights[0]):
-                raise InvalidParameter(f"row {number} has {len(row)} entries, row 0 has {len(self.weights[0])}")
+                raise InvalidParameter(f"row {place} has {len(row)} entries, row 0 has {len(self.weights[0])}")
             if any(type(w) is not int or w < 0 for w in row) or sum(row) == 0:
-                raise InvalidParameter(f"row {number} must hold non-negative integers, not all zero (or use Matrix.of)")
+                raise InvalidParameter(f"row {place} must hold non-negative integers, not all zero (or use Matrix.of)")
 
     @staticmethod
     def of(rows: Sequence[Sequence[int | float | Fraction]]) -> Matrix:
         """From rows of integers, fractions or floats, each taken for exactly what it is and scaled to integers."""
+        try:
+            given = list(rows)
+        except TypeError:
+            raise InvalidParameter(f"a matrix is made of rows of numbers, such as [[3, 1], [1, 3]], got {rows!r:.60}") from None
         scaled = []
-        for number, row in enumerate(rows):
+        for place, row in enumerate(given):
             try:
                 exact = [Fraction(entry) for entry in row]
             except (ValueError, OverflowError, TypeError) as problem:
-                raise InvalidParameter(f"row {number} holds an entry that is not a finite number") from problem
+                raise InvalidParameter(f"row {place} holds an entry that is not a finite number") from problem
             scale = math.lcm(*(entry.denominator for entry in exact))
             scaled.append(tuple(int(entry * scale) for entry in exact))
         return Matrix(tuple(scaled))
@@ -65,7 +69,7 @@ class Matrix:
 
     def ratio(self, x: int, other: int) -> Fraction | None:
         """The largest Pr(y | x) / Pr(y | other) over all y, exactly; None where an output is possible for x alone."""
-        mine, theirs = self.weights[x], self.weights[other]
+        mine, theirs = (self.weights[whole_number("an input", one, 0, self.inputs - 1)] for one in (x, other))
         if any(a > 0 and b == 0 for a, b in zip(mine, theirs, strict=True)):
             return None
         return max(Fraction(a, b) for a, b in zip(mine, theirs, strict=True) if b > 0) * Fraction(sum(theirs), sum(mine))
@@ -73,7 +77,7 @@ class Matrix:
     def loss(self, distance: Callable[[int, int], float] | None = None) -> float:
         """The smallest epsilon, rounded up; infinite where an output rules an input out.
 
-        With a distance: the smallest epsilon per unit of it.
+        With a distance: the smallest epsilon per unit of it. Two inputs are a positive number apart.
         """
         if distance is None:
             return self._local_loss()
@@ -84,7 +88,8 @@ class Matrix:
                     ratio = self.ratio(x, other)
                     if ratio is None:
                         return math.inf
-                    worst = max(worst, math.nextafter(log_up(ratio) / distance(x, other), math.inf))
+                    units = number(f"the distance of {x} and {other}", distance(x, other), 0.0, math.inf, "a positive number")
+                    worst = max(worst, math.nextafter(log_up(ratio) / units, math.inf))
         return worst
 
     def _local_loss(self) -> float:
@@ -125,5 +130,6 @@ class Matrix:
 
     def log_likelihood(self, y: int) -> Floats:
         """ln Pr(y | x) for every input x."""
+        whole_number("an output", y, 0, self.outputs - 1)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probabilities[:, y]))

@@ -147,12 +147,13 @@ class Plan:
     @staticmethod
     def read(path: str | Path) -> Plan:
         """Read and verify a file."""
+        file = table.existing(Path(path), "plan.write, or `deniable plan`, writes one")
         try:
-            return Plan.from_json(Path(path).read_bytes())
+            return Plan.from_json(file.read_bytes())
         except InvalidPlan:
-            if table.file_kind(Path(path)) != "a study":
+            if table.file_kind(file) != "a study":
                 raise
-            name = Path(path).name
+            name = file.name
             raise InvalidPlan(f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)") from None
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
@@ -233,10 +234,7 @@ class Plan:
 
     def estimate(self, tallies: Tallies) -> Result:
         """Unbiased frequencies with error bars and labels, by attribute; those without any report are named in the result."""
-        if not isinstance(tallies, Tallies):
-            raise InvalidReport(
-                f"estimates are made from tallies, plan.estimate(plan.tally(reports)), got {type(tallies).__name__}"
-            )
+        _refuse_no_tallies(tallies, "estimates are made from", "plan.estimate(plan.tally(reports))")
         refuse_other_plan(tallies.plan_id, self.id)
         if set(tallies.tallies) != set(self.names):
             raise InvalidReport(
@@ -273,6 +271,7 @@ class Plan:
         """
         if name not in self.names:
             raise InvalidParameter(not_among(name, "an attribute", self.names))
+        _refuse_no_tallies(tallies, "what is most likely is found from", "plan.mle(plan.tally(reports), name)")
         refuse_other_plan(tallies.plan_id, self.id)
         from deniable.likelihood import mle
 
@@ -308,3 +307,8 @@ class Plan:
 
     def _body(self) -> dict[str, Any]:
         return self.content.to_dict() | {"losses": self.stated.to_dict()}
+
+
+def _refuse_no_tallies(given: object, what: str, as_in: str) -> None:
+    if not isinstance(given, Tallies):
+        raise InvalidReport(f"{what} tallies, {as_in}, got {type(given).__name__}")

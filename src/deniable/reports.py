@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, final
 
 from deniable.errors import InvalidParameter, InvalidReport, counted
@@ -97,6 +98,10 @@ def _tally(name: str, given: Any) -> Tally:
 
 def records_of(reports: Reports | Iterable[Reports], plan_id: str) -> Iterator[Records]:
     """What is in reports, or in blocks of them, which must all have been made for this plan."""
+    if isinstance(reports, str | Path):
+        raise InvalidReport(
+            f"reports are what plan.privatize gives; read a file of them: plan.tally(plan.read_reports({str(reports)!r}))"
+        )
     if not isinstance(reports, Reports | Iterable):
         raise InvalidReport(_not_reports(reports))
     for block in [reports] if isinstance(reports, Reports) else reports:

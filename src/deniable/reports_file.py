@@ -16,7 +16,7 @@ from deniable.mechanism import Array
 from deniable.shape import Encoder
 from deniable.shapes import Subset
 from deniable.share import Records
-from deniable.table import PLAN_KEY, ROWS, Show, replacing, require_pyarrow
+from deniable.table import PLAN_KEY, ROWS, Show, existing, replacing, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +46,7 @@ def read_reports(
     import pyarrow as pa
     from pyarrow import parquet
 
-    with path.open("rb"):
+    with existing(path, "plan.write_reports, or `deniable privatize`, writes one").open("rb"):
         pass
     try:
         file = parquet.ParquetFile(path)

@@ -150,7 +150,7 @@ class Shape(Encoder):
     @final
     def tally(self, reports: Array) -> Tally:
         like = self.blank(0)
-        array = _as_sent(unmasked(reports), like)
+        array = as_sent(unmasked(reports), like)
         if array.dtype != like.dtype or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
             raise InvalidReport(
                 f"reports of this mechanism are {like.dtype} of shape (n, {', '.join(map(str, like.shape[1:]))}), "
@@ -191,7 +191,7 @@ class Shape(Encoder):
         return max(1, self.report_bytes)
 
 
-def _as_sent(reports: Array, like: Array) -> Array:
+def as_sent(reports: Array, like: Array) -> Array:
     """Reports that are one whole number each and went through a list, CSV or JSON, as they were sent; others as they are."""
     if reports.size == 0 and reports.ndim == 1:
         return like

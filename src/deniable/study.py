@@ -26,7 +26,7 @@ from deniable.numeric import Number
 from deniable.plan import Plan
 from deniable.shape import Encoder
 from deniable.share import Per
-from deniable.table import DEGREES, column_names, columns_of, file_kind
+from deniable.table import DEGREES, column_names, columns_of, existing, file_kind
 from deniable.units import metric_mechanism, rest_loss
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
@@ -185,7 +185,7 @@ class Study:
     @staticmethod
     def read(path: str | Path) -> Study:
         """A study from a TOML file (`deniable init` writes an example)."""
-        file = Path(path)
+        file = existing(Path(path), "`deniable init` writes an example")
         try:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as problem:

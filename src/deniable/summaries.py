@@ -19,8 +19,8 @@ from deniable.bins import Bins
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number
-from deniable.intervals import normal_quantile, scored, seen_squares, student
-from deniable.law import Floats, Moments
+from deniable.intervals import normal_quantile, reach_of, scored, seen_squares, student
+from deniable.law import Floats, Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values
 from deniable.together import cumulative_errors, error_of, known_squares
@@ -47,7 +47,8 @@ class Summary:
 def mean_of(
     result: Result, places: npt.ArrayLike | None = None, level: float = 0.95, repeats: int = 200, seed: int = 1
 ) -> Summary:
-    """The mean of the values' places, with a normal interval (Student's), or that of a bootstrap.
+    """The mean of the values' places, with a normal interval (Student's), or that of a bootstrap: its percentiles or its
+    standard error, whichever reach farther, and all places where the likelihood is `flat`.
 
     Places are numbers, one for each value. They need not be given for bins of a range, whose middles they are (an answer may be
     half a bin from it, which is `within`), nor for values without names, which are at 0, 1, 2, ... On a grid, ask once for each
@@ -68,7 +69,8 @@ def mean_of(
             "one for each bin, or ask for a quantile"
         )
     if isinstance(result, Likelihood):
-        found = _bootstrapped(result, lambda rows: rows @ points, level, repeats, seed)
+        ends = float(points.min()), float(points.max())
+        found = _bootstrapped(result, lambda rows: rows @ points, ends, level, repeats, seed)
     else:
         center = float(points.min() + points.max()) / 2  # shares add up to 1: only distances from here are estimated
         value = center + float(result.frequencies @ (points - center))
@@ -118,7 +120,8 @@ def sum_of(result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: 
 
 def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
     """By bootstrap; all together have at least what one of them may have, and at most what no other one may."""
-    found = _bootstrapped(result, lambda rows: rows @ chosen, level, repeats, seed)
+    possible = float(chosen.all()), float(chosen.any())  # all of them are everybody, and none nobody, whatever is known
+    found = _bootstrapped(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
     if not result.has_errors or chosen.all() or not chosen.any():
         return found
     single, ends = chosen.sum() == 1, result.interval(level, repeats, seed)
@@ -135,7 +138,8 @@ def circular_mean_of(
 
     It is from 0 to the length, in radians unless a length is given, such as 24.0 for hours. Values are evenly spread from 0
     on; of bins of a range, which begin there, the middles count. Without a clear direction (all hours alike) there is none,
-    and its standard error says so. The interval may reach past the end of the circle.
+    and its standard error says so. The interval may reach past the end of the circle; of a most likely distribution it is at
+    most the whole circle, and just that where the likelihood is `flat`.
     """
     _refuse_other(result)
     turns = 2 * math.pi * (np.arange(result.k) + (0.5 if result.bins is not None else 0.0)) / result.k
@@ -149,7 +153,8 @@ def circular_mean_of(
             x, y = rows @ along, rows @ across
             return np.asarray(scale * (angle + np.arctan2(y * turned[0] - x * turned[1], x * turned[0] + y * turned[1])))
 
-        found = _bootstrapped(result, direction, level, repeats, seed)
+        half = scale * math.pi
+        found = _bootstrapped(result, direction, (scale * angle - half, scale * angle + half), level, repeats, seed)
     else:
         size = math.hypot(float(result.frequencies @ across), float(result.frequencies @ along))
         moved = error_of(result, across * math.cos(angle) - along * math.sin(angle)) / max(size, 1e-300)
@@ -187,9 +192,11 @@ def quantile_of(
         if not result.has_errors:
             at = int(first(cumulative))
             return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, wanted))
-        drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
-        low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
-        low, high = min(low, first(cumulative)), max(high, first(cumulative))
+        low, high = first(cumulative * 0 + 1), first(cumulative * 0)  # both ends: repeats of a flat likelihood say nothing
+        if not result.flat:
+            drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
+            low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
+            low, high = min(low, first(cumulative)), max(high, first(cumulative))
     else:
         cumulative = np.cumsum(consistency.isotonic(result.frequencies))
         reach = z * np.append(cumulative_errors(result, wanted), 0.0)
@@ -233,8 +240,8 @@ def _points(result: Result, places: npt.ArrayLike | None) -> Floats:
             f"the values have names ({result.labels[0]!s}, ...) and no places on a line; say where they are with places=[...], "
             f"{result.k} numbers"
         )
-    points = np.arange(result.k, dtype=np.float64) if places is None else np.asarray(places, dtype=np.float64)
-    if points.shape != (result.k,) or not np.isfinite(points).all():
+    points = np.arange(result.k, dtype=np.float64) if places is None else finite(places, f"places are {result.k} numbers")
+    if points.shape != (result.k,):
         raise InvalidParameter(f"places are {result.k} numbers, got an array of shape {points.shape}")
     return points
 
@@ -245,14 +252,28 @@ def _normal(value: float, error: float, level: float, n: int) -> Summary:
     return Summary(value, error, value - reach, value + reach)
 
 
-def _bootstrapped(result: Likelihood, function: Callable[[Floats], Floats], level: float, repeats: int, seed: int) -> Summary:
+def _bootstrapped(
+    result: Likelihood,
+    function: Callable[[Floats], Floats],
+    ends: tuple[float, float],
+    level: float,
+    repeats: int,
+    seed: int,
+) -> Summary:
+    """As intervals of single shares: the percentiles of repeats, or their standard error around the value, whichever reach
+    farther. Of a flat likelihood repeats say nothing, and everything between the ends is possible."""
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
     value = float(np.asarray(function(result.frequencies[None, :]))[0])
     if not result.has_errors:
         return _bare(value)
+    least, most = min(ends[0], value), max(ends[1], value)  # a rounding beyond them
+    if result.flat:
+        return Summary(value, (most - least) / 2, least, most)
     drawn = np.asarray(function(result.bootstrap(repeats, seed)), dtype=np.float64)
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Summary(value, float(drawn.std(ddof=1)), min(float(low), value), max(float(high), value))
+    error = float(drawn.std(ddof=1))
+    reach = reach_of(tail) * error
+    return Summary(value, error, max(least, min(float(low), value - reach)), min(most, max(float(high), value + reach)))
 
 
 def _bare(value: float) -> Summary:

@@ -7,6 +7,7 @@ None, NaN and empty text are missing answers. So are empty cells of a CSV file, 
 from __future__ import annotations
 
 import csv
+import difflib
 import json
 import os
 import tempfile
@@ -18,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
+from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidValue, not_among
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,9 @@ DEGREES = ("latitude", "longitude")
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """What is between the cells of a file of text, by its ending, unless another one is named."""
+
+
+_ANSWERS = "name the CSV or Parquet file that has the answers"
 
 
 def columns_of(table: object, names: Sequence[str], places: Container[str] = ()) -> list[Any]:
@@ -198,6 +202,7 @@ def read_answers(
     import pyarrow as pa
 
     between = separator_of(path, separator)
+    existing(path, _ANSWERS)
     header = header_of(path, between) if places != () else []
     names = split_places(list(labels), header, places, path.name)
     _refuse_no_place(names, header, places, path.name)
@@ -223,6 +228,7 @@ def read_answers(
 def lacking(path: Path, names: Sequence[str], separator: str | None = None, places: Container[str] = ()) -> list[str]:
     """Those of some names that a CSV or Parquet file has no column for."""
     require_pyarrow()
+    existing(path, _ANSWERS)
     header = header_of(path, separator_of(path, separator))
     return [name for name in names if not all(one in header for one in split_places([name], header, places, path.name))]
 
@@ -346,6 +352,17 @@ def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.Reco
         for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
             done += batch.num_rows
             yield batch, done, file.metadata.num_rows
+
+
+def existing(path: Path, remedy: str) -> Path:
+    """The path of a file that is there to be read; else a refusal with the nearest name, or with what to do."""
+    if path.is_dir():
+        raise FileMissing(f"{path} is a folder; name a file in it")
+    if not path.exists():
+        beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.85)  # endings alone make names alike
+        raise FileMissing(f"there is no file {path}; " + (f"did you mean {near[0]!r}?" if near else remedy))
+    return path
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

@@ -25,7 +25,7 @@ from deniable.law import Floats, checked_prior
 __all__ = ["LOSSES", "BestChannel", "best_channel", "channel_risks", "lower_bound", "optimum", "risk", "step_loss"]
 
 MOST_VALUES = 2000
-_LEAST = 1e-12  # of epsilon
+_LEAST = 1e-8  # of epsilon: below, bounds of floats are wrong by more than they are tight
 _TIGHT = 1e-6
 
 

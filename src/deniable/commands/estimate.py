@@ -77,7 +77,8 @@ def estimate_file(
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
-    found = Findings.of(read, tallies, level, project, shares, mle, smooth)
+    with console.progress("estimating") as show:
+        found = Findings.of(read, tallies, level, project, shares, mle, smooth, show)
     asked = {} if source is None else {"round": number}
     about = found.about() | asked
     for name in ("rows", "groups", "means", "quantiles"):

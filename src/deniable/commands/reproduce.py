@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deniable.commands import console, studying, writing
+from deniable.commands.console import one, positive, several, whole
 from deniable.errors import InvalidParameter, counted, not_among
 
 if TYPE_CHECKING:
@@ -134,9 +136,30 @@ def _number(number: float | None) -> str:
 
 
 @reproduce.command("geometric")
-@studying.options("40", "Only 3 runs, up to n = 4, uniform people.")
+@studying.options(
+    "40",
+    "Only 3 runs, up to n = 4, uniform people, unless others are named.",
+    click.option("--n", "ns", callback=several(whole), multiple=True, help="The largest values.  [default: 2,4,8,20,100]"),
+    click.option("--epsilons", callback=several(positive), multiple=True, help="Budgets of a step.  [default: 0.1,0.5,1,2]"),
+    click.option("--prior", callback=studying.names, multiple=True, help="uniform, zipf, bimodal.  [default: all]"),
+    click.option(
+        "--channel", callback=studying.names, multiple=True, help="Only these, such as geometric,grr.  [default: all]"
+    ),
+    click.option("--people", callback=one(partial(whole, least=1)), default="10_000", show_default=True, help="Who are asked."),
+)
 def reproduce_geometric(
-    runs: int | None, seed: int, out: Sequence[Path], as_json: bool, plot_files: Sequence[Path], force: bool, quick: bool
+    ns: Sequence[int],
+    epsilons: Sequence[float],
+    prior: Sequence[str],
+    channel: Sequence[str],
+    people: int,
+    runs: int | None,
+    seed: int,
+    out: Sequence[Path],
+    as_json: bool,
+    plot_files: Sequence[Path],
+    force: bool,
+    quick: bool,
 ) -> None:
     """The conjecture of the geometric paper: does the truncated geometric reconstruct best at equal privacy?
 
@@ -148,10 +171,12 @@ def reproduce_geometric(
     from deniable.studies import geometric
 
     writing.check(out, plot_files, force)
+    asked = {"ns": ns, "epsilons": epsilons, "priors": prior, "channels": channel}
     few: dict[str, Any] = {"ns": geometric.QUICK_NS, "priors": ["uniform"]} if quick else {}
+    few |= {name: given for name, given in asked.items() if given}
     with console.progress("measuring") as show:
         usual = geometric.QUICK_RUNS if quick else geometric.RUNS
-        rows = list(geometric.reproduce(runs=runs or usual, seed=seed, progress=show, **few))
+        rows = list(geometric.reproduce(people=people, runs=runs or usual, seed=seed, progress=show, **few))
     if writing.measured(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
         return
     reasons = {reason: number for number, reason in enumerate(dict.fromkeys(row.unspent for row in rows if row.unspent), 1)}

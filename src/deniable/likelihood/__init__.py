@@ -15,7 +15,7 @@ from deniable.bins import Bins
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.likelihood.found import Found, Progress, Stop
-from deniable.likelihood.given import of_wave, values_of
+from deniable.likelihood.given import MOST_ASKED, of_wave, usual_bins, values_of
 from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.result import Likelihood
@@ -76,17 +76,15 @@ def mle(
     if isinstance(mechanism, ContinuousWave):
         problem = of_wave(mechanism, data, bins)
         found = _fitted(problem, method, tolerance, iterations, progress)
-        return replace(found, bins=Bins(np.linspace(0.0, 1.0, problem.k + 1)))
-    if bins is not None:
-        raise InvalidParameter(
-            "bins are for the numbers of a continuous Square Wave; all other mechanisms have their values already"
-        )
+        return replace(found, bins=_bins_of(problem.k))
+    _no_bins(bins)
     return _fitted(observed(mechanism, data, ordered), method, tolerance, iterations, progress)
 
 
 def mle_groups(
-    groups: Iterable[tuple[Source, Tally | Array]],
+    groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]],
     *,
+    bins: int | None = None,
     method: str = "auto",
     tolerance: float = 1e-9,
     iterations: int | None = None,
@@ -98,24 +96,42 @@ def mle_groups(
     Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of support cannot:
     they have no likelihood that others could be added to. Groups in which nobody has reported yet are left out;
     they must be about the same values, too.
+
+    Reports of continuous Square Waves are counted in `bins` from 0 to 1, the same for all groups: as many as the values of
+    the other groups, or else, unless given, about the root of the number of reports of all of them (8 to 256).
+
+    >>> import numpy as np
+    >>> from deniable.metric import square_wave
+    >>> from deniable.simulated import seeded
+    >>> numbers, strict, loose = np.random.default_rng(1).beta(2, 5, 2000), square_wave(0.5), square_wave(2.0)
+    >>> both = mle_groups([(wave, wave.privatize(numbers, seeded(1))) for wave in (strict, loose)])
+    >>> both.n, both.k, both.stop
+    (4000, 63, 'certified')
     """
     parts, sizes, empty = [], [], 0
     if not isinstance(groups, Iterable):
         raise InvalidParameter(
             f"groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got {type(groups).__name__}"
         )
-    for group in groups:
+    given = list(groups)
+    for group in given:
         if not isinstance(group, tuple | list) or len(group) != 2:
             raise InvalidParameter(
                 f"a group is a pair of a mechanism and its tally or reports, got {type(group).__name__}; "
                 "as in mle_groups([(a, tally_a), (b, tally_b)])"
             )
-        mechanism, data = group
+    waves = [0 if isinstance(data, Tally) else np.size(data) for source, data in given if isinstance(source, ContinuousWave)]
+    others = [values_of(source) for source, _ in given if not isinstance(source, ContinuousWave)]
+    usual = others[0] if others else usual_bins(sum(waves))
+    if not waves:
+        _no_bins(bins)
+    k = whole_number("bins", usual if bins is None else bins, 2, MOST_ASKED) if waves else None
+    for mechanism, data in given:
         if (data.n if isinstance(data, Tally) else np.size(data)) == 0:
-            sizes.append(values_of(mechanism))
+            sizes.append(k if isinstance(mechanism, ContinuousWave) else values_of(mechanism))
             empty += 1
             continue
-        problem = observed(mechanism, data, ordered)
+        problem = of_wave(mechanism, data, k) if isinstance(mechanism, ContinuousWave) else observed(mechanism, data, ordered)
         if not isinstance(problem, Counted | Reported):
             raise InvalidParameter("a group of sets of values needs its reports: counts of support have no likelihood to add")
         parts.append(problem)
@@ -126,7 +142,20 @@ def mle_groups(
         raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
     if not parts:
         raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
-    return _fitted(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+    found = _fitted(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+    return found if k is None else replace(found, bins=_bins_of(k))
+
+
+def _no_bins(bins: int | None) -> None:
+    if bins is not None:
+        raise InvalidParameter(
+            "bins are for the numbers of a continuous Square Wave; all other mechanisms have their values already"
+        )
+
+
+def _bins_of(k: int) -> Bins:
+    """The values of a continuous Square Wave, from 0 to 1."""
+    return Bins(np.linspace(0.0, 1.0, k + 1))
 
 
 def _fitted(problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None) -> Likelihood:

@@ -57,6 +57,8 @@ def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Found
         high *= 4
     price = float(brentq(lambda price: float(shares_at(price).sum()) - 1.0, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
     shares = shares_at(price)
+    if not shares.sum() > 0:  # floats do not tell chances that are so near to each other, and neither do the reports
+        shares = np.ones(shares.size)
     shares /= shares.sum()
     theta = q + gain * shares
     scale = asked * gain / (theta * (1 - theta))

@@ -14,11 +14,13 @@ from deniable.law import Floats, Integers, Law, Marginal, Moments
 from deniable.likelihood.problem import Celled, Counted, Problem, Table
 from deniable.likelihood.rows import Kept
 from deniable.matrix import Matrix
-from deniable.mechanism import Array, Tally
+from deniable.mechanism import Array, Tally, unmasked
 from deniable.metric import ContinuousWave, Mean, PlanarLaplace
 
 FEWEST_BINS, MOST_BINS = 8, 256
 """The fewest and the most bins that numbers are counted in, unless others are asked for."""
+MOST_ASKED = 1 << 11
+"""And the most that can be asked for."""
 _ROUNDED = 1e-9  # how far a report may be beyond the ends, by rounding
 
 
@@ -49,19 +51,23 @@ def of_wave(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Coun
     """Numbers from 0 to 1 in bins, and their reports in twice as many: about the root of how many there are, unless given."""
     if isinstance(data, Tally):
         raise InvalidReport("give the reports of a continuous Square Wave themselves, as its privatize makes them")
-    low, high = -wave.width, 1 + wave.width
+    low, high, given = -wave.width, 1 + wave.width, unmasked(data)
     try:
-        reports = np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError):
+        reports = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         reports = np.full(1, np.nan)
     if reports.ndim != 1 or not ((reports >= low - _ROUNDED) & (reports <= high + _ROUNDED)).all():
         raise InvalidReport(f"reports of this Square Wave are a list of numbers from {low:.6g} to {high:.6g}")
     if not reports.size:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    usual = min(max(round(math.sqrt(reports.size)), FEWEST_BINS), MOST_BINS)
-    k = whole_number("bins", usual if bins is None else bins, 2, 1 << 11)
+    k = whole_number("bins", usual_bins(reports.size) if bins is None else bins, 2, MOST_ASKED)
     counts = np.histogram(np.clip(reports, low, high), 2 * k, (low, high))[0]
     return Counted(Table(np.maximum(wave.matrix(k, 2 * k), 0.0)), counts.astype(np.int64), (k,))
+
+
+def usual_bins(n: int) -> int:
+    """In how many bins so many numbers are counted, unless it is said."""
+    return min(max(round(math.sqrt(n)), FEWEST_BINS), MOST_BINS)
 
 
 def celled(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
@@ -77,7 +83,7 @@ def table_of(source: object) -> Table:
     if isinstance(source, Matrix):
         return Table(source.probabilities)
     try:
-        if not isinstance(source, Sequence | np.ndarray) or isinstance(source, str | bytes):
+        if isinstance(source, str | bytes) or not (isinstance(source, Sequence) or hasattr(source, "__array__")):
             raise TypeError
         numbers = np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
@@ -105,11 +111,6 @@ def refuse_numbers(source: object) -> None:
         )
     if isinstance(source, Moments):
         raise InvalidParameter("a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)")
-    if isinstance(source, ContinuousWave):
-        raise InvalidParameter(
-            "reports of a continuous Square Wave are numbers, which mle(wave, reports, bins=...) counts in bins; in groups, "
-            "give wave.matrix(64, 128) and Tally(n, np.histogram(reports, 128, (-wave.width, 1 + wave.width))[0])"
-        )
     if isinstance(source, PlanarLaplace):
         raise InvalidParameter("reports of PlanarLaplace are places, not counted outputs: use planar_geometric on a Grid")
     if isinstance(source, Mean):

@@ -71,8 +71,7 @@ class Window(Rows):
 
     @property
     def roundings(self) -> int:
-        """A sum over a window is a difference of two sums that are at most near / far times as large as what comes of it."""
-        return int(np.ceil(2 * (1 + self.near / self.far))) * (self.k + self.size)
+        return 2 * self.size
 
     def forward(self, shares: Floats) -> Floats:
         return self._mixed(shares, self.width - 1, self.size)
@@ -81,19 +80,32 @@ class Window(Rows):
         return self._mixed(weights, 0, self.k)
 
     def _mixed(self, numbers: Floats, before: int, places: int) -> Floats:
-        """far * (all of them) + (near - far) * (those of a window that begins `before` places before this one)."""
-        sums = np.zeros((*numbers.shape[:-1], numbers.shape[-1] + 1))
-        np.cumsum(numbers, axis=-1, out=sums[..., 1:])
-        first = np.arange(places) - before
-        last = np.clip(first + self.width, 0, numbers.shape[-1])
-        inside = sums[..., last] - sums[..., np.clip(first, 0, numbers.shape[-1])]
-        return np.asarray(self.far * sums[..., -1:] + (self.near - self.far) * np.maximum(inside, 0.0))
+        """far * (all of them) + (near - far) * (those of a window that begins `before` places before this one).
 
-    def table(self) -> Floats:
-        """Outputs by values."""
-        apart = np.arange(self.size)[:, None] - np.arange(self.k)
-        return np.where((apart >= 0) & (apart < self.width), self.near, self.far)
+        Cut into pieces as long as the window, each window is the end of one and the beginning of the next: two sums of
+        positive numbers, and no difference in which digits would be lost.
+        """
+        width = self.width
+        length = -(-(places + width - 1) // width) * width
+        pieces = np.zeros((*numbers.shape[:-1], length))
+        pieces[..., before : before + numbers.shape[-1]] = numbers
+        pieces = pieces.reshape(*numbers.shape[:-1], -1, width)
+        begun = np.cumsum(pieces, axis=-1).reshape(*numbers.shape[:-1], length)
+        inside = np.cumsum(pieces[..., ::-1], axis=-1)[..., ::-1].reshape(*numbers.shape[:-1], length)[..., :places].copy()
+        inside += np.where(np.arange(places) % width, begun[..., width - 1 : width - 1 + places], 0.0)
+        return np.asarray(self.far * numbers.sum(axis=-1, keepdims=True) + (self.near - self.far) * inside)
+
+    def output(self, shares: Floats) -> Floats:
+        """How likely each output is if the values have these shares."""
+        return self.forward(shares)
 
     def gram(self, weights: Floats) -> Floats:
-        table = self.table()
-        return np.asarray((table.T * weights) @ table)
+        """Two values have in common what lies in both of their windows, so that running sums are enough."""
+        sums, more = np.concatenate([[0.0], np.cumsum(weights)]), self.near - self.far
+        values = np.arange(self.k)
+        inside = sums[values + self.width] - sums[values]
+        gram = np.empty((self.k, self.k))
+        for v in range(self.k):
+            both = np.maximum(sums[np.minimum(values, v) + self.width] - sums[np.maximum(values, v)], 0.0)
+            gram[v] = more**2 * both + self.far * more * (inside + inside[v])
+        return np.asarray(gram + self.far**2 * sums[-1])

@@ -23,6 +23,7 @@ from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
 from deniable.metric import (
+    MOST_ENTRIES,
     Channel,
     Geometric,
     Metric,
@@ -40,7 +41,6 @@ Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequ
 """What reports can come from: a mechanism, its law, or the channel itself."""
 MOST_BYTES = 1 << 30
 """More packed supports than this are not kept; the tally's composite likelihood needs none."""
-_MOST_CELLS = 1 << 26
 _DENSE = 1000  # cells whose table is small
 _AT_ONCE = 1 << 21
 _SAMPLED = 4096
@@ -93,11 +93,16 @@ def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
     sides = (mechanism.down, mechanism.across) if isinstance(mechanism, ProductGeometric) else ()
     if sides and mechanism.k > _DENSE and all(side.is_geometric for side in sides):
         return _counted(GridChannel(*map(_geometric, sides)), tally, _shape(mechanism))
-    if mechanism.k * mechanism.outputs > _MOST_CELLS:
-        raise InvalidParameter(
-            f"a channel of {mechanism.k:,} by {mechanism.outputs:,} is too large to be held; group the values"
-        )
-    return _counted(Table(mechanism.law.matrix(), _window(mechanism)), tally, _shape(mechanism))
+    window = _window(mechanism)
+    if mechanism.k * mechanism.outputs > MOST_ENTRIES:
+        if window is None:
+            raise InvalidParameter(
+                f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table of at "
+                f"most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid measure='manhattan', "
+                "which needs none"
+            )
+        return _counted(window, tally, _shape(mechanism))
+    return _counted(Table(mechanism.law.matrix(), window), tally, _shape(mechanism))
 
 
 def _shape(mechanism: Metric) -> tuple[int, ...]:
@@ -132,8 +137,8 @@ def _kept_rows(mechanism: Direct | Memoized | Subset) -> Kept:
     return Kept(law.k, law.p, law.q)
 
 
-def _counted(channel: Table | GeometricChannel | GridChannel, data: Tally | Array, shape: tuple[int, ...]) -> Counted:
-    size = channel.size if isinstance(channel, Table) else channel.k
+def _counted(channel: Table | Window | GeometricChannel | GridChannel, data: Tally | Array, shape: tuple[int, ...]) -> Counted:
+    size = channel.size if isinstance(channel, Table | Window) else channel.k
     if isinstance(data, Tally):
         if data.counts.size != size:
             raise InvalidReport(f"this tally counts {data.counts.size} outputs, the channel has {size}")

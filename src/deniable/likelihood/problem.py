@@ -51,7 +51,7 @@ class Table:
 
     matrix: Floats = field(repr=False)
     window: Window | None = None
-    """The same in a form with quick products, whose last digits are lost to cancellation."""
+    """The same in a form with quick products."""
 
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
@@ -82,7 +82,7 @@ class Table:
 class Counted(Listed):
     """How many reports have each output: all that there is to know where the outputs are few."""
 
-    channel: Table | Kept | GeometricChannel | GridChannel
+    channel: Table | Window | Kept | GeometricChannel | GridChannel
     counts: Integers
     shape: tuple[int, ...] = ()
 
@@ -98,7 +98,7 @@ class Counted(Listed):
     def rows(self) -> Rows:  # type: ignore[override]
         if isinstance(self.channel, Table):
             return Dense(np.ascontiguousarray(self.channel.matrix.T[self.observed]))
-        if isinstance(self.channel, Kept):
+        if isinstance(self.channel, Kept | Window):
             return self.channel
         logs = np.log(self.channel.ends)
         if isinstance(self.channel, GridChannel):
@@ -116,7 +116,7 @@ class Counted(Listed):
 
     @property
     def quick(self) -> tuple[Rows, Integers]:
-        """Rows with the quickest products, where last digits do not matter, and how many reports each of them has."""
+        """Rows with the quickest products, and how many reports each of them has."""
         if isinstance(self.channel, Table) and self.channel.window is not None:
             return self.channel.window, self.counts
         return self.rows, self.counts[self.observed]

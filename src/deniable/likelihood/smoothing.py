@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import whole_number
-from deniable.law import Floats, Integers
+from deniable.law import Floats, Integers, finite
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
 from deniable.likelihood.rows import Rows, Stacked, shared
@@ -50,6 +50,7 @@ def smoothed(
     """The weight and the number of passes that predict held-out reports best, and the shares that they give."""
     listed = checked(problem)
     whole_number("folds", folds, 2)
+    whole_number("seed", seed, 0)
     sides, ends = _settings(weights, passes)
     rows, counts = quick(listed)
     heard = _Heard(progress, int(ends[-1]) * (sides.size * folds + 1))
@@ -172,7 +173,7 @@ class _Walk:
 
 
 def _settings(weights: Sequence[float], passes: Sequence[int]) -> tuple[Floats, Floats]:
-    sides, ends = np.asarray(weights, dtype=np.float64), np.unique(np.asarray(passes))
+    sides, ends = finite(weights, "smoothing weights are from 0 to 0.5"), np.unique(np.asarray(passes))
     if sides.ndim != 1 or sides.size == 0 or not ((sides >= 0) & (sides <= 0.5)).all():
         raise InvalidParameter(f"smoothing weights are from 0 to 0.5, got {list(weights)}")
     if ends.size == 0 or ends.dtype.kind not in "iu" or ends[0] < 1:

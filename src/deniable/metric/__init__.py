@@ -3,6 +3,7 @@
 from deniable.metric.anywhere import Tabled as Tabled
 from deniable.metric.anywhere import exponential as exponential
 from deniable.metric.anywhere import tight_constraints as tight_constraints
+from deniable.metric.channel import MOST_ENTRIES as MOST_ENTRIES
 from deniable.metric.channel import Channel as Channel
 from deniable.metric.channel import Metric as Metric
 from deniable.metric.globe import PlanarLaplace as PlanarLaplace

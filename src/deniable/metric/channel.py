@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
-from deniable.exact import log_up, number
+from deniable.exact import log_up, number, whole_number
 from deniable.intervals import seen_squares
-from deniable.law import Convention, Floats, Integers, Moments, checked_prior
+from deniable.law import Convention, Floats, Integers, Moments, checked_prior, finite
 from deniable.matrix import Matrix
 from deniable.mechanism import Array, Tally
 from deniable.metric.certified import divided_up, times_up
@@ -25,7 +25,8 @@ from deniable.metric.inverse import inverted, off
 from deniable.shape import Shape
 from deniable.shapes.common import smallest
 
-_CELLS = 1 << 24  # entries of a matrix of floats: 128 MB
+MOST_ENTRIES = 1 << 24
+"""Entries of a matrix of floats that is written out: 128 MB."""
 _EXACT_CELLS = 1 << 20  # entries of one of Python's integers
 _DENSE = 2048  # values whose matrix is inverted as it is
 _SINGULAR = 1e-6  # how far a matrix times its inverse may be from the identity
@@ -112,7 +113,7 @@ class Metric(Numbered):
 
     def forward(self, shares: npt.ArrayLike) -> Floats:
         """How likely every output is, from people with these shares (which need not be a distribution)."""
-        weights = np.asarray(shares, dtype=np.float64)
+        weights = finite(shares, f"shares are {self.k} numbers")
         if weights.shape != (self.k,):
             raise InvalidParameter(f"shares are {self.k} numbers, got shape {weights.shape}")
         return self._forward(weights)
@@ -212,7 +213,10 @@ class Metric(Numbered):
     def _decoder(self) -> Floats:
         """What each output adds to each value's estimate."""
         if self.k > _DENSE:
-            raise InvalidParameter(f"the channel of {self.k:,} values has no quick inverse; use mle, or fewer values")
+            raise InvalidParameter(
+                f"the channel of {self.k:,} values has no quick inverse, and tables are inverted up to {_DENSE:,}; use fewer "
+                "values, or mle, if it takes so many"
+            )
         matrix = self.law.matrix()
         decoder = inverted(matrix)
         if not off(decoder, matrix) <= _SINGULAR:
@@ -246,7 +250,7 @@ class Channel:
 
     def matrix(self) -> Floats:
         """Rows of Pr(output | input), as floats: the numbers that are sampled, rounded once."""
-        self._check_size(_CELLS, "as floats")
+        self._check_size(MOST_ENTRIES, "as floats")
         return self.of._rows(0, self.k)
 
     def exact(self) -> Matrix:
@@ -259,7 +263,7 @@ class Channel:
             side = math.isqrt(most)
             raise InvalidParameter(
                 f"a channel of {self.k:,} x {self.outputs:,} is too large to be written out {how}: at most {most:,} entries "
-                f"are ({side:,} x {side:,}); forward gives its products, and mle estimates, without it"
+                f"are ({side:,} x {side:,}); forward gives its products without it"
             )
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
@@ -300,6 +304,7 @@ class Channel:
 
     def log_likelihood(self, y: int) -> Floats:
         """ln Pr(y | x) for every input x."""
+        whole_number("an output", y, 0, self.outputs - 1)
         column = np.concatenate([self.of._rows(start, stop)[:, y] for start, stop in self.of._blocks()])
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(column))

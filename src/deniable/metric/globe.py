@@ -98,6 +98,8 @@ def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
     111195
     """
     a, b = unit_vectors(checked_places(one)), unit_vectors(checked_places(other))
+    if a.ndim == b.ndim == 2 and len(a) != len(b) and 1 not in (len(a), len(b)):
+        raise InvalidValue(f"distances are from one place, or from as many as there are others, got {len(a)} and {len(b)}")
     across = np.linalg.norm(np.cross(a, b), axis=-1)
     return np.asarray(EARTH * np.arctan2(across, (a * b).sum(axis=-1)))
 
@@ -124,6 +126,8 @@ def unit_vectors(places: Floats) -> Floats:
 
 def checked_places(places: npt.ArrayLike) -> Floats:
     """Latitudes from -90 to 90 degrees and finite longitudes, in pairs."""
+    if np.ma.is_masked(places):
+        raise InvalidValue("some places are masked: leave them out first, since a mask would be dropped")
     try:
         pairs = np.array(places, dtype=np.float64)
     except (ValueError, TypeError) as problem:

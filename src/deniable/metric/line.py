@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable import consistency
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Floats, Integers
+from deniable.law import Floats, Integers, finite
 
 SMALL = 300
 """Up to here a table of all pairs is faster than a compiled loop, and quicker to begin."""
@@ -119,7 +119,7 @@ class GeometricChannel:
 
     def output(self, shares: npt.ArrayLike) -> Floats:
         """How likely each output is if the values have these shares, in O(n)."""
-        return np.asarray(self.kernel.times(np.asarray(shares, dtype=np.float64)) * self.ends)
+        return np.asarray(self.kernel.times(self._checked(shares)) * self.ends)
 
     def inverse(self, outputs: npt.ArrayLike) -> Floats:
         """The shares that give just these outputs, in O(n). They add up to the same; some may be negative."""
@@ -143,7 +143,8 @@ class GeometricChannel:
         return consistency.isotonic(self.inverse(outputs))
 
     def _checked(self, numbers: npt.ArrayLike) -> Floats:
-        given = np.asarray(numbers, dtype=np.float64)
+        allowed = f"there is one number for each of the {self.k} values and outputs"
+        given = finite(numbers, allowed)
         if given.shape != (self.k,):
-            raise InvalidParameter(f"there is one number for each of the {self.k} outputs, got an array of shape {given.shape}")
+            raise InvalidParameter(f"{allowed}, got an array of shape {given.shape}")
         return given

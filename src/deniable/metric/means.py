@@ -20,6 +20,7 @@ from deniable.intervals import clopper_pearson, scattered
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array, Tally, floats, unmasked
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
+from deniable.shape import as_sent
 from deniable.shapes.common import set_numbers, smallest
 from deniable.words import FULL, WordArray, Words, checked_source
 
@@ -78,7 +79,7 @@ class Mean(ABC):
     @final
     def tally(self, reports: Array) -> Tally:
         """How often each report was sent: all that an estimate needs."""
-        array = unmasked(reports)
+        array = as_sent(unmasked(reports), np.empty(0, dtype=smallest(self.outputs)))
         if array.ndim != 1 or array.dtype != smallest(self.outputs) or (array.size and int(array.max()) >= self.outputs):
             raise InvalidReport(f"reports of this mechanism are {smallest(self.outputs)} from 0 to {self.outputs - 1}")
         return Tally(array.size, np.bincount(array, minlength=self.outputs))

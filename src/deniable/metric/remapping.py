@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
-from deniable.law import Floats, Integers, checked_prior
+from deniable.law import Floats, Integers, checked_prior, finite
 from deniable.matrix import Matrix
 from deniable.metric.channel import Channel, Metric
 from deniable.metric.globe import checked_places, unit_vectors
@@ -48,7 +48,8 @@ def optimal_remap(
 
     `loss` is a table of loss[x, y], the harm of y where x is true: the answer is then the y of least expected harm for each
     output. "mode" is that for right or wrong. With `points`, coordinates of the values, "mean" gives the posterior mean
-    (least squared distance) and "median" the geometric median (least distance) of each output.
+    (least squared distance) and "median" the geometric median (least distance) of each output. Points are on a line or a
+    plane: of places on the globe, give meters from one of them, since degrees are not alike and longitudes go around.
     An output that nobody of this prior can send gets what is best for the prior alone.
     The prior must not come from the person's own secret.
 
@@ -63,9 +64,10 @@ def optimal_remap(
     joint = shares[:, None] * chances
     joint[:, joint.sum(axis=0) <= 0] = shares[:, None]  # what nobody of this prior sends says nothing: the prior stands
     if not isinstance(loss, str):
-        harm = np.asarray(loss, dtype=np.float64)
-        if harm.ndim != 2 or len(harm) != len(chances) or not np.isfinite(harm).all():
-            raise InvalidParameter(f"loss is a table with a row for each of {len(chances)} values")
+        allowed = f"loss is 'mode', 'mean', 'median', or a table of numbers with a row for each of {len(chances)} values"
+        harm = finite(loss, allowed)
+        if harm.ndim != 2 or len(harm) != len(chances) or not harm.size:
+            raise InvalidParameter(f"{allowed}, got shape {harm.shape}")
         return np.asarray((joint.T @ harm).argmin(axis=1))
     if loss not in _GOALS:
         raise InvalidParameter(not_among(loss, "a goal", _GOALS))
@@ -73,7 +75,11 @@ def optimal_remap(
         return np.asarray(joint.argmax(axis=0))
     if points is None:
         raise InvalidParameter(f"the {loss} needs points, the coordinates of the values")
-    where = np.asarray(points, dtype=np.float64).reshape(len(chances), -1)
+    allowed = f"points are the coordinates of the {len(chances)} values, a number or a row of them for each"
+    where = finite(points, allowed)
+    if where.ndim not in (1, 2) or len(where) != len(chances) or not where.size:
+        raise InvalidParameter(f"{allowed}, got shape {where.shape}")
+    where = where.reshape(len(chances), -1)
     posterior = joint / joint.sum(axis=0)
     means: Floats = posterior.T @ where
     if loss == "mean":
@@ -87,9 +93,10 @@ def _chances(channel: Metric | Channel | Matrix | Floats) -> Floats:
         return channel.law.matrix()
     if isinstance(channel, Channel):
         return channel.matrix()
-    rows = channel.probabilities if isinstance(channel, Matrix) else np.asarray(channel, dtype=np.float64)
-    if rows.ndim != 2 or not np.allclose(rows.sum(axis=1), 1.0):
-        raise InvalidParameter("a channel has a row of probabilities for each value")
+    allowed = "a channel has a row of probabilities for each value"
+    rows = channel.probabilities if isinstance(channel, Matrix) else finite(channel, allowed)
+    if rows.ndim != 2 or (rows < 0).any() or not np.allclose(rows.sum(axis=1), 1.0):
+        raise InvalidParameter(f"{allowed}, which adds up to 1")
     return rows
 
 

@@ -45,7 +45,10 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
         flat = _digits(sides[0])[:, None] * _digits(sides[1])
         weight = _FLOOR / _least(flat)
         if weight > 0.01:
-            raise _too_fine(rows, columns)
+            raise InvalidParameter(
+                f"epsilon {epsilon:g} is too small for a grid of {rows} x {columns} cells of size {least:g}, with a table "
+                "out of 2^64; use a larger epsilon or larger cells"
+            )
         noise = (1 - weight) * noise + weight * flat
     words = np.rint(noise * float(FULL)).astype(np.uint64)
     left, most = FULL - _exact_total(words), np.unravel_index(words.argmax(), words.shape)
