@@ -305,8 +305,10 @@ def test_the_study() -> None:
     assert all(row.worst_gap is not None and row.worst_gap <= 1e-9 for row in rows if row.refused is None)
     again = list(study.reproduce(channels=["grr"], priors=["uniform"], ns=(2,), epsilons=(1.0,), runs=2))
     assert again == [by_name["grr", 2, 1.0]]
-    with pytest.raises(dn.InvalidParameter, match="not a method of this study"):
+    with pytest.raises(dn.InvalidParameter, match="not a channel of this study"):
         study.reproduce(channels=["laplace"])
+    with pytest.raises(dn.InvalidParameter, match="'zpf' is not a prior of this study"):
+        study.reproduce(priors=["zpf"])
 
 
 def test_one_thread_searches(monkeypatch: pytest.MonkeyPatch) -> None:

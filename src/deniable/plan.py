@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable import explain, references, reports_file, table
+from deniable import explain, files, references, reports_file, table
 from deniable.answer import people_of
 from deniable.asked import as_domain
 from deniable.choose import Considered
@@ -147,19 +147,19 @@ class Plan:
     @staticmethod
     def read(path: str | Path) -> Plan:
         """Read and verify a file."""
-        file = table.existing(Path(path), "plan.write, or `deniable plan`, writes one")
+        file = files.existing(Path(path), "plan.write, or `deniable plan`, writes one")
         try:
             return Plan.from_json(file.read_bytes())
         except InvalidPlan:
-            if table.file_kind(file) != "a study":
+            if files.file_kind(file) != "a study":
                 raise
             name = file.name
             raise InvalidPlan(f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)") from None
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write the canonical document to a file; one that is there is refused unless it may be overwritten."""
-        table.refuse_existing(Path(path), overwrite)
-        with table.replacing(Path(path)) as temporary:
+        files.refuse_existing(Path(path), overwrite)
+        with files.replacing(Path(path)) as temporary:
             temporary.write_bytes(self.to_json().encode() + b"\n")
         return Path(path)
 
@@ -286,7 +286,7 @@ class Plan:
 
     def write_reports(self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False) -> int:
         """Write reports, or blocks of them, to a Parquet file that names this plan; how many records there were."""
-        table.refuse_existing(Path(path), overwrite)
+        files.refuse_existing(Path(path), overwrite)
         records = records_of(reports, self.id)
         return reports_file.write_reports(Path(path), self.id, self.names, self.content.parts, records)
 

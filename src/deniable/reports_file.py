@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable.errors import InvalidReport, InvalidValue
+from deniable.files import existing, replacing, require_pyarrow
 from deniable.mechanism import Array
 from deniable.shape import Encoder
 from deniable.shapes import Subset
 from deniable.share import Records
-from deniable.table import PLAN_KEY, ROWS, Show, existing, replacing, require_pyarrow
+from deniable.table import PLAN_KEY, ROWS, Show
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,19 +7,13 @@ None, NaN and empty text are missing answers. So are empty cells of a CSV file, 
 from __future__ import annotations
 
 import csv
-import difflib
-import json
-import os
-import tempfile
-import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidValue, not_among
+from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.files import SEPARATORS, existing, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,9 +29,6 @@ Show = Callable[[int, int], None]
 
 DEGREES = ("latitude", "longitude")
 """What the two columns of a place are called, after its name and a dot."""
-
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""What is between the cells of a file of text, by its ending, unless another one is named."""
 
 
 _ANSWERS = "name the CSV or Parquet file that has the answers"
@@ -171,12 +162,6 @@ def _other_separator(columns: Sequence[str]) -> str | None:
     return next((mark for mark in ";\t|," if mark in columns[0]), None) if len(columns) == 1 else None
 
 
-def require_pyarrow() -> None:
-    """Refuse in one line where the library that reads and writes files is missing."""
-    if find_spec("pyarrow") is None:
-        raise DeniableError("files of reports need pyarrow; install it with: pip install 'deniable[frames]'")
-
-
 def separator_of(path: Path, named: str | None = None) -> str | None:
     """What is between the cells of a file of answers; None for Parquet, which has none."""
     ending = path.suffix.lower()
@@ -256,31 +241,6 @@ def places_of(path: Path, rows: Sequence[int], separator: str | None = None) -> 
     return [f"line {lines[row + 1]}" for row in rows]
 
 
-def file_kind(path: Path) -> str:
-    """What a file seems to be, or nothing."""
-    content = path.read_bytes()
-    if content.startswith(b"PAR1"):
-        return "a Parquet file"
-    if path.suffix.lower() in SEPARATORS:
-        return "a CSV file"
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return ""
-    data: Any = None
-    for read in (json.loads, tomllib.loads):
-        try:
-            data = read(text)
-            break
-        except (ValueError, RecursionError):
-            continue
-    if isinstance(data, dict) and "version" in data:
-        return "a plan"
-    if read is tomllib.loads and isinstance(data, dict):
-        return "a study" if "attributes" in data else "a TOML file"
-    return "" if data is None else "another JSON file"
-
-
 def _lines(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Each row of a CSV file, the header being the first, with the line it begins on; for messages, since this is slow."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -352,56 +312,3 @@ def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.Reco
         for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
             done += batch.num_rows
             yield batch, done, file.metadata.num_rows
-
-
-def existing(path: Path, remedy: str) -> Path:
-    """The path of a file that is there to be read; else a refusal with the nearest name, or with what to do."""
-    if path.is_dir():
-        raise FileMissing(f"{path} is a folder; name a file in it")
-    if not path.exists():
-        beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.85)  # endings alone make names alike
-        raise FileMissing(f"there is no file {path}; " + (f"did you mean {near[0]!r}?" if near else remedy))
-    return path
-
-
-def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Refuse to overwrite what nobody asked to overwrite."""
-    if path.exists() and not overwrite:
-        raise InvalidParameter(f"{path} is there already; choose another name, or say overwrite=True")
-
-
-def _sync(folder: Path) -> None:
-    """Make a new name durable, where a folder can be opened."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-@contextmanager
-def replacing(path: Path, private: bool = False) -> Iterator[Path]:
-    """A temporary name beside the path, which takes its place once all went well; nothing half-written is ever left.
-
-    Its folder is made if it is not there. A private file is readable by its owner only, at any moment, and is there to stay.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    place = path.resolve()  # a link stays one, and what it points to is written
-    try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=place.suffix)
-    except OSError as problem:
-        raise OSError(problem.errno, problem.strerror, str(path)) from None
-    os.close(handle)
-    try:
-        yield Path(name)
-        if not private:
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(place)
-        if private:
-            _sync(place.parent)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -134,7 +134,7 @@ def save_plot(figure: Figure, file: Path) -> None:
 @contextmanager
 def writing(file: Path, private: bool = False) -> Iterator[Path]:
     """A temporary file that takes its place when all of it is written, which is then told; for its owner only, if private."""
-    from deniable.table import replacing
+    from deniable.files import replacing
 
     with replacing(file, private) as temporary:
         yield temporary

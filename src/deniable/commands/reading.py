@@ -16,8 +16,8 @@ _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 def planned(path: Path, people: int) -> Plan:
     """The plan of a study in a file."""
+    from deniable.files import file_kind
     from deniable.study import Study
-    from deniable.table import file_kind
 
     try:
         study = Study.read(path)
@@ -34,8 +34,8 @@ def planned(path: Path, people: int) -> Plan:
 
 def read_plan(path: Path) -> Plan:
     """The plan in a file, or what is there instead."""
+    from deniable.files import file_kind
     from deniable.plan import InvalidPlan, Plan
-    from deniable.table import file_kind
 
     try:
         return Plan.read(path)

@@ -132,8 +132,8 @@ def reproduce(
     progress: Progress | None = None,
 ) -> Iterator[Row]:
     """A row per prior, n, epsilon and channel, as they are done. A row depends on the seed and its own parameters only."""
-    names = checked_methods(channels, CHANNELS, runs, seed)
-    whom = checked_methods(priors, PRIORS, runs, seed)
+    names = checked_methods(channels, CHANNELS, runs, seed, "a channel")
+    whom = checked_methods(priors, PRIORS, runs, seed, "a prior")
     sizes = [whole_number("n, the largest value,", n, 1, 1000) for n in ns]
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     checked_people(people)

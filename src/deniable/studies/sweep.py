@@ -46,12 +46,14 @@ class Point(ABC):
 _Row = TypeVar("_Row", bound=Point)
 
 
-def checked_methods(methods: Iterable[str] | None, known: Iterable[str], runs: int, seed: int) -> list[str]:
+def checked_methods(
+    methods: Iterable[str] | None, known: Iterable[str], runs: int, seed: int, what: str = "a method"
+) -> list[str]:
     """The methods that are asked for, by default all; refuse others, and runs and seeds that are none."""
     names = list(known if methods is None else methods)
     for name in names:
         if name not in list(known):
-            raise InvalidParameter(not_among(name, "a method of this study", known))
+            raise InvalidParameter(not_among(name, f"{what} of this study", known))
     whole_number("runs", runs, 1)
     whole_number("seed", seed, 0)
     return names

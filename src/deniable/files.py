@@ -1,0 +1,103 @@
+"""Files: what is there to be read, what kind it is, and how one is written, whole or not at all."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import DeniableError, FileMissing, InvalidParameter
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+"""What is between the cells of a file of text, by its ending, unless another one is named."""
+
+
+def require_pyarrow() -> None:
+    """Refuse in one line where the library that reads and writes files is missing."""
+    if find_spec("pyarrow") is None:
+        raise DeniableError("files of reports need pyarrow; install it with: pip install 'deniable[frames]'")
+
+
+def file_kind(path: Path) -> str:
+    """What a file seems to be, or nothing."""
+    content = path.read_bytes()
+    if content.startswith(b"PAR1"):
+        return "a Parquet file"
+    if path.suffix.lower() in SEPARATORS:
+        return "a CSV file"
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return ""
+    data: Any = None
+    for read in (json.loads, tomllib.loads):
+        try:
+            data = read(text)
+            break
+        except (ValueError, RecursionError):
+            continue
+    if isinstance(data, dict) and "version" in data:
+        return "a plan"
+    if read is tomllib.loads and isinstance(data, dict):
+        return "a study" if "attributes" in data else "a TOML file"
+    return "" if data is None else "another JSON file"
+
+
+def existing(path: Path, remedy: str) -> Path:
+    """The path of a file that is there to be read; else a refusal with the nearest name, or with what to do."""
+    if path.is_dir():
+        raise FileMissing(f"{path} is a folder; name a file in it")
+    if not path.exists():
+        beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.85)  # endings alone make names alike
+        raise FileMissing(f"there is no file {path}; " + (f"did you mean {near[0]!r}?" if near else remedy))
+    return path
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Refuse to overwrite what nobody asked to overwrite."""
+    if path.exists() and not overwrite:
+        raise InvalidParameter(f"{path} is there already; choose another name, or say overwrite=True")
+
+
+def _sync(folder: Path) -> None:
+    """Make a new name durable, where a folder can be opened."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def replacing(path: Path, private: bool = False) -> Iterator[Path]:
+    """A temporary name beside the path, which takes its place once all went well; nothing half-written is ever left.
+
+    Its folder is made if it is not there. A private file is readable by its owner only, at any moment, and is there to stay.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    place = path.resolve()  # a link stays one, and what it points to is written
+    try:
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=place.suffix)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from None
+    os.close(handle)
+    try:
+        yield Path(name)
+        if not private:
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(name).chmod(0o666 & ~mask)
+        Path(name).replace(place)
+        if private:
+            _sync(place.parent)
+    finally:
+        Path(name).unlink(missing_ok=True)
