@@ -609,7 +609,7 @@ def test_refusals_say_what_to_do() -> None:
         (lambda: mle([[1.0, 0.0], [1.0, 0.0]], dn.Tally(2, np.array([1, 1]))), "no value can give"),
         (lambda: mle(dn.she(4, 1.0), tally), "not known here"),
         (lambda: GeometricChannel(3, 0.0), "positive"),
-        (lambda: GeometricChannel(3, 1.0).inverse([0.5, 0.5]), "each of the 4 outputs"),
+        (lambda: GeometricChannel(3, 1.0).inverse([0.5, 0.5]), "each of the 4 values and outputs"),
     ]
     for call, message in cases:
         with pytest.raises(dn.DeniableError, match=message):

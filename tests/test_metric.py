@@ -707,7 +707,7 @@ def test_parameters_that_are_refused() -> None:
         (lambda: planar_geometric(5, 1.0), "a number of rows and one of columns"),  # type: ignore[arg-type]
         (lambda: exponential(line, 1e-11, 5), "too small"),
         (lambda: planar_geometric((1, 5), 1.0), "number of rows"),
-        (lambda: planar_geometric((5, 5), 1e-5), "use larger cells"),
+        (lambda: planar_geometric((5, 5), 1e-5), "too small for a grid of 5 x 5 cells.* use a larger epsilon"),
         (lambda: planar_geometric((5, 5), 1.0, "chebyshev"), "euclidean, manhattan"),  # type: ignore[arg-type]
         (lambda: square_wave(1.0, 1), "bins"),
         (lambda: SquareWave(9, 3, 5), "likelier than the rest"),
