@@ -1018,7 +1018,7 @@ def test_pairs_from_an_array_are_ready_for_json() -> None:
     assert json.loads(json.dumps(told))["pairs"] == [[[{"value": 0}], [{"value": 4}]]]
     plan = Plan.of({"x": range(5), "y": ["a", "b"]}, dn.smp([5, 2], 1.0, "grr"), people=100)
     pair = [({"x": first, "y": "a"}, {"x": last, "y": "a"})]
-    assert json.loads(json.dumps(audited(plan, pairs=pair, trials=100).to_dict()))["verdict"] == "PASS"
+    assert json.loads(json.dumps(audited(plan, pairs=pair, trials=100, level=SURE).to_dict()))["verdict"] == "PASS"
 
 
 def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:
