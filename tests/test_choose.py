@@ -414,7 +414,7 @@ def test_a_warning_before_reports_tell_the_answers(k: int) -> None:
 
 
 def test_warnings_name_the_attributes_they_are_about() -> None:
-    sizes = {name: 60 for name in "abcdef"}
+    sizes = dict.fromkeys("abcdef", 60)
     for d, others in ((2, "'b'"), (3, "'b' and 'c'"), (4, "'b', 'c' and 'd'"), (6, "'b', 'c', 'd' and 2 more")):
         some = dict(list(sizes.items())[:d])
         assert f"either way. The same goes for {others}. It takes" in (warning(consider(some, 0.5, 500)[0], 500) or "")
@@ -423,7 +423,7 @@ def test_warnings_name_the_attributes_they_are_about() -> None:
 
 @pytest.mark.parametrize("part", [dn.geometric(19, 0.6), dn.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)])
 def test_a_warning_that_far_values_do_not_hide_each_other(part: Metric) -> None:
-    """It says how often the better of two guesses is right, which is computed from the exact law here; and not where they do."""
+    """It says how often the better of two guesses is right, from the exact law here; and nothing where they do."""
 
     def about(*parts: Metric) -> Considered:
         names = tuple("xy"[: len(parts)])

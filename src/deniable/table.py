@@ -87,8 +87,8 @@ def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) ->
     spaced = [column for column in spaced if column.strip() not in columns]
     if spaced:
         raise InvalidValue(
-            f"{spaced[0].strip()!r} is not a column of {where}, but {spaced[0]!r} is: names of columns have spaces around them; "
-            "remove the spaces, also those after commas"
+            f"{spaced[0].strip()!r} is not a column of {where}, but {spaced[0]!r} is: names of columns have spaces around "
+            "them; remove the spaces, also those after commas"
         )
 
 

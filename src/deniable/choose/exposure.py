@@ -61,8 +61,8 @@ def apart(considered: Considered) -> str | None:
         return None
     worst, *others = (-j for _, j in told)
     return (
-        f"Only near values of {label(considered.names, worst)} hide each other. Which of the two farthest apart a person has is "
-        f"told rightly from {_percent_below(told[0][0])} % of reports, since what is promised falls with the distance. "
+        f"Only near values of {label(considered.names, worst)} hide each other. Which of the two farthest apart a person has "
+        f"is told rightly from {_percent_below(told[0][0])} % of reports, since what is promised falls with the distance. "
         f"{the_same(considered.names, sorted(others))}To hide far ones, too, take a smaller epsilon of "
         f'{"these attributes" if others else "this attribute"}, or privacy = "equal".'
     )

@@ -58,7 +58,8 @@ def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -
         if isinstance(data, Tally) or not isinstance(source, Mechanism) or np.shape(data) != (source.tallied,):
             raise
         raise InvalidReport(
-            f"{refused}; here are as many numbers as a tally has counts: if they are counts of n reports, give dn.Tally(n, counts)"
+            f"{refused}; here are as many numbers as a tally has counts: if they are counts of n reports, "
+            "give dn.Tally(n, counts)"
         ) from None
     if ordered is None or not isinstance(problem, Counted | Reported):
         return problem
