@@ -731,3 +731,14 @@ def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) ->
     text = warning(chosen, 20_000)
     assert text is not None
     assert text.partition("or epsilon ")[2] in plan.explain().replace("\n", " ")
+
+
+def test_what_is_the_same_is_listed_once_under_its_names() -> None:
+    """Of two values a subset has one: the figures are those of direct encoding. Of five they differ."""
+    alike = dn.Study({"a": ["y", "n"], "b": ["y", "n"]}, epsilon=1.0, share="sample").plan(100)
+    lines = [line for line in alike.explain().splitlines() if line.startswith("SMP[")]
+    names = [line.split("  ")[0].split(" or ") for line in lines]
+    assert ["SMP[grr]", "SMP[ss]"] in names
+    assert sorted(name for some in names for name in some) == sorted(row.name for row in alike.considered)
+    other = dn.Study({"a": list("abcde"), "b": ["y", "n"]}, epsilon=0.5, share="sample").plan(100)
+    assert not re.search(r"SMP\[grr\].* or |or SMP\[grr\]", other.explain())

@@ -360,10 +360,10 @@ def test_keys_lie_over_nothing(bins: bool) -> None:
     box, inner = legend.get_window_extent(), axes.get_window_extent()
     title = next(item for item in axes.findobj() if getattr(item, "get_text", str)().startswith("age: "))
     assert inner.y1 <= box.y0
-    assert box.y1 <= title.get_window_extent().y0  # type: ignore[attr-defined]
+    assert box.y1 <= title.get_window_extent().y0
     assert box.x0 >= 0
     assert box.x1 <= figure.bbox.width
-    assert title.get_window_extent().y1 < figure.bbox.height  # type: ignore[attr-defined]
+    assert title.get_window_extent().y1 < figure.bbox.height
 
 
 def test_a_title_promises_only_intervals_that_are_drawn() -> None:

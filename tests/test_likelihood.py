@@ -751,7 +751,11 @@ def test_laws_by_themselves() -> None:
         (dn.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
         (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "tells nothing"),
         (share.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
-        (metric.averaged("duchi", 1.0), dn.Tally(9, [4, 5]), "reports of a number tell its mean only, which has an estimate"),
+        (
+            metric.averaged("duchi", 1.0),
+            dn.Tally(9, np.array([4, 5])),
+            "reports of a number tell its mean only, which has an estimate",
+        ),
         (
             metric.geometric(3, 1.0),
             [10, 20, 30, 40],
