@@ -76,14 +76,15 @@ def _both(name: str) -> list[str]:
 
 def _meant(wanted: Sequence[str], columns: Sequence[str]) -> str:
     """Columns that seem to be wanted ones under another name."""
-    near = {column: difflib.get_close_matches(column, wanted, n=1) for column in columns if column not in wanted}
+    near = {column: difflib.get_close_matches(str(column), wanted, n=1) for column in columns if column not in wanted}
     found = [f"{names[0]!r} by {column!r}" for column, names in near.items() if names and names[0] not in columns]
     return f"; did you mean {' and '.join(found)}?" if found else ""
 
 
 def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Refuse names that are there but for spaces around them, as after the commas of a header."""
-    spaced = [column for column in columns if column not in wanted and column.strip() in wanted]
+    texts = [column for column in columns if isinstance(column, str)]  # a record may have other keys
+    spaced = [column for column in texts if column not in wanted and column.strip() in wanted]
     spaced = [column for column in spaced if column.strip() not in columns]
     if spaced:
         raise InvalidValue(
