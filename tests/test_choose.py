@@ -19,6 +19,7 @@ from deniable.choose import (
     Considered,
     Objective,
     Size,
+    apart,
     consider,
     consider_repeated,
     epsilon_needed,
@@ -30,6 +31,7 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.exact import text_up
 from deniable.longitudinal import allomfree
+from deniable.metric import Metric
 from deniable.multidimensional import equal_part, rsfd, rsrfd, smp, spl
 from deniable.protocols import PROTOCOLS
 from deniable.share import Faked, Per, Sample, Share, Split
@@ -408,7 +410,39 @@ def test_a_warning_before_reports_tell_the_answers(k: int) -> None:
     text = exposure(told) or ""
     assert text.startswith("A report nearly tells the answer. Of those who report 'smokes'")
     assert f"{100 * told.success_reported[0]:.1f} %, a blind one for {100 / k:.1f} %" in text
-    assert "The same goes for 1 more of 2 attributes." in (exposure(consider([k, k], 9.0, 1000, shares="SMP")[0]) or "")
+    assert "The same goes for attribute 1." in (exposure(consider([k, k], 9.0, 1000, shares="SMP")[0]) or "")
+
+
+def test_warnings_name_the_attributes_they_are_about() -> None:
+    sizes = dict.fromkeys("abcdef", 60)
+    for d, others in ((2, "'b'"), (3, "'b' and 'c'"), (4, "'b', 'c' and 'd'"), (6, "'b', 'c', 'd' and 2 more")):
+        some = dict(list(sizes.items())[:d])
+        assert f"either way. The same goes for {others}. It takes" in (warning(consider(some, 0.5, 500)[0], 500) or "")
+        assert f"%. The same goes for {others}. A smaller" in (exposure(consider(some, 60.0, 500)[0]) or "")
+
+
+@pytest.mark.parametrize("part", [dn.geometric(19, 0.6), dn.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)])
+def test_a_warning_that_far_values_do_not_hide_each_other(part: Metric) -> None:
+    """It says how often the better of two guesses is right, from the exact law here; and nothing where they do."""
+
+    def about(*parts: Metric) -> Considered:
+        names = tuple("xy"[: len(parts)])
+        share = parts[0] if len(parts) == 1 else Split(parts)
+        return Considered.of(share, "SPL" if len(parts) > 1 else "", ["metric"] * len(parts), 1000, Objective(), names=names)
+
+    matrix = part.law.matrix()
+    right = max(np.maximum(one, other).sum() / 2 for one in matrix for other in matrix)
+    assert right > 0.99
+    assert exposure(about(part)) is None
+    assert "Only near values of 'x' hide each other. Which of the two farthest apart a person has is told rightly" in (
+        apart(about(part)) or ""
+    )
+    assert f" from {math.floor(1000 * right) / 10:.1f} % of reports" in (apart(about(part)) or "")
+    assert apart(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
+    assert "goes for" not in (apart(about(part, dn.geometric(9, 0.5))) or "")
+    assert "The same goes for 'y'. To hide far ones, too, take a smaller epsilon of these" in (apart(about(part, part)) or "")
+    assert apart(about(dn.geometric(9, 9.0))) is None  # any two are told apart, and the other warning says it
+    assert exposure(about(dn.geometric(9, 9.0))) is not None
 
 
 def test_the_warning_of_rounds_is_about_all_of_them() -> None:
@@ -697,3 +731,14 @@ def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) ->
     text = warning(chosen, 20_000)
     assert text is not None
     assert text.partition("or epsilon ")[2] in plan.explain().replace("\n", " ")
+
+
+def test_what_is_the_same_is_listed_once_under_its_names() -> None:
+    """Of two values a subset has one: the figures are those of direct encoding. Of five they differ."""
+    alike = dn.Study({"a": ["y", "n"], "b": ["y", "n"]}, epsilon=1.0, share="sample").plan(100)
+    lines = [line for line in alike.explain().splitlines() if line.startswith("SMP[")]
+    names = [line.split("  ")[0].split(" or ") for line in lines]
+    assert ["SMP[grr]", "SMP[ss]"] in names
+    assert sorted(name for some in names for name in some) == sorted(row.name for row in alike.considered)
+    other = dn.Study({"a": list("abcde"), "b": ["y", "n"]}, epsilon=0.5, share="sample").plan(100)
+    assert not re.search(r"SMP\[grr\].* or |or SMP\[grr\]", other.explain())

@@ -122,6 +122,23 @@ def test_blocks_of_a_grid() -> None:
     assert TOWN.labels[0].startswith("47.6000 to 47.6083 N, ")
 
 
+@pytest.mark.parametrize("side", [7, 9, 10, 11, 13, 14, 45])
+def test_blocks_are_as_even_as_can_be(side: int) -> None:
+    """Ten rows were cut into 3, 3, 3 and 1."""
+    grid = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=side, columns=8)
+    m = dn.grr(grid.k, 3.0)
+    groups = groups_of(m.estimate(draw_tally(m, np.full(grid.k, 5), np.random.default_rng(1))), grid)
+    sizes = {group.values.size // 2 for group in groups}  # blocks are two columns wide
+    assert max(sizes) - min(sizes) <= 1
+    assert sorted(v for group in groups for v in group.values.tolist()) == list(range(grid.k))
+    bins = dn.Range(0, 3 * side, step=3)
+    if bins.k > 20:  # no round numbers: groups are cut evenly, too
+        ages = dn.grr(bins.k, 3.0)
+        found = groups_of(ages.estimate(draw_tally(ages, np.full(bins.k, 5), np.random.default_rng(1))), bins)
+        widths = {group.values.size for group in found}
+        assert max(widths) - min(widths) <= 1
+
+
 def test_no_answer_stays_on_its_own_and_fakes_have_no_groups() -> None:
     ages = dn.Range(0, 50, step=1)
     plan = Plan.of({"age": ages}, dn.grr(51, 3.0), 100, missing="value")
@@ -313,6 +330,40 @@ def test_a_map_shows_the_blocks_of_the_table() -> None:
     every = shares_plot({"home": home}, "Places", domains={"home": TOWN}, bins=True)
     np.testing.assert_allclose(np.asarray(every.axes[0].images[0].get_array()).ravel(), 100 * home.frequencies)
     assert "block" not in words_of(every)
+
+
+def test_every_kind_of_shares_has_a_map() -> None:
+    """The smoothed shares were drawn nowhere beside the most likely ones."""
+    home, generator = drawn_home(), np.random.default_rng(4)
+    likely = {of: {"home": generator.dirichlet(np.ones(144))} for of in ("mle", "smoothed")}
+    figure = shares_plot({"home": home}, "Places", domains={"home": TOWN}, likely=likely)
+    maps = {axes.get_title(loc="left"): axes.images[0].get_array() for axes in figure.axes if axes.images}
+    assert len(maps) == 2
+    for (title, drawn), (of, shares) in zip(maps.items(), likely.items(), strict=True):
+        assert title.endswith(f"{of} shares")
+        np.testing.assert_allclose(np.asarray(drawn).ravel(), 100 * shares["home"])
+
+
+@pytest.mark.parametrize("bins", [False, True])
+def test_keys_lie_over_nothing(bins: bool) -> None:
+    """What marks mean is below the title and above the axes, and on the page."""
+    age = dn.grr(100, 3.0)
+    estimate = age.estimate(draw_tally(age, bell(100, 5000), np.random.default_rng(4)))
+    likely = {of: {"age": np.full(100, 0.01)} for of in ("mle", "smoothed")}
+    places = {"age": {"mean": 45.151, "quantile 0.5": 44.123, "quantile 0.9": 88.123}}
+    figure = shares_plot({"age": estimate}, "People", domains={"age": AGES}, bins=bins, likely=likely, places=places)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 5
+    box, inner = legend.get_window_extent(), axes.get_window_extent()
+    title = next(item for item in axes.findobj() if getattr(item, "get_text", str)().startswith("age: "))
+    assert inner.y1 <= box.y0
+    assert box.y1 <= title.get_window_extent().y0
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+    assert title.get_window_extent().y1 < figure.bbox.height
 
 
 def test_a_title_promises_only_intervals_that_are_drawn() -> None:

@@ -751,6 +751,18 @@ def test_laws_by_themselves() -> None:
         (dn.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
         (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "tells nothing"),
         (share.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
+        (
+            metric.averaged("duchi", 1.0),
+            dn.Tally(9, np.array([4, 5])),
+            "reports of a number tell its mean only, which has an estimate",
+        ),
+        (
+            metric.geometric(3, 1.0),
+            [10, 20, 30, 40],
+            r"an output from 0 to 3; .* counts of n reports, give dn.Tally\(n, counts",
+        ),
+        (dn.oue(4, 1.0), [10, 20, 30, 40], r"give dn.Tally\(n, counts\)"),
+        (metric.geometric(3, 1.0), [10, 20, 30], "an output from 0 to 3$"),
     ]:
         with pytest.raises(dn.DeniableError, match=message):
             mle(source, data)  # type: ignore[arg-type]

@@ -121,6 +121,7 @@ def test_far_noise_over_the_pole() -> None:
 
 def test_one_place_and_many() -> None:
     m = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
+    assert repr(planar_laplace(0.0019999999999999996)) == "PlanarLaplace(epsilon=0.002)"  # the number itself is kept
     one = m.privatize((47.64, 6.86), dn.seeded(1))
     assert one.shape == (2,)
     many = m.privatize([(47.64, 6.86)] * 3, dn.seeded(1))

@@ -208,6 +208,7 @@ def test_json_is_a_flag_everywhere(run: Run) -> None:
         ("a,b\nx,1\n\nx,1,2\n", "data.csv, line 4: the number of cells is 3, and that of columns 2"),
         ("a,b\n", "there are no answers in data.csv"),
         ("", "data.csv is empty; its first line must name the columns: a, b"),
+        ("a, b\nx,1\n", "'b' is not a column of data.csv, but ' b' is: names of columns have spaces around them; remove"),
     ],
 )
 def test_nothing_is_written_unless_all_answers_can_be_used(run: Run, content: str, reason: str) -> None:
@@ -364,6 +365,25 @@ def test_all_kinds_of_refused_answers_are_told_at_once(run: Run) -> None:
     )
 
 
+def test_answers_drawn_at_random_are_counted(run: Run) -> None:
+    small_plan(run, 'missing = "random"\nepsilon = 2.0')
+    Path("data.csv").write_text("a,b\n" + "x,1\n" * 70_000 + "x,\n,\nnan,2\n,\n", encoding="utf-8")
+    done = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
+    told = "6 missing answers drawn at random, as the plan says (a 3, b 3); estimates count them like answers"
+    assert done.err.splitlines() == ["wrote 70,004 reports to r.parquet", told]
+    Path("data.csv").write_text("a,b\nx,1\n", encoding="utf-8")
+    assert "random" not in run("privatize", "plan.json", "data.csv", "-o", "s.parquet").err
+
+
+def test_the_names_that_an_empty_file_should_have(run: Run) -> None:
+    """A place has two columns, or one of pairs."""
+    home = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=4, columns=4, epsilon=0.001)
+    Study({"home": home, "a": ["x", "y"]}, epsilon=1.0).plan(100).write("plan.json")
+    Path("data.csv").write_text("", encoding="utf-8")
+    refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet").err
+    assert "name the columns: home.latitude and home.longitude (or home, with pairs), a\n" in refused
+
+
 def test_more_refused_answers_than_are_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "_MOST_ANSWERS", 20)
     small_plan(run)
@@ -452,7 +472,7 @@ def test_reports_of_another_plan_are_refused(run: Run) -> None:
     small_plan(run, "epsilon = 1.0")
     refused = run("estimate", "plan.json", "r.parquet")
     assert refused.code == 1
-    assert "reports were made for plan" in refused.err
+    assert "the reports in r.parquet were made for plan" in refused.err
 
 
 @pytest.mark.parametrize(

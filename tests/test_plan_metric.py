@@ -175,9 +175,9 @@ def test_large_tables_are_verified_at_once_and_larger_ones_refused() -> None:
         start = time.process_time()
         Plan.from_json(text)
         assert time.process_time() - start < 1.0
-    with pytest.raises(dn.InvalidParameter, match="at most 4,096, got 5,000 bins; use a larger step"):
+    with pytest.raises(dn.InvalidParameter, match="at most 4,096 bins, got 5,000; use a larger step"):
         Study({"age": dn.Range(0, 5000, step=1, privacy="metric", epsilon=0.05)})
-    with pytest.raises(dn.InvalidParameter, match="at most 2,048, got 2,500 cells; use larger ones"):
+    with pytest.raises(dn.InvalidParameter, match=r"at most 2,048 cells, got 2,500; use fewer, larger cells \(fewer rows"):
         Study({"home": dn.Grid(**CITY, rows=50, columns=50, epsilon=1e-3)})  # type: ignore[arg-type]
 
 
@@ -400,7 +400,7 @@ def test_likelihood_quantiles_and_tables_of_a_result() -> None:
     for name in ("color", "home"):
         with pytest.raises(dn.InvalidParameter, match=r"no mean and no quantiles|is a place"):
             result.mean(name)
-    with pytest.raises(dn.InvalidParameter, match="not known here"):
+    with pytest.raises(dn.InvalidParameter, match="tell its mean only, which has an estimate"):
         plan.mle(tallies, "income")
     rows = result.table()
     assert [row["value"] for row in rows[-1:]] == ["mean"]
@@ -490,6 +490,15 @@ def test_places_in_tables() -> None:
         (
             {"home.latitude": [47.6], "age": [3]},
             r"^'home.longitude' is not a column of the table \(home.latitude, age\), .* is; a place needs both$",
+        ),
+        (
+            {"home.lat": [47.6], "home.lon": [6.81]},
+            "two columns, .*; did you mean 'home.latitude' by 'home.lat' and 'home.longitude' by 'home.lon'[?]$",
+        ),
+        ({"home.latitude": [47.6], "home.long": [6.81]}, "needs both; did you mean 'home.longitude' by 'home.long'[?]$"),
+        (
+            {"age": [3], " home.latitude": [47.6], " home.longitude": [6.81]},
+            "^'home.latitude' is not a column of the table, but ' home.latitude' is: names of columns have spaces around them",
         ),
         (
             {"home": texts, "home.latitude": latitudes, "home.longitude": longitudes},
@@ -653,3 +662,18 @@ def test_few_small_steps_are_better_asked_plainly() -> None:
         shares = m.estimate(m.tally(m.privatize(truth, dn.seeded(3)))).frequencies
         errors.append(float(((shares - 0.2) ** 2).mean()))
     assert errors[1] < errors[0]
+
+
+def test_the_mean_place_is_found_as_the_refusal_says() -> None:
+    home = dn.Grid(**CITY, rows=4, columns=4, epsilon=0.01)  # type: ignore[arg-type]
+    plan = Study({"home": home}).plan(people=2000)
+    result = plan.estimate(plan.tally(plan.privatize({"home": [(47.62, 6.9), (47.68, 6.9)] * 1000}, dn.seeded(1))))
+    with pytest.raises(dn.InvalidParameter, match=r"dn.mean_of\(result\['home'\], grid.centers\[:, 0\]\)") as refused:
+        result.mean("home")
+    assert "grid = result.domains['home']" in str(refused.value)
+    grid = result.domains["home"]
+    assert isinstance(grid, dn.Grid)
+    truth = grid.centers[plan.encode({"home": [(47.62, 6.9), (47.68, 6.9)]})[0]].mean(axis=0)
+    for coordinate in (0, 1):
+        found = dn.mean_of(result["home"], grid.centers[:, coordinate])
+        assert abs(found.value - truth[coordinate]) < 5 * found.stderr

@@ -46,6 +46,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dn.Study.from_dict({"epsilon": 1, "attributes": {"income": {"low": 0, "high": 10, "maen": True}}}),
         "attributes.income.maen: .* and no 'maen'; did you mean 'mean'?",
     ),
+    "a typo of a grid": (
+        lambda: dn.Study.from_dict({"attributes": {"home": {"south": 47.6, "west": 6.8, "north": 47.7, "row": 10}}}),
+        "^attributes.home.row: places on a grid may have south, .* radius, and no 'row'; did you mean 'rows'[?]$",
+    ),
     "an epsilon of a list": (
         lambda: dn.Study({"b": {"values": ["x", "y"], "epsilon": 0.5}, "c": ["u", "v"]}, epsilon=1.0),
         r"^attributes.b.epsilon: a list of values has no epsilon of its own, only ranges .* dn.smp\(sizes, epsilons\)",

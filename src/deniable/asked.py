@@ -69,8 +69,8 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
             near = difflib.get_close_matches(str(key), known, n=1) or difflib.get_close_matches(str(key), all_, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             shown = key if str(key).isprintable() else repr(key)
-            more = "" if kind in ("values", "range") else f"; here it is one of {', '.join(known)}"
-            raise InvalidParameter(f"{where}.{shown}: {_ALLOWED}{more}, and no {str(key)!r}{hint}")
+            allowed = _ALLOWED if kind in ("values", "range") else f"{_CALLED[kind]} may have {', '.join(known)}"
+            raise InvalidParameter(f"{where}.{shown}: {allowed}, and no {str(key)!r}{hint}")
     if kind == "values":
         if not isinstance(table["values"], list):
             raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")

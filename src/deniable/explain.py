@@ -8,7 +8,7 @@ from fractions import Fraction
 from textwrap import fill
 
 from deniable.bitflip import BitFlip
-from deniable.choose import Considered, Objective, exposure, plainer, warning
+from deniable.choose import Considered, Objective, apart, exposure, plainer, warning
 from deniable.document import Content
 from deniable.domain import Domain, Range
 from deniable.errors import counted
@@ -157,21 +157,31 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
     figures = ["typical error", "best guess", "bytes", "per record", "per attribute", "for ever", "changing"]
     headers = ["choice", *figures, "why not"]
     rows = []
-    for row in considered[:_MOST_ROWS]:
+    for names, row in _different(considered)[:_MOST_ROWS]:
         if row.share is None:
-            rows.append([row.name, *[""] * len(figures), _first_line(row.why_not)])
+            rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
             continue
         error = math.sqrt(math.fsum(row.errors) / len(row.errors))
         numbers = [_points(error), _percent(max(row.success)), str(row.report_bytes.most)]
         losses = [_four(row.loss_record), _four(row.loss_attribute), *_for_ever(row, rounds)]
-        rows.append([row.name, *numbers, *losses, _first_line(row.why_not)])
-    more = len(considered) - _MOST_ROWS
+        rows.append([names, *numbers, *losses, _first_line(row.why_not)])
+    more = len(_different(considered)) - _MOST_ROWS
     lines = ["What was considered, the choice first (error averaged, guess and bytes at most, over the attributes):"]
     lines += _table(headers, rows)
     lines += [f"and {more} more"] if more > 0 else []
     if rounds is not None:
         lines.append(f"changing: what {counted(rounds, 'report')} of values that change give away, against any other sequence")
     return "\n".join(lines)
+
+
+def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]:
+    """What differs in any figure, under all its names: of two values, direct encoding is a subset of one, too."""
+    found: dict[object, tuple[str, Considered]] = {}
+    for row in considered:
+        figures = row.errors, row.success, row.report_bytes, row.loss_record, row.loss_attribute, row.loss_forever, row.why_not
+        key = (row.kind, *figures) if row.share is not None else row.name
+        found[key] = (f"{found[key][0]} or {row.name}", found[key][1]) if key in found else (row.name, row)
+    return list(found.values())
 
 
 def _for_ever(row: Considered, rounds: int | None) -> tuple[str, str]:
@@ -190,7 +200,7 @@ def _warnings(content: Content, here: Considered) -> list[str]:
             " With so few people, though, a smaller epsilon makes the shares noisier still, and a larger one tells more of "
             "each person: no epsilon mends both. Ask more people, or about fewer values."
         )
-    return [f"WARNING. {text}" for text in (noise, told, plainer(here)) if text is not None]
+    return [f"WARNING. {text}" for text in (noise, told, apart(here), plainer(here)) if text is not None]
 
 
 def _as_considered(content: Content, considered: Sequence[Considered]) -> Considered:

@@ -87,8 +87,10 @@ def _bin_ends(domain: Range) -> list[int]:
 
 
 def _even_ends(size: int, groups: int) -> list[int]:
+    """Ends of at most so many groups, whose sizes differ by one at most."""
     step = -(-size // groups)
-    return [*range(0, size, step), size]
+    needed = -(-size // step)
+    return [size * group // needed for group in range(needed + 1)]
 
 
 def _joined(labels: Sequence[str], first: int, last: int) -> str:

@@ -17,6 +17,8 @@ _COLUMNS = 3
 _TALLER = 1.5  # how much taller a page with fewer columns may be
 _MAP, MAP_WIDE, _LINE = 2.3, 2.2, 0.19  # inches: how tall and wide a map is, and a value's line in every panel
 WIDE, RIGHT, BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
+KEYS = 2
+"""Marks and lines that are explained in one line above a panel."""
 LETTER, TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
 
 
@@ -75,7 +77,13 @@ class Panel(NamedTuple):
 
     @property
     def above(self) -> float:
-        return 0.12 + TEXT * len(self.title)
+        return 0.12 + TEXT * len(self.title) + self.keyed
+
+    @property
+    def keyed(self) -> float:
+        """Inches that it takes to explain the marks on bars and the numbers on the line."""
+        keys = len(self.places) + (len(self.bars[0].likely) if self.bars else 0)
+        return TEXT * -(-keys // KEYS)
 
     @property
     def body(self) -> float:

@@ -16,7 +16,20 @@ from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.grid import Grid
 from deniable.grouped import groups_of
 from deniable.law import Floats
-from deniable.plot_panels import BELOW, LETTER, MAP_WIDE, RIGHT, TEXT, WIDE, Bar, Panel, height_of, in_columns, what_is_shown
+from deniable.plot_panels import (
+    BELOW,
+    KEYS,
+    LETTER,
+    MAP_WIDE,
+    RIGHT,
+    TEXT,
+    WIDE,
+    Bar,
+    Panel,
+    height_of,
+    in_columns,
+    what_is_shown,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,10 +55,10 @@ def shares_plot(
     """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each; places, a map.
 
     Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are asked for. `likely`
-    are other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and on a map in
-    place of the estimates. `places` are numbers of ranges, by attribute and name, that are marked: means and quantiles.
-    Panels go down one column and then the next, in the order of the attributes. All sizes are in inches, so that a value's
-    bar is as thick in every panel.
+    are other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and a map of
+    their own each, in place of the estimates. `places` are numbers of ranges, by attribute and name, that are marked: means and
+    quantiles. Panels go down one column and then the next, in the order of the attributes. All sizes are in inches, so that a
+    value's bar is as thick in every panel.
     """
     from matplotlib.figure import Figure
 
@@ -55,8 +68,9 @@ def shares_plot(
     panels = []
     for name, estimate in estimates.items():
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
-        panel = _panel(name, estimate, (domains or {}).get(name), level, bins, others)
-        panels.append(panel._replace(places={} if panel.edges is None else (places or {}).get(name, {})))
+        for some in _drawn_together(estimate, (domains or {}).get(name), others):
+            panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some)
+            panels.append(panel._replace(places={} if panel.edges is None else (places or {}).get(name, {})))
     panels += [Panel(name, mean) for name, mean in (means or {}).items()]
     order = {name: place for place, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
@@ -85,6 +99,13 @@ def shares_plot(
     return figure
 
 
+def _drawn_together(estimate: Estimate, domain: Domain | None, likely: Mapping[str, Floats]) -> list[Mapping[str, Floats]]:
+    """Which other shares go in one panel: all of them as marks on bars, and one only on a map."""
+    if isinstance(domain, Grid) and domain.k == estimate.k and likely:
+        return [{of: shares} for of, shares in likely.items()]
+    return [likely]
+
+
 def _panel(
     name: str, estimate: Estimate, domain: Domain | None, level: float, bins: bool, likely: Mapping[str, Floats]
 ) -> Panel:
@@ -96,7 +117,7 @@ def _panel(
             note = f", {estimate.k:,} cells in {len(groups)} blocks"
             return Panel(name, estimate, note=note, grid=domain, blocks=groups)
         reach = 100 * float((high - low).mean()) / 2
-        note = f", shares by {of}" if of else f", ± {reach:.1f} points on average"
+        note = f", {of} shares" if of else f", ± {reach:.1f} points on average"
         return Panel(name, estimate, note=note, grid=domain, shares=shares)
     if groups:
         bars = [
@@ -125,7 +146,7 @@ def _panel(
 
 
 def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
-    axes.set_title("\n".join(panel.title), loc="left")
+    axes.set_title("\n".join(panel.title), loc="left", pad=6 + 72 * panel.keyed)
     if panel.grid is not None and scale is not None:
         _draw_map(axes, scale, panel)
         return
@@ -145,13 +166,20 @@ def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
     for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
         at = np.interp(place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5)  # as if people were even in a bar
         axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
-    if panel.bars[0].likely or panel.places:
-        axes.legend(fontsize=7, loc="best")
+    _draw_keys(axes, panel)
     axes.axvline(0.0, color=INK, linewidth=0.8)
     axes.set_yticks(places, [bar.label for bar in panel.bars])
     axes.set_ylim(len(places) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("share of people, %")
+
+
+def _draw_keys(axes: Axes, panel: Panel) -> None:
+    """What marks and lines mean, between the title and the axes, where nothing else is."""
+    if panel.keyed:
+        axes.legend(
+            fontsize=7, loc="lower left", bbox_to_anchor=(0, 1), ncols=KEYS, borderaxespad=0.2, borderpad=0.1, frameon=False
+        )
 
 
 def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Floats) -> None:
@@ -165,8 +193,7 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
         axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
     for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
         axes.axvline(place, color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
-    if panel.bars[0].likely or panel.places:
-        axes.legend(fontsize=7, loc="best")
+    _draw_keys(axes, panel)
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))
     axes.set_xlabel("value, in its own unit")

@@ -62,7 +62,7 @@ def read_reports(
             )
         if found != plan_id.encode():
             made_for = found.decode("ascii", "replace")[:12]
-            raise InvalidReport(f"reports were made for plan {made_for}, this plan is {plan_id[:12]}")
+            raise InvalidReport(f"the reports in {path.name} were made for plan {made_for}, this plan is {plan_id[:12]}")
         if not file.schema_arrow.equals(schema, check_metadata=False):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
         total, done = file.metadata.num_rows, 0

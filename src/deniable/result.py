@@ -115,7 +115,10 @@ class Result(Mapping[str, Any]):
     def _ordered(self, name: str) -> tuple[Estimate, Bins]:
         found, domain = self[name], self.domains.get(name)
         if isinstance(domain, Grid):
-            raise InvalidParameter(f"{name!r} is a place; ask dn.mean_of(result[{name!r}], places) for either coordinate")
+            raise InvalidParameter(
+                f"{name!r} is a place; of the latitude ask dn.mean_of(result[{name!r}], grid.centers[:, 0]), of the "
+                f"longitude the same with [:, 1], where grid = result.domains[{name!r}]"
+            )
         if not isinstance(found, Estimate) or not isinstance(domain, Range):
             raise InvalidParameter(f"{name!r} is no range of numbers, so it has no mean and no quantiles here")
         bins = bins_of(domain, found.k)

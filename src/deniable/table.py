@@ -7,6 +7,7 @@ None, NaN and empty text are missing answers. So are empty cells of a CSV file, 
 from __future__ import annotations
 
 import csv
+import difflib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -49,7 +50,9 @@ def split_places(names: Sequence[str], columns: Sequence[str], places: Container
     """The columns to read: of a place that has no column of its own, two. It has one or both, and not half of them."""
     asked: list[str] = []
     for name in names:
-        both = [f"{name}.{degrees}" for degrees in DEGREES] if name in places else []
+        both = _both(name) if name in places else []
+        if name not in columns:
+            _refuse_spaces([name, *both], columns, where)
         halves = [one for one in both if one in columns and one not in names]
         if halves and name in columns:
             found = " and ".join(map(repr, halves))
@@ -60,9 +63,34 @@ def split_places(names: Sequence[str], columns: Sequence[str], places: Container
             absent = next(one for one in both if one not in halves)
             raise InvalidValue(
                 f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; a place needs both"
+                + _meant(both, columns)
             )
         asked += both if halves else [name]
     return asked
+
+
+def _both(name: str) -> list[str]:
+    """The two columns that a place may have."""
+    return [f"{name}.{degrees}" for degrees in DEGREES]
+
+
+def _meant(wanted: Sequence[str], columns: Sequence[str]) -> str:
+    """Columns that seem to be wanted ones under another name."""
+    near = {column: difflib.get_close_matches(str(column), wanted, n=1) for column in columns if column not in wanted}
+    found = [f"{names[0]!r} by {column!r}" for column, names in near.items() if names and names[0] not in columns]
+    return f"; did you mean {' and '.join(found)}?" if found else ""
+
+
+def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) -> None:
+    """Refuse names that are there but for spaces around them, as after the commas of a header."""
+    texts = [column for column in columns if isinstance(column, str)]  # a record may have other keys
+    spaced = [column for column in texts if column not in wanted and column.strip() in wanted]
+    spaced = [column for column in spaced if column.strip() not in columns]
+    if spaced:
+        raise InvalidValue(
+            f"{spaced[0].strip()!r} is not a column of {where}, but {spaced[0]!r} is: names of columns have spaces around "
+            "them; remove the spaces, also those after commas"
+        )
 
 
 def joined(name: str, columns: Mapping[str, Any]) -> list[Any]:
@@ -135,10 +163,10 @@ def _refuse_no_place(names: Sequence[str], columns: Sequence[str], places: Conta
         _refuse_absent(names, columns, where)
     for name in names:
         if name in places and name not in columns and columns:
-            both = " and ".join(repr(f"{name}.{degrees}") for degrees in DEGREES)
+            both = " and ".join(map(repr, _both(name)))
             raise InvalidValue(
                 f"{name!r} is not a column of {where} ({', '.join(columns)}); a place has a column of pairs, "
-                f"or of texts such as '47.64, 6.86', or two columns, {both}"
+                f"or of texts such as '47.64, 6.86', or two columns, {both}" + _meant(_both(name), columns)
             )
 
 
@@ -146,6 +174,7 @@ def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "t
     absent = [name for name in names if name not in columns]
     if not absent:
         return
+    _refuse_spaces(absent, columns, where)
     reason = not_among(absent[0], f"a column of {where}", columns)
     mark = _other_separator(columns)
     if mark is not None:
@@ -188,6 +217,9 @@ def read_answers(
 
     between = separator_of(path, separator)
     existing(path, _ANSWERS)
+    if between is not None and not path.stat().st_size:
+        named = (f"{' and '.join(_both(name))} (or {name}, with pairs)" if name in places else name for name in labels)
+        raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(named)}")
     header = header_of(path, between) if places != () else []
     names = split_places(list(labels), header, places, path.name)
     _refuse_no_place(names, header, places, path.name)
@@ -263,8 +295,6 @@ def _csv_batches(path: Path, names: Sequence[str], separator: str) -> Iterator[t
     from pyarrow import csv as arrow
 
     size = path.stat().st_size
-    if not size:
-        raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(names)}")
     try:
         header_only = arrow.ParseOptions(delimiter=separator)
         with path.open("rb") as file, arrow.open_csv(file, parse_options=header_only) as reader:

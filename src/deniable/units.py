@@ -52,12 +52,12 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> Encoder | 
         )
         raise InvalidParameter(f"{name!r} has metric privacy, which has an epsilon of its own: give {what}")
     if isinstance(domain, Range):
-        _refuse_large(domain.k, MOST_BINS, name, "bins; use a larger step")
+        _refuse_large(domain.k, MOST_BINS, name, "bins", "use a larger step")
         step = Fraction(domain.scaled_step, 10**domain.digits)
         return geometric(domain.k - 1, _down(_decimal(domain.epsilon) * step))
     if not isinstance(domain, Grid):
         raise InvalidParameter(f"{name!r}: metric privacy is for a Range or a Grid")
-    _refuse_large(domain.k, MOST_CELLS, name, "cells; use larger ones")
+    _refuse_large(domain.k, MOST_CELLS, name, "cells", "use fewer, larger cells (fewer rows and columns)")
     len(domain.corners)  # degrees that a plan cannot hold are refused now
     down, across = domain.millimeters
     steps, budget = (float(down), float(across)), _down(_decimal(domain.epsilon) / 1000)
@@ -125,9 +125,9 @@ def refuse_together(names: Sequence[str], share: Share | Encoder, missing: str, 
             )
 
 
-def _refuse_large(size: int, most: int, name: str, what: str) -> None:
+def _refuse_large(size: int, most: int, name: str, what: str, remedy: str) -> None:
     if size > most:
-        raise InvalidParameter(f"{name!r}: a plan's table has at most {most:,}, got {size:,} {what}")
+        raise InvalidParameter(f"{name!r}: a plan's table has at most {most:,} {what}, got {size:,}; {remedy}")
 
 
 def _decimal(epsilon: float) -> Fraction:

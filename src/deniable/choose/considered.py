@@ -16,6 +16,8 @@ from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.shape import Encoder
 from deniable.share import Faked, Per, Sample, Share, Split
 
+_NAMED = 3  # of several attributes that the same is said of
+
 AnyShare = Split | Sample | Faked | Encoder
 
 
@@ -125,6 +127,17 @@ def named(kind: str, protocol: str) -> str:
 def label(names: Sequence[str] | None, attribute: int) -> str:
     """What a message calls an attribute."""
     return f"attribute {attribute}" if names is None else repr(names[attribute])
+
+
+def the_same(names: Sequence[str] | None, others: Sequence[int]) -> str:
+    """That what was said of one attribute is so of others, too, by name; empty where there are none."""
+    if not others:
+        return ""
+    told = [label(names, other) for other in others[:_NAMED]]
+    if len(others) > _NAMED:
+        told.append(f"{len(others) - _NAMED} more")
+    before = f"{', '.join(told[:-1])} and " if len(told) > 1 else ""
+    return f"The same goes for {before}{told[-1]}. "
 
 
 def one_in(part: Encoder, d: int, drawn: int | None) -> float:

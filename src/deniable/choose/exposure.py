@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
-from deniable.choose.considered import Considered, label, most_told
+import numpy as np
+
+from deniable.choose.considered import Considered, label, most_told, the_same
 from deniable.metric import Metric
 from deniable.shape import Encoder
 
 _FAR = 0.5  # of the way from a blind guess to certainty
+_SURE = 0.99  # from where on one of two values is told almost surely
 
 
 def exposure(considered: Considered) -> str | None:
@@ -23,21 +26,65 @@ def exposure(considered: Considered) -> str | None:
     A report nearly tells the answer. Of those who report 'smokes' the best guess is right for 95.3 %, a blind one for 50.0 %.
     A smaller epsilon hides more; up to ln(k + 1) = 1.09 no guess gets more than half of the way to certainty.
     """
-    ks = [round(1 / part.blind) for part in considered.parts]
-    guesses = [most_told(part) for part in considered.parts]
-    far = [(guess - 1 / k) / (1 - 1 / k) for guess, k in zip(guesses, ks, strict=True)]
-    worst = max(range(len(ks)), key=far.__getitem__, default=None)
-    if worst is None or far[worst] <= _FAR:
+    told = sorted(((_way(part), -j) for j, part in enumerate(considered.parts) if _way(part) > _FAR), reverse=True)
+    if not told:
         return None
-    again = considered.loss_forever is not None
-    others = sum(one > _FAR for one in far) - 1
+    worst, *others = (-j for _, j in told)
+    part, again = considered.parts[worst], considered.loss_forever is not None
+    k = round(1 / part.blind)
     return (
         f"{'The reports of one person together' if again else 'A report'} nearly tell{'' if again else 's'} the answer. "
-        f"Of those who report {label(considered.names, worst)} the best guess is right for {100 * guesses[worst]:.1f} %, "
-        f"a blind one for {100 / ks[worst]:.1f} %. "
-        + (f"The same goes for {others} more of {len(ks)} attributes. " if others else "")
-        + _remedy(considered.parts[worst], ks[worst], again)
+        f"Of those who report {label(considered.names, worst)} the best guess is right for {100 * most_told(part):.1f} %, "
+        f"a blind one for {100 / k:.1f} %. {the_same(considered.names, sorted(others))}{_remedy(part, k, again)}"
     )
+
+
+def apart(considered: Considered) -> str | None:
+    """In plain words, before launch, that far values of attributes with distances do not hide each other; or None.
+
+    They do not where a report tells almost surely which of the two values farthest apart a person has, both being equally
+    likely. That is what a loss by distance means, and not what everybody expects of it. Attributes that `exposure` speaks of
+    are left out.
+
+    >>> from deniable.metric import geometric
+    >>> from deniable.choose.objective import Objective
+    >>> ages = Considered.of(geometric(99, 0.1), "", ["geometric"], 10_000, Objective(), names=("age",))
+    >>> print(apart(ages))
+    Only near values of 'age' hide each other. Which of the two farthest apart a person has is told rightly from 99.6 % of
+    reports, since what is promised falls with the distance. To hide far ones, too, take a smaller epsilon of this attribute,
+    or privacy = "equal".
+    """
+    metric = [(j, part) for j, part in enumerate(considered.parts) if isinstance(part, Metric) and _way(part) <= _FAR]
+    told = sorted(((_ends_told(part), -j) for j, part in metric), reverse=True)
+    told = [one for one in told if one[0] > _SURE]
+    if not told:
+        return None
+    worst, *others = (-j for _, j in told)
+    return (
+        f"Only near values of {label(considered.names, worst)} hide each other. Which of the two farthest apart a person has "
+        f"is told rightly from {_percent_below(told[0][0])} % of reports, since what is promised falls with the distance. "
+        f"{the_same(considered.names, sorted(others))}To hide far ones, too, take a smaller epsilon of "
+        f'{"these attributes" if others else "this attribute"}, or privacy = "equal".'
+    )
+
+
+def _way(part: Encoder) -> float:
+    """How far the best guess gets on the way from a blind one to certainty."""
+    blind = 1 / round(1 / part.blind)
+    return (most_told(part) - blind) / (1 - blind)
+
+
+def _ends_told(part: Metric) -> float:
+    """How often it is rightly guessed which of the first and the last value was reported: they are the farthest apart."""
+    ends = np.zeros((2, part.k))
+    ends[0, 0] = ends[1, -1] = 1.0
+    first, last = map(part.forward, ends)
+    return float(np.maximum(first, last).sum()) / 2
+
+
+def _percent_below(share: float) -> str:
+    """Per cent, rounded down, and never certainty."""
+    return f"{min(math.floor(1000 * share) / 10, 99.9):.1f}"
 
 
 def _remedy(part: Encoder, k: int, again: bool) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from deniable.choose.considered import Considered, label, one_in
+from deniable.choose.considered import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective, not_asked
 from deniable.choose.ranking import best_of
@@ -114,7 +114,7 @@ def warning(considered: Considered, n: int) -> str | None:
     if not noisy:
         return None
     worst = max(noisy, key=lambda j: widths[j] * ks[j])
-    others = f" The same goes for {len(noisy) - 1} more of {len(ks)} attributes." if len(noisy) > 1 else ""
+    others = the_same(considered.names, [j for j in noisy if j != worst])
     name = label(considered.names, worst)
     about = "the answer" if len(noisy) == len(ks) else f"what they say of {name}"
     width = 100 * widths[worst]
@@ -126,7 +126,7 @@ def warning(considered: Considered, n: int) -> str | None:
     )
     text = (
         f"With {n:,} people {about} would be noise. {known}"
-        f"{others} It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
+        f" {others}It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
     if isinstance(considered.parts[worst], Metric):
         line = isinstance(considered.parts[worst], Geometric)

@@ -38,6 +38,8 @@ class Answers:
     person: str | None = None
     analysed: bool = False
     """Whether these are looked at and not collected: no answer is then -1, and so is all of an attribute without a column."""
+    absent: Counter[str] = field(default_factory=Counter)
+    """How many answers were missing among those that were read, by attribute, where they are to be random."""
     _people: list[Any] = field(default_factory=list)
 
     def codes(self, show: Show) -> Iterator[Integers]:
@@ -53,6 +55,7 @@ class Answers:
                 kinds.add(block)
             else:
                 if not kinds.found:
+                    self.absent.update(dict(zip(self.plan.names, (codes == NO_ANSWER).sum(axis=1).tolist(), strict=True)))
                     yield codes
             kinds.rows += len(next(iter(block.values())))
         if kinds.found:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals.")
 @click.option("--project", help=f"Show a consistent version, too: {', '.join(consistency.NAMES)}.")
 @click.option("--mle", is_flag=True, help="Show the most likely shares, too, with how near they are to the best.")
-@click.option("--smooth", is_flag=True, help="Show the most likely shares of ranges, smoothed, too; no intervals come with it.")
+@click.option("--smooth", is_flag=True, help="Show the most likely shares of ranges and grids, smoothed, too; no intervals.")
 @click.option(
     "--quantile", "shares", callback=several(real), multiple=True, help="Of ranges: quantiles, such as 0.5,0.9, with intervals."
 )

@@ -127,6 +127,10 @@ def privatize_file(
         made = _again(answers, seed, number, show) if again else _once(answers, seed, show)
         n = read.write_reports(out, made, overwrite=force)
     click.echo(f"wrote {counted(n, 'report')} to {out}", err=True)
+    if answers.absent.total():
+        where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
+        missing = counted(answers.absent.total(), "missing answer")
+        click.echo(f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers", err=True)
     if seed is not None:
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
 

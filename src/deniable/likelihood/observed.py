@@ -24,6 +24,7 @@ from deniable.matrix import Matrix
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
 from deniable.metric import (
     MOST_ENTRIES,
+    Averaged,
     Channel,
     Geometric,
     Metric,
@@ -51,7 +52,15 @@ def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -
 
     Values are ordered if that is said, or if the mechanism is for ordered ones, or a bare matrix. Cells know their grid.
     """
-    problem = _problem(source, data)
+    try:
+        problem = _problem(source, data)
+    except InvalidReport as refused:
+        if isinstance(data, Tally) or not isinstance(source, Mechanism) or np.shape(data) != (source.tallied,):
+            raise
+        raise InvalidReport(
+            f"{refused}; here are as many numbers as a tally has counts: if they are counts of n reports, "
+            "give dn.Tally(n, counts)"
+        ) from None
     if ordered is None or not isinstance(problem, Counted | Reported):
         return problem
     if ordered and isinstance(source, PlanarGeometric | ProductGeometric):
@@ -74,6 +83,11 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
         return _metric(source, data)
     if isinstance(source, Subset) and source.size == 1:
         return _kept(source, data)
+    if isinstance(source, Averaged):
+        raise InvalidParameter(
+            "reports of a number tell its mean only, which has an estimate (plan.estimate(tallies), or the mechanism's "
+            "estimate(tally)), and no most likely shares; for those ask for a range with bins instead"
+        )
     if not isinstance(source, Unary | Memoized | Subset | Hashed | HashedMemoized | Hadamard | BitFlip):
         raise InvalidParameter(
             f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have estimates, not "

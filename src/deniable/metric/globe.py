@@ -32,6 +32,9 @@ class PlanarLaplace:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
 
+    def __repr__(self) -> str:
+        return f"PlanarLaplace(epsilon={self.epsilon:.6g})"
+
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> NoReturn:
         """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
         raise NotExact("floating-point noise has no exact loss; use planar_geometric on a Grid, whose table is exact")
