@@ -226,7 +226,9 @@ def test_noise_in_an_estimate_of_another_mechanism_is_warned_of() -> None:
 
 
 def test_a_label_that_is_none_of_many_is_told_the_nearest() -> None:
-    with pytest.raises(dn.InvalidParameter, match=r"got one of '33', which is none of its 74: .*mean '33 to under 34'\?") as told:
+    with pytest.raises(
+        dn.InvalidParameter, match=r"got one of '33', which is none of its 74: .*mean '33 to under 34'\?"
+    ) as told:
         attack.success(AGES, {"age": {"33": 1.0}})
     assert str(told.value).count("to under") == 5
 

@@ -838,7 +838,9 @@ def test_only_claims_above_what_can_be_shown_are_called_so() -> None:
     pairs = [({"age": 5}, {"age": age}) for age in (95, 35)]
     found = audited(ages, pairs=pairs, trials=1000)
     assert found.claims[0] > found.ceiling > found.claims[1]
-    most, missed = (next(line for line in found.summary.splitlines() if what in line) for what in ("too little", "may well miss"))
+    most, missed = (
+        next(line for line in found.summary.splitlines() if what in line) for what in ("too little", "may well miss")
+    )
     assert most.endswith(f"too little for a claim of {found.claims[0]:.4f}; ask for more of them")
     assert f"any leak above a claim of {found.claims[1]:.4f}; ask" in missed
 
