@@ -221,7 +221,7 @@ def test_noise_in_an_estimate_of_another_mechanism_is_warned_of() -> None:
         attack.success(other, AGES.estimate(AGE_TALLIES))
     plan = dn.Study({"town": TOWNS}, epsilon=1.0, protocol="grr").plan(people=30)
     few = plan.estimate(plan.tally(plan.privatize({"town": TOWNS * 3}, dn.seeded(1))))
-    with pytest.warns(dn.DeniableWarning, match="shares of 'town' are mostly noise .* or leave them out"):
+    with pytest.warns(dn.DeniableWarning, match=r"shares of 'town' are mostly noise .* or leave them out"):
         attack.success(plan, few)
 
 
@@ -243,7 +243,7 @@ def test_who_names_the_attribute_and_who_sends_all_are_told_so() -> None:
 
 def test_a_background_with_fewer_rows_than_people_needs_the_truth() -> None:
     reports, some = ONE.privatize({"town": PEOPLE["town"]}, dn.seeded(1)), {"town": PEOPLE["town"][:10]}
-    with pytest.raises(dn.InvalidParameter, match="has 10 rows, and 30 people reported: it must have a row for each .*truth="):
+    with pytest.raises(dn.InvalidParameter, match=r"has 10 rows, and 30 people reported: it must have a row for each .*truth="):
         attack.reidentify([ONE], [reports], some)
     assert attack.reidentify([ONE], [reports], some, truth=list(range(10)) * 3).n == 30
 

@@ -89,8 +89,8 @@ def lower_bound(
         notes.append(f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; rounds={setting.planned} is all")
     if claim is not None and plan is not None and plan.stated.metric is not None:
         notes.append(
-            f"all pairs, those that are far apart too, were held to the claim of {setting.claims[0]:g} that was given, not to what "
-            "the plan claims by distance"
+            f"all pairs, those that are far apart too, were held to the claim of {setting.claims[0]:g} that was given, not to "
+            "what the plan claims by distance"
         )
     events: list[Event] = []
     total, done = sum(run.devices for _, run in runs), 0
