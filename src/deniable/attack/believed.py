@@ -15,7 +15,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.law import Floats, checked_prior
 from deniable.likelihood import Likelihood, mle
 from deniable.mechanism import Tally
-from deniable.metric import Averaged, Metric
+from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, ProductGeometric, SquareWave
 from deniable.plan import Plan
 from deniable.result import Result
 
@@ -102,13 +102,14 @@ def _told(part: Part, name: str, estimate: Estimate) -> Floats:
     Unbiased shares of values with distances scatter far more than what the same reports make likely; and shares that are
     negative are projected, which leaves the largest errors standing as spikes.
     """
-    counts = _counted_again(part, estimate) if isinstance(part, Metric) else None
+    neighbored = isinstance(part, Geometric | SquareWave | PlanarGeometric | ProductGeometric)
+    counts = _counted_again(part, estimate) if neighbored and isinstance(part, Metric) else None
     if counts is not None:
-        return mle(part, counts, ordered=True).smooth().frequencies
+        return mle(part, counts).smooth().frequencies
     if float(estimate.stderr.mean()) > 1 / estimate.k:
         instead = (
             f"give what is most likely instead, prior={{{name!r}: plan.mle(tallies, {name!r}).smooth()}}"
-            if isinstance(part, Metric)
+            if neighbored
             else "give shares that are known better, or leave them out for uniform ones"
         )
         warn(
