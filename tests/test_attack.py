@@ -837,7 +837,7 @@ def test_what_cannot_be_matched_is_refused() -> None:
         attack.reidentify([plan], [], {"a": ["0"]})
     with pytest.raises(dn.InvalidParameter, match="none of the attributes asked for: a, b"):
         attack.reidentify([plan], [reports], {"c": ["0"]})
-    with pytest.raises(dn.InvalidParameter, match="truth is the row of each of 2 people among 1 records"):
+    with pytest.raises(dn.InvalidParameter, match="has 1 rows, and 2 people reported: it must have a row for each of them"):
         attack.reidentify([plan], [reports], {"a": ["0"]})
     with pytest.raises(dn.InvalidParameter, match="matching is on 'support' or on 'guess'"):
         attack.reidentify([plan], [reports], {"a": ["0", "1"]}, matching="best")  # type: ignore[arg-type]

@@ -195,10 +195,79 @@ def test_a_value_may_be_called_as_its_attribute_is() -> None:
         attack.success(plan, {"blue": [0.3, 0.7]})
 
 
+AGES = dn.Study({"age": dn.Range(17, 91, step=1, privacy="metric", epsilon=0.1)}).plan(people=20_000)
+OLD = np.clip(np.random.default_rng(1).normal(40, 12, 20_000), 17, 90.5)
+AGE_TALLIES = AGES.tally(AGES.privatize({"age": OLD}, dn.seeded(1)))
+
+
+def test_noise_in_an_estimate_with_distances_is_not_taken_for_knowledge() -> None:
+    """Projected unbiased shares have spikes of a third; the true largest share is 3.4 %."""
+    result = AGES.estimate(AGE_TALLIES)
+    true = np.bincount((OLD - 17).astype(int), minlength=74) / OLD.size
+    spiky, known = (attack.success(AGES, shares)["age"] for shares in (result["age"].project("simplex"), true))
+    assert spiky.reported > 4 * known.reported
+    found = attack.success(AGES, result)["age"]
+    assert abs(found.blind - known.blind) < 0.01
+    assert abs(found.reported - known.reported) < 0.03
+    likely = AGES.mle(AGE_TALLIES, "age").smooth()
+    for prior in (result["age"], likely, {"age": likely}, {"age": likely.frequencies}, [likely]):
+        assert attack.success(AGES, prior)["age"].reported == pytest.approx(found.reported, abs=1e-9)
+
+
+def test_noise_in_an_estimate_of_a_grid_is_not_taken_for_knowledge() -> None:
+    grid = dn.Grid(48.7, 9.1, 48.85, 9.25, 12, 12, epsilon=0.001)
+    plan, draws = dn.Study({"home": grid}).plan(people=20_000), np.random.default_rng(2)
+    homes = list(zip(draws.normal(48.77, 0.01, 20_000).tolist(), draws.normal(9.17, 0.015, 20_000).tolist(), strict=True))
+    reports = plan.privatize({"home": homes}, dn.seeded(1))
+    tallies = plan.tally(reports)
+    result, codes = plan.estimate(tallies), plan.encode({"home": homes})[0]
+    found = attack.success(plan, result, collections=1)["home"]
+    known = attack.success(plan, np.bincount(codes, minlength=144) / codes.size, collections=1)["home"]
+    assert abs(found.reported - known.reported) < 0.05
+    likely = attack.success(plan, plan.mle(tallies, "home").smooth(), collections=1)["home"]
+    assert found.reported == pytest.approx(likely.reported, abs=1e-9)
+    uniform, informed = (attack.guess(plan, reports, prior=prior).right({"home": homes})["home"] for prior in (None, result))
+    assert informed > uniform
+
+
+def test_noise_in_an_estimate_of_another_mechanism_is_warned_of() -> None:
+    """What was counted cannot be told from the estimate then."""
+    other = dn.Study({"age": dn.Range(17, 91, step=1, privacy="metric", epsilon=0.2)}).plan(people=20_000)
+    with pytest.warns(dn.DeniableWarning, match=r"shares of 'age' are mostly noise .*plan\.mle\(tallies, 'age'\)\.smooth\(\)"):
+        attack.success(other, AGES.estimate(AGE_TALLIES))
+    plan = dn.Study({"town": TOWNS}, epsilon=1.0, protocol="grr").plan(people=30)
+    few = plan.estimate(plan.tally(plan.privatize({"town": TOWNS * 3}, dn.seeded(1))))
+    with pytest.warns(dn.DeniableWarning, match=r"shares of 'town' are mostly noise .* or leave them out"):
+        attack.success(plan, few)
+
+
+def test_a_label_that_is_none_of_many_is_told_the_nearest() -> None:
+    with pytest.raises(
+        dn.InvalidParameter, match=r"got one of '33', which is none of its 74: .*mean '33 to under 34'\?"
+    ) as told:
+        attack.success(AGES, {"age": {"33": 1.0}})
+    assert str(told.value).count("to under") == 5
+
+
+def test_who_names_the_attribute_and_who_sends_all_are_told_so() -> None:
+    with pytest.raises(dn.InvalidParameter, match="here a report names it"):
+        attack.sampled_attribute(SAMPLED, SAMPLED.privatize(PEOPLE, dn.seeded(1)))
+    split = dn.Plan.of({"town": TOWNS, "smokes": ["yes", "no"]}, dn.spl([10, 2], 2.0), people=30)
+    with pytest.raises(dn.InvalidParameter, match="here every report holds all attributes, and none of them is a fake"):
+        attack.sampled_attribute(split, split.privatize(PEOPLE, dn.seeded(1)))
+
+
+def test_a_background_with_fewer_rows_than_people_needs_the_truth() -> None:
+    reports, some = ONE.privatize({"town": PEOPLE["town"]}, dn.seeded(1)), {"town": PEOPLE["town"][:10]}
+    with pytest.raises(dn.InvalidParameter, match=r"has 10 rows, and 30 people reported: it must have a row for each .*truth="):
+        attack.reidentify([ONE], [reports], some)
+    assert attack.reidentify([ONE], [reports], some, truth=list(range(10)) * 3).n == 30
+
+
 def test_a_prior_may_be_what_was_estimated() -> None:
     """Estimates that are negative are projected to the nearest distribution."""
-    plan = dn.Study({"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=200)
-    people = {"town": ["a", "b"] * 100, "smokes": ["yes", *["no"] * 9] * 20}
+    plan = dn.Study({"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=2000)
+    people = {"town": ["a", "b"] * 1000, "smokes": ["yes", *["no"] * 9] * 200}
     reports = plan.privatize(people, dn.seeded(1))
     result = plan.estimate(plan.tally(reports))
     assert result["town"].frequencies.min() < 0

@@ -741,6 +741,18 @@ def looked_at(people: Mapping[str, Any], missing: tuple[str, ...] = ()) -> Exami
     return attack.examine(plan, codes, users=100)
 
 
+def test_the_page_says_whom_it_is_about_and_what_a_hit_is() -> None:
+    page = looked_at(detailed())
+    assert page.distanced == ("age", "home")
+    first, rest = (" ".join(part.split()) for part in page.text().split("2. The same"))
+    assert "These figures are for people whose answers are spread evenly over all values" in first
+    assert "Of age, home, which have distances, only the exact bin or cell is right: guesses nearby are not counted." in first
+    assert "spread evenly" not in rest
+    plain = attack.examine(dn.Study({"town": list("abc")}, epsilon=1.0).plan(100)).text()
+    assert "spread evenly" in plain
+    assert "nearby" not in plain
+
+
 def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
     page = looked_at(detailed())
     exact = attack.success(dn.Study(DETAILED, epsilon=2.0).plan(1000), {"pay": [0.9, 0.1]})

@@ -18,9 +18,11 @@ from scipy import stats
 import deniable as dn
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
 from deniable.audit.devices import Devices, InBulk, Side
+from deniable.audit.pairs import named
 from deniable.audit.repeats import Ids
 from deniable.audit.seen import HEADER, NEITHER, each_supported, supports
 from deniable.audit.setting import setting_of
+from deniable.commands.audit import audit_client
 from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.shape import Per
@@ -814,6 +816,68 @@ def test_what_it_says() -> None:
     assert hopeless.passed
     assert not hopeless.conclusive
     assert "cannot show more than" in hopeless.summary
+
+
+def test_claims_that_no_trials_can_show_are_told_apart_from_those_that_more_trials_show() -> None:
+    """Claims of 22.9 and so on are of far ends; to ask for more trials would not help."""
+    ages = dn.Study({"age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.4)}).plan(people=1000)
+    far = audited(ages, trials=1000)
+    assert far.passed
+    assert far.claims[0] > 39
+    assert far.claims[1:] == (0.4,)
+    assert f"no feasible number of trials can show more than a claim of {far.claims[0]:.4f}: 1,000 trials show" in far.summary
+    assert "; the nearer pairs are what is audited" in far.summary
+    assert "ask for more of them" not in far.summary
+    alone = audited(one(dn.grr(4, 40.0)), trials=1000).summary
+    assert "no feasible number of trials" in alone
+    assert "nearer pairs" not in alone
+
+
+def test_only_claims_above_what_can_be_shown_are_called_so() -> None:
+    ages = dn.Study({"age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.16)}).plan(people=1000)
+    pairs = [({"age": 5}, {"age": age}) for age in (95, 35)]
+    found = audited(ages, pairs=pairs, trials=1000)
+    assert found.claims[0] > found.ceiling > found.claims[1]
+    most, missed = (
+        next(line for line in found.summary.splitlines() if what in line) for what in ("too little", "may well miss")
+    )
+    assert most.endswith(f"too little for a claim of {found.claims[0]:.4f}; ask for more of them")
+    assert f"any leak above a claim of {found.claims[1]:.4f}; ask" in missed
+
+
+def test_a_leak_in_one_of_many_pairs_that_nothing_can_show_is_told() -> None:
+    found = audited(Seeded(one(dn.grr(100, 1.0)), 3), pairs="every", trials=1000)
+    assert found.noticeable_alone > found.ceiling
+    assert "a leak in one pair alone may go unnoticed at all" in found.summary
+    assert "if only one of the pairs leaks" not in found.summary
+
+
+def test_a_claim_that_is_given_holds_for_far_pairs_too_and_that_is_told() -> None:
+    ages = dn.Study({"age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.1)}).plan(people=1000)
+    held = [note for note in audited(ages, trials=1000, claim=0.1).notes if "far apart" in note]
+    assert len(held) == 1
+    assert "held to the claim of 0.1 that was given" in held[0]
+    assert not [note for note in audited(ages, trials=1000).notes if "far apart" in note]
+    assert not [note for note in audited(one(dn.grr(4, 1.0)), trials=1000, claim=0.1).notes if "far apart" in note]
+
+
+def test_a_default_run_has_as_many_reports_of_the_client_itself_as_is_documented() -> None:
+    """20,000 in pairs, and half as many in line-ups."""
+    note = audited(one(dn.grr(4, 1.0)), trials=MILLION).notes[0]
+    assert note.endswith("and of 30,000 from the client itself")
+    assert "up to 30,000" in str(audit_client.help)
+
+
+def test_middles_of_bins_and_cells_have_no_dust_of_floats() -> None:
+    grid = dn.Grid(48.7, 9.1, 48.8, 9.3, rows=20, columns=20, epsilon=0.001)
+    plan = dn.Study({"home": grid, "age": dn.Range(0, 0.7, step=0.1, privacy="metric", epsilon=0.1)}).plan(people=100)
+    sides = [side[0] for pair in named(plan, "every", "attribute", 1) for side in pair]
+    numbers = {number for side in sides for number in (*side["home"], side["age"])}  # type: ignore[misc]
+    assert max(len(repr(number)) for number in numbers) <= 8
+    assert any(len(repr(number)) > 12 for number in grid.centers.ravel().tolist())
+    fine = dn.Study({"time": dn.Range(0, 1e-9, step=1e-10, privacy="metric", epsilon=1e9)}).plan(people=100)
+    codes = fine.encode([dict(side[0]) for pair in named(fine, "every", "record", 1) for side in pair])
+    assert len(set(codes[0].tolist())) == 10
 
 
 def test_progress_is_told() -> None:

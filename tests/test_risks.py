@@ -272,6 +272,15 @@ def test_a_table_has_no_empty_column_and_few_rows(small: Dataset) -> None:
     assert "more; -o" not in text
 
 
+def test_a_table_that_is_cut_has_some_rows_of_every_figure(small: Dataset) -> None:
+    asked = ("--quick", "--epsilons", "4", "--runs", "1", "--users", "20", "--attack", "bayes,guess-bayes,support,exact")
+    lines = run("reproduce", "risks", *asked).splitlines()
+    shown = {figure: sum(line.strip().startswith(f"{figure} ") for line in lines) for figure in risks.FIGURES}
+    assert sum(shown.values()) == 40
+    assert min(shown.values()) >= 5
+    assert any("more; -o writes all" in line for line in lines)
+
+
 def test_one_epsilon_is_drawn_as_a_list(small: Dataset) -> None:
     """Every series has a place of its own, and its name beside it; with two epsilons there are lines and a legend."""
     rows = list(

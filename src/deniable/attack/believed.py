@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Real
+from warnings import warn
 
 import numpy as np
 
 from deniable.attack.evidence import HALVES, Part, Source, names_of, parts_of, values_of
-from deniable.errors import InvalidParameter
+from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.law import Floats, checked_prior
-from deniable.metric import Averaged
+from deniable.likelihood import Likelihood, mle
+from deniable.mechanism import Tally
+from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, ProductGeometric, SquareWave
 from deniable.plan import Plan
 from deniable.result import Result
 
 _ROUNDED = 0.02  # shares that were rounded to two digits need not add up to one exactly
+_WHOLE = 0.01  # how far a count that is computed back may be from a whole number
+_NAMED = 5  # labels that a refusal names
 
 
 def checked_priors(source: Source, prior: object) -> list[Floats]:
     """What the attacker believes of each attribute beforehand: shares by name, or in order; uniform unless given.
 
-    Of one attribute, shares by value do; so does what was estimated, of one attribute or of all.
+    Of one attribute, shares by value do; so does what was estimated or is most likely, of one attribute or of all.
     """
     parts, names = parts_of(source), names_of(source)
     if prior is None:
         return [_uniform(part) for part in parts]
-    if isinstance(prior, Estimate) and len(parts) == 1:
+    if isinstance(prior, Estimate | Likelihood) and len(parts) == 1:
         prior = {names[0]: prior}
     if isinstance(prior, str | bytes | set) or not isinstance(prior, Iterable):
         raise InvalidParameter(
@@ -44,7 +50,10 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
             raise InvalidParameter(f"{sorted(unknown, key=str)[0]!r} is not an attribute; they are {', '.join(names)}")
         given = [prior.get(name) for name in names]
     else:
-        given = [prior] if len(parts) == 1 and np.ndim(prior) == 1 else list(prior)  # type: ignore[arg-type]
+        alone = len(parts) == 1 and np.ndim(prior) == 1  # type: ignore[arg-type]
+        given = list(prior)
+        if alone and not any(isinstance(one, Estimate | Likelihood) for one in given):
+            given = [prior]
     if len(given) != len(parts):
         raise InvalidParameter(f"there are {len(parts)} attributes, but {len(given)} priors")
     rows = zip(parts, names, given, strict=True)
@@ -67,8 +76,8 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     """Shares of an attribute's values in their order, or by their labels; what is wrong with them is named."""
     whose = "the halves of its range" if isinstance(part, Averaged) else "its values"
     what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
-    if isinstance(prior, Estimate):  # unbiased ones may be negative: the nearest distribution
-        shares = prior.project("simplex")
+    if isinstance(prior, Estimate | Likelihood):
+        shares = _told(part, name, prior) if isinstance(prior, Estimate) else prior.frequencies
         prior = shares if prior.labels is None else dict(zip(prior.labels, shares.tolist(), strict=True))
     if isinstance(prior, Mapping):
         prior = _by_label(labels_of(source, part, name), prior, what)
@@ -87,14 +96,61 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     return checked_prior(shares, shares.size)
 
 
+def _told(part: Part, name: str, estimate: Estimate) -> Floats:
+    """What an estimate tells of the shares, which its noise must not be taken for.
+
+    Unbiased shares of values with distances scatter far more than what the same reports make likely; and shares that are
+    negative are projected, which leaves the largest errors standing as spikes.
+    """
+    neighbored = isinstance(part, Geometric | SquareWave | PlanarGeometric | ProductGeometric)
+    counts = _counted_again(part, estimate) if neighbored and isinstance(part, Metric) else None
+    if counts is not None:
+        return mle(part, counts).smooth().frequencies
+    if float(estimate.stderr.mean()) > 1 / estimate.k:
+        instead = (
+            f"give what is most likely instead, prior={{{name!r}: plan.mle(tallies, {name!r}).smooth()}}"
+            if neighbored
+            else "give shares that are known better, or leave them out for uniform ones"
+        )
+        warn(
+            f"the estimated shares of {name!r} are mostly noise (standard errors of {estimate.stderr.mean():.2g} on average, "
+            f"and shares of {1 / estimate.k:.2g}): as a prior they make the risk look higher than it is, and guesses worse; "
+            f"{instead}",
+            DeniableWarning,
+            stacklevel=2,
+        )
+    return estimate.project("simplex")
+
+
+def _counted_again(part: Metric, estimate: Estimate) -> Tally | None:
+    """The counts of outputs that these estimates came from, where they are this mechanism's and it has one output a value."""
+    if not part.outputs == part.k == estimate.k:
+        return None
+    counts = estimate.n * part.forward(estimate.frequencies)
+    whole = np.rint(counts)
+    if np.abs(counts - whole).max() > _WHOLE or whole.min() < 0 or whole.sum() != estimate.n:
+        return None
+    return Tally(estimate.n, whole.astype(np.int64))
+
+
 def _by_label(labels: Sequence[object], prior: Mapping[object, object], what: str) -> list[object]:
     unknown = [label for label in prior if label not in labels]
     if unknown:
-        raise InvalidParameter(f"{what}, got one of {unknown[0]!r}, which is none of {', '.join(map(repr, labels))}")
+        raise InvalidParameter(f"{what}, got one of {unknown[0]!r}, which is none of {_some(labels, unknown[0])}")
     absent = [label for label in labels if label not in prior]
     if absent:
         raise InvalidParameter(f"{what}, got none of {absent[0]!r}; give 0 where that is meant")
     return [prior[label] for label in labels]
+
+
+def _some(labels: Sequence[object], given: object) -> str:
+    """All labels, or of many the first ones and the one that is nearest to what was given."""
+    if len(labels) <= _NAMED:
+        return ", ".join(map(repr, labels))
+    called = list(map(str, labels))
+    near = [label for label in called if label.startswith(f"{given} ")] or get_close_matches(str(given), called, n=1)
+    found = f"; did you mean {labels[called.index(near[0])]!r}?" if near else ""
+    return f"its {len(labels):,}: {', '.join(map(repr, labels[: _NAMED - 2]))}, ..., {labels[-1]!r}{found}"
 
 
 def labels_of(source: Source, part: Part, name: str) -> Sequence[object]:

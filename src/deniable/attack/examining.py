@@ -14,7 +14,7 @@ from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law import Floats, Integers
-from deniable.metric import Averaged
+from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.share import Faked
@@ -44,9 +44,12 @@ def examine(
     if not isinstance(plan, Plan):
         raise InvalidParameter(f"this is of a plan, got {type(plan).__name__}; make one with dn.Plan.of, or ask for success")
     known = success(plan, None, collections, seed)
-    numbers = tuple(name for name, part in zip(plan.names, plan.content.parts, strict=True) if isinstance(part, Averaged))
+    parts = dict(zip(plan.names, plan.content.parts, strict=True))
+    numbers = tuple(name for name, part in parts.items() if isinstance(part, Averaged))
+    distanced = tuple(name for name, part in parts.items() if isinstance(part, Metric))
     if codes is None:
-        return Examined(*(plan.id, plan.content.title, collections, seed, plan.content.rounds, known), numbers=numbers)
+        about = plan.id, plan.content.title, collections, seed, plan.content.rounds, known
+        return Examined(*about, numbers=numbers, distanced=distanced)
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
@@ -72,6 +75,7 @@ def examine(
         filled=int((filled != codes).sum()),
         lacking=tuple(name for j, name in enumerate(plan.names) if j not in had),
         numbers=numbers,
+        distanced=distanced,
     )
 
 

@@ -78,6 +78,11 @@ def reidentify(
     if any(one.n != n for one in surveys):
         raise InvalidReport(f"all surveys are of the same people, got {[one.n for one in surveys]}")
     names, columns, rows = coded_background(plans, background)
+    if truth is None and columns.shape[1] < n:
+        raise InvalidParameter(
+            f"the background has {columns.shape[1]:,} rows, and {n:,} people reported: it must have a row for each of them, in "
+            "the same order (others may follow), or truth= says which row is whose"
+        )
     what = f"truth is the row of each of {n} people among {columns.shape[1]} records"
     own = checked_numbers(what, np.arange(n) if truth is None else truth, columns.shape[1])
     if own.size != n:

@@ -12,8 +12,11 @@ from deniable.attack.mixed import MOST_COLLECTIONS
 from deniable.attack.told import AttributeSuccess, ProfileSuccess, Success
 from deniable.attack.verdict import best_match, most_exposed
 from deniable.attack.wording import (
+    DRAWN,
+    EVENLY,
     among_best,
     between,
+    exact_hits,
     filled,
     legend,
     marked,
@@ -76,6 +79,8 @@ class Examined:
     """Missing answers that were drawn at random, as the plan says."""
     numbers: tuple[str, ...] = ()
     """Attributes that are numbers: it is guessed in which half of the range they are."""
+    distanced: tuple[str, ...] = ()
+    """Attributes with distances: guesses that are near are no hits."""
     lacking: tuple[str, ...] = ()
     """Attributes that the table of people does not have."""
 
@@ -167,7 +172,8 @@ class Examined:
         lines = [filled(" · ".join(meant))] if meant else []
         heading = "Guess one answer, knowing nothing else: how often it is right"
         shown = table(["answer", "values", *self._headers()], rows)
-        return "\n".join([heading, *shown, *lines, _how_known(self.ignorant.attributes, self.seed)])
+        about = filled(" ".join([EVENLY, *exact_hits(self.distanced)]))
+        return "\n".join([heading, *shown, *lines, _how_known(self.ignorant.attributes, self.seed), about])
 
     def _informed(self) -> str:
         if self.informed is None:
@@ -200,7 +206,7 @@ class Examined:
             attackers["knows frequencies"] = self.informed
         rows = [
             [
-                *(_DRAWN[one.drawn], self._client(one), who),
+                *(DRAWN[one.drawn], self._client(one), who),
                 *(marked(percent(getattr(one, name)), name in one.stderr, one.bound) for name in _WHOLE),
                 marked(f"{one.right:.2f}", "right" in one.stderr, one.bound),
             ]
@@ -282,12 +288,6 @@ class Examined:
 _UNKNOWN = f"what clients tell with fresh noise is known for up to {MOST_COLLECTIONS} collections among fakes"
 _WHOLE = ("all_reported", "whole_record")
 _FIGURES = ("report", "reported", "known", "memoized", "averaged")
-_DRAWN = {
-    "new": "a new attribute",
-    "any": "any attribute",
-    "kept": "the same attribute",
-    "all": "all attributes",
-}
 
 
 def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed: int) -> str:

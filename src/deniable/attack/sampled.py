@@ -31,7 +31,7 @@ from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
 from deniable.shapes import Direct
-from deniable.share import Faked
+from deniable.share import Faked, Sample
 from deniable.simulated import seeded
 
 Assumed = Literal["known", "uniform"]
@@ -228,5 +228,7 @@ def _uniform(fake: Fake) -> Fake:
 def _faked(plan: Source) -> Faked:
     share = share_of(plan)
     if not isinstance(share, Faked):
-        raise InvalidParameter("only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; this plan names it")
+        everything = not isinstance(share, Sample) or share.drawn == share.d
+        here = "here every report holds all attributes, and none of them is a fake" if everything else "here a report names it"
+        raise InvalidParameter(f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; {here}")
     return share

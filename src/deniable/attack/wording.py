@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
+DRAWN = {"new": "a new attribute", "any": "any attribute", "kept": "the same attribute", "all": "all attributes"}
+"""Which attributes collections ask for."""
+EVENLY = (
+    "These figures are for people whose answers are spread evenly over all values: where some answers are more frequent, "
+    "fewer guesses or more of them may be right."
+)
+"""Whom guesses by who knows nothing else are about."""
+
 _WIDTH = 110
 _NOTHING = 1e-9
 
@@ -113,3 +121,12 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         return "  " + "  ".join(cells[j].ljust(widths[j]) if j in left else cells[j].rjust(widths[j]) for j in shown).rstrip()
 
     return [line(headers), *map(line, rows)]
+
+
+def exact_hits(names: Sequence[str]) -> list[str]:
+    """What counts as right where values have distances; nothing where none have."""
+    if not names:
+        return []
+    return [
+        f"Of {shortened(names)}, which have distances, only the exact bin or cell is right: guesses nearby are not counted."
+    ]

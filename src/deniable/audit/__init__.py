@@ -32,7 +32,8 @@ LEVEL = 0.9999
 
 _STARTED_TWICE = 256  # reports that are compared between two fresh starts
 _FEWEST = 100
-_ITSELF, _ITSELF_SHARE = 20_000, 50  # reports, at most, of a client itself; and trials for each of its trials
+_ITSELF, _ITSELF_SHARE = 20_000, 50  # reports, at most, of a client itself in pairs (half as many again are in line-ups);
+# and trials for each of its trials
 _ITSELF_LEAST = 10  # trials, however many rounds there are
 _ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm
 _NOT_RESTARTED = "so whether its randomness is seeded was not looked at"
@@ -86,6 +87,11 @@ def lower_bound(
         notes.insert(0, f"reports came from the library's code for many devices, and of {run.devices:,} from the client itself")
     if setting.rounds < setting.planned:
         notes.append(f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; rounds={setting.planned} is all")
+    if claim is not None and plan is not None and plan.stated.metric is not None:
+        notes.append(
+            f"all pairs, those that are far apart too, were held to the claim of {setting.claims[0]:g} that was given, not to "
+            "what the plan claims by distance"
+        )
     events: list[Event] = []
     total, done = sum(run.devices for _, run in runs), 0
     for who, run in runs:

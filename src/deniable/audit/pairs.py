@@ -29,6 +29,7 @@ VALUE = "value"
 
 _IN_LINE = 64  # people that are told apart at once, at most
 _INNER = 4  # steps from the lowest number to the highest
+_DEGREE = 112_000  # meters, at most
 _Records = list[tuple[Answers, Answers]]
 
 
@@ -123,15 +124,22 @@ def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
     domain = attribute.domain
     found: list[object]
     if isinstance(domain, Range):
-        found = [float(low + high) / 2 for low, high in pairwise(domain.edges.tolist())]
+        found = [_short(float(low + high) / 2, float(high - low)) for low, high in pairwise(domain.edges.tolist())]
     elif isinstance(domain, Grid):
-        found = list(domain.centers.tolist())
+        width = min(domain.steps) / _DEGREE
+        found = [[_short(degrees, width) for degrees in center] for center in domain.centers.tolist()]
     elif isinstance(domain, Number):
         width = domain.high - domain.low
         found = [domain.low, *(domain.low + width * i / _INNER for i in range(1, _INNER)), domain.high]
     else:
         found = list(domain.labels)
     return [*found, None] if no_answer else found
+
+
+def _short(middle: float, width: float) -> float:
+    """Without the dust of floats, wherever that is far from the ends."""
+    rounded = round(middle, 9)
+    return rounded if abs(rounded - middle) < width / 100 else middle
 
 
 def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -> tuple[Pair, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -11,6 +12,7 @@ from deniable.audit.setting import Setting
 from deniable.errors import counted
 
 NO_PROOF = "a pass is no proof: an audit finds leaks that its guesses can see, in the pairs that it was given"
+_FEASIBLE = 10**8  # devices for each answer: no audit has more
 
 
 @final
@@ -133,21 +135,43 @@ class Audit:
     def summary(self) -> str:
         """The verdict and its reasons, in words, and what was not looked at."""
         lines = [f"{self.verdict}: {reason}" for reason in self._reasons()]
-        beyond = [f"{claim:.4f}" for claim in self.claims if not self._reached(claim)]
-        if self.passed and beyond:
-            few = f"{counted(self.trials, 'trial')} cannot show more than {self.ceiling:.3f}, nor that with few guesses"
-            lines.append(f"but {few}: too little for a claim of {', '.join(beyond)}; ask for more of them")
+        beyond = [claim for claim in self.claims if not self._reached(claim)]
+        if self.passed:
+            lines += self._not_shown(beyond)
         if self.passed and len(beyond) < len(self.claims):
-            alone = f", and less than {self.noticeable_alone:.3f} if only one of the pairs leaks" if self._alone else ""
-            lines.append(f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed{alone}")
+            lines.append(f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed{self._in_one_pair}")
         lines += [f"compared: {self.setting.compared}", *self.notes]
         if self.passed:
             lines.append(NO_PROOF)
         return "\n".join(lines)
 
+    def _not_shown(self, beyond: Sequence[float]) -> list[str]:
+        """Why nothing above these claims can be shown, or not surely, and what helps."""
+        most = self.ceiling + math.log(max(1.0, _FEASIBLE / self.trials))  # it grows with the logarithm of the trials
+        never = [claim for claim in beyond if claim > most]
+        above = [claim for claim in beyond if self.ceiling < claim <= most]
+        below = [claim for claim in beyond if claim <= self.ceiling]
+        trials, lines = counted(self.trials, "trial"), []
+        if never:
+            audited = "; the nearer pairs are what is audited" if len(never) < len(self.claims) else ""
+            lines.append(
+                f"but no feasible number of trials can show more than a claim of {_each(never)}: {trials} show "
+                f"{self.ceiling:.3f} at most, and {_FEASIBLE:,} about {most:.1f}{audited}"
+            )
+        if above:
+            few = f"{trials} cannot show more than {self.ceiling:.3f}, nor that with few guesses"
+            lines.append(f"but {few}: too little for a claim of {_each(above)}; ask for more of them")
+        if below:
+            lines.append(f"but {trials} may well miss any leak above a claim of {_each(below)}; ask for more of them")
+        return lines
+
     @property
-    def _alone(self) -> bool:
-        return any(event.alone for event in self.events)
+    def _in_one_pair(self) -> str:
+        """What is noticed where only one pair of several leaks."""
+        alone = [event for event in self.events if event.alone]
+        if any(event.noticeable > self.ceiling - event.claim for event in alone):
+            return ", and a leak in one pair alone may go unnoticed at all"
+        return f", and less than {self.noticeable_alone:.3f} if only one of the pairs leaks" if alone else ""
 
     @property
     def _claimed(self) -> str:
@@ -161,13 +185,17 @@ class Audit:
                 whose = "" if len(self.claims) == 1 else " for answers that are so far apart"
                 by = f" (by the guess '{best.name}')"
                 reasons.append(f"epsilon is at least {best.bound:.4f}, above the claim of {claim:.4f}{whose}{by}")
-        told = ", ".join(f"{claim:.4f}" for claim in self.claims)
-        return reasons or [f"nothing above the claim{'' if len(self.claims) == 1 else 's'} of {told} was found"]
+        several = "" if len(self.claims) == 1 else "s"
+        return reasons or [f"nothing above the claim{several} of {_each(self.claims)} was found"]
 
     def __repr__(self) -> str:
         faults = f"{counted(len(self.faults), 'fault')}, " if self.faults else ""
         bound = f"epsilon >= {self.lower_bound:.4f}, claim {self.claim:.4f}"
         return f"<Audit {self.verdict}: {faults}{bound}, per {self.setting.per}>"
+
+
+def _each(claims: Sequence[float]) -> str:
+    return ", ".join(f"{claim:.4f}" for claim in claims)
 
 
 def _finite(value: float) -> float | None:

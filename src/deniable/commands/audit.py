@@ -40,7 +40,11 @@ _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
 @click.option(
     "--pairs", type=click.Choice(["ends", "every"]), default="ends", show_default=True, help="Answers that are compared."
 )
-@click.option("--claim", callback=one(positive), help="An epsilon to hold it to, in place of the plan's.")
+@click.option(
+    "--claim",
+    callback=one(positive),
+    help="An epsilon to hold it to, in place of the plan's: all pairs, where values have distances those far apart, too.",
+)
 @click.option("--level", callback=one(real), default="0.9999", show_default=True, help="How sure the bound must be.")
 @click.option("--timeout", callback=one(positive), default="30", show_default=True, help="Seconds for a program to move.")
 @console.as_json
@@ -59,7 +63,7 @@ def audit_client(
     """Audit the client of a plan: a lower bound on epsilon from the bytes of its reports, beside the claim.
 
     Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the claim allows is
-    a leak. Without --command the Python client is audited: the library's code for many devices at once, and up to 20,000
+    a leak. Without --command the Python client is audited: the library's code for many devices at once, and up to 30,000
     reports of the client itself. A program reads a line of JSON for each report, {"answers": {...}, "round": 1, "secret":
     "..."}, and writes a line with its bytes in hexadecimal or base64, or its JSON form.
 

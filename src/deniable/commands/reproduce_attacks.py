@@ -65,7 +65,8 @@ def reproduce_risks(
 
     NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All classifiers on all datasets
     take DAYS of a core, most of it for adult and acs; how long is told once the first ones are trained. Name a figure, a
-    dataset, an attack or epsilons, or begin with --quick. With -o, what is done is kept.
+    dataset, an attack or epsilons, or begin with --quick. With -o, what is done is kept. The datasets are read from the folder
+    $DENIABLE_DATA, or fetched and kept.
 
     NK invents people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid model).
 
@@ -113,7 +114,7 @@ def reproduce_risks(
             f"{row.users:,}" if row.stderr else "",
             *("" if value is None else str(value) for value in (row.surveys, row.top, row.background, row.metric, row.prior)),
         ]
-        for row in rows[:_SHOWN]
+        for row in _some(rows)
     ]
     _print(rows, headers, cells)
 
@@ -142,8 +143,8 @@ def reproduce_revisited(
 ) -> None:
     """Error against attack for classical and robust protocols, and which of them nothing beats.
 
-    `published` has the study's formulas, `exact` those of the law, `guess` what was measured. 100 values: Adult's ages, or
-    50,000 invented people.
+    `published` has the study's formulas, `exact` those of the law, `guess` what was measured. 100 values: Adult's ages (read
+    from the folder $DENIABLE_DATA, or fetched and kept), or 50,000 invented people.
     """
     from deniable import data, plot_risks
     from deniable.studies import revisited
@@ -174,9 +175,19 @@ def reproduce_revisited(
             "" if row.loss is None else f"{row.loss:.4f}",
             "yes" if row.pareto else "",
         ]
-        for row in rows[:_SHOWN]
+        for row in _some(rows)
     ]
     _print(rows, headers, cells)
+
+
+def _some(rows: Sequence[Row]) -> list[Row]:
+    """As many rows as a table has; where these are not all, some of every figure."""
+    places: dict[str, int] = {}
+    ranked = []
+    for number, row in enumerate(rows):
+        places[row.figure] = places.get(row.figure, -1) + 1
+        ranked.append((places[row.figure], number))
+    return [rows[number] for number in sorted(number for _, number in sorted(ranked)[:_SHOWN])]
 
 
 def _accuracy(row: Row) -> list[str]:
