@@ -174,6 +174,16 @@ def test_rows_that_are_done_are_in_the_file_already(small: Dataset, tmp_path: Pa
     assert len(json.loads(file.read_text(encoding="utf-8"))) == 2
 
 
+def test_a_file_that_is_written_again_and_again_is_told_once(
+    small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniable.commands.studying._WRITTEN_EVERY", -1.0)
+    file = tmp_path / "rows.csv"
+    asked = ("reproduce", "risks", "--figure", "value", "--dataset", "nursery", "--epsilons", "1", "--runs", "1", "-o", str(file))
+    result = CliRunner().invoke(commands, asked, catch_exceptions=False, standalone_mode=False)
+    assert result.stderr.count("wrote ") == 1
+
+
 def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it is what it would be at the end; what is stopped is rows, in an array that is not closed."""
 

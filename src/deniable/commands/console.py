@@ -132,13 +132,14 @@ def save_plot(figure: Figure, file: Path) -> None:
 
 
 @contextmanager
-def writing(file: Path, private: bool = False) -> Iterator[Path]:
-    """A temporary file that takes its place when all of it is written, which is then told; for its owner only, if private."""
+def writing(file: Path, private: bool = False, told: bool = True) -> Iterator[Path]:
+    """A temporary file that takes its place when all of it is written, which may be told; for its owner only, if private."""
     from deniable.files import replacing
 
     with replacing(file, private) as temporary:
         yield temporary
-    click.echo(f"wrote {file}", err=True)
+    if told:
+        click.echo(f"wrote {file}", err=True)
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def kept_as_done(files: Sequence[Path], rows: Iterable[_Row], as_json: bool) -> 
                 add(asdict(row))
             if files and time.monotonic() - written > _WRITTEN_EVERY:
                 plain = [asdict(one) for one in done if one.refused is None]
-                writing.write_tables(files, plain, plain)
+                writing.write_tables(files, plain, plain, told=False)  # that is told at the end
                 written = time.monotonic()
     return done
 

@@ -45,13 +45,13 @@ def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> Non
         raise InvalidParameter("the same file is named twice; give each result a file of its own")
 
 
-def write_tables(files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data: object) -> None:
+def write_tables(files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data: object, told: bool = True) -> None:
     """Rows as CSV or Parquet, and as JSON just what --json prints."""
     flat = [_flat(row) for row in rows]
     columns = dict.fromkeys(name for row in flat for name in row)
     whole = [dict.fromkeys(columns) | row for row in flat]
     for file in files:
-        with console.writing(file) as temporary:
+        with console.writing(file, told=told) as temporary:
             ending = file.suffix.lower()
             written = csv_bytes(whole) if ending == ".csv" else _parquet(whole) if ending == ".parquet" else None
             temporary.write_bytes(console.json_text(data).encode() if written is None else written)
