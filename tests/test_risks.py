@@ -179,8 +179,8 @@ def test_a_file_that_is_written_again_and_again_is_told_once(
 ) -> None:
     monkeypatch.setattr("deniable.commands.studying._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.csv"
-    asked = ("reproduce", "risks", "--figure", "value", "--dataset", "nursery", "--epsilons", "1", "--runs", "1", "-o", str(file))
-    result = CliRunner().invoke(commands, asked, catch_exceptions=False, standalone_mode=False)
+    asked = ["reproduce", "risks", "--figure", "value", "--dataset", "nursery", "--epsilons", "1", "--runs", "1", "-o"]
+    result = CliRunner().invoke(commands, [*asked, str(file)], catch_exceptions=False, standalone_mode=False)
     assert result.stderr.count("wrote ") == 1
 
 
