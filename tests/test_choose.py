@@ -19,11 +19,11 @@ from deniable.choose import (
     Considered,
     Objective,
     Size,
-    apart,
     consider,
     consider_repeated,
     epsilon_needed,
     exposure,
+    far_told,
     people_needed,
     warning,
 )
@@ -435,13 +435,14 @@ def test_a_warning_that_far_values_do_not_hide_each_other(part: Metric) -> None:
     assert right > 0.99
     assert exposure(about(part)) is None
     assert "Only near values of 'x' hide each other. Which of the two farthest apart a person has is told rightly" in (
-        apart(about(part)) or ""
+        far_told(about(part)) or ""
     )
-    assert f" from {math.floor(1000 * right) / 10:.1f} % of reports" in (apart(about(part)) or "")
-    assert apart(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
-    assert "goes for" not in (apart(about(part, dn.geometric(9, 0.5))) or "")
-    assert "The same goes for 'y'. To hide far ones, too, take a smaller epsilon of these" in (apart(about(part, part)) or "")
-    assert apart(about(dn.geometric(9, 9.0))) is None  # any two are told apart, and the other warning says it
+    assert f" from {math.floor(1000 * right) / 10:.1f} % of reports" in (far_told(about(part)) or "")
+    assert far_told(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
+    assert "goes for" not in (far_told(about(part, dn.geometric(9, 0.5))) or "")
+    both = far_told(about(part, part)) or ""
+    assert "The same goes for 'y'. To hide far ones, too, take a smaller epsilon of these" in both
+    assert far_told(about(dn.geometric(9, 9.0))) is None  # any two are told apart, and the other warning says it
     assert exposure(about(dn.geometric(9, 9.0))) is not None
 
 

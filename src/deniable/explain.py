@@ -8,7 +8,7 @@ from fractions import Fraction
 from textwrap import fill
 
 from deniable.bitflip import BitFlip
-from deniable.choose import Considered, Objective, apart, exposure, plainer, warning
+from deniable.choose import Considered, Objective, exposure, far_told, plainer, warning
 from deniable.document import Content
 from deniable.domain import Domain, Range
 from deniable.errors import counted
@@ -200,7 +200,7 @@ def _warnings(content: Content, here: Considered) -> list[str]:
             " With so few people, though, a smaller epsilon makes the shares noisier still, and a larger one tells more of "
             "each person: no epsilon mends both. Ask more people, or about fewer values."
         )
-    return [f"WARNING. {text}" for text in (noise, told, apart(here), plainer(here)) if text is not None]
+    return [f"WARNING. {text}" for text in (noise, told, far_told(here), plainer(here)) if text is not None]
 
 
 def _as_considered(content: Content, considered: Sequence[Considered]) -> Considered:

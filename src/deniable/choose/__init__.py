@@ -5,7 +5,7 @@ people or what epsilon an error takes. The rules of the papers (ADP, RS+FD[ADP],
 """
 
 from deniable.choose.considered import Considered, Size
-from deniable.choose.exposure import apart, exposure
+from deniable.choose.exposure import exposure, far_told
 from deniable.choose.needed import epsilon_needed, people_needed, plainer, warning
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
@@ -16,11 +16,11 @@ __all__ = [
     "Considered",
     "Objective",
     "Size",
-    "apart",
     "consider",
     "consider_repeated",
     "epsilon_needed",
     "exposure",
+    "far_told",
     "people_needed",
     "plainer",
     "warning",

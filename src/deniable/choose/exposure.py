@@ -39,7 +39,7 @@ def exposure(considered: Considered) -> str | None:
     )
 
 
-def apart(considered: Considered) -> str | None:
+def far_told(considered: Considered) -> str | None:
     """In plain words, before launch, that far values of attributes with distances do not hide each other; or None.
 
     They do not where a report tells almost surely which of the two values farthest apart a person has, both being equally
@@ -49,7 +49,7 @@ def apart(considered: Considered) -> str | None:
     >>> from deniable.metric import geometric
     >>> from deniable.choose.objective import Objective
     >>> ages = Considered.of(geometric(99, 0.1), "", ["geometric"], 10_000, Objective(), names=("age",))
-    >>> print(apart(ages))
+    >>> print(far_told(ages))
     Only near values of 'age' hide each other. Which of the two farthest apart a person has is told rightly from 99.6 % of
     reports, since what is promised falls with the distance. To hide far ones, too, take a smaller epsilon of this attribute,
     or privacy = "equal".
