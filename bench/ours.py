@@ -113,7 +113,7 @@ def audit() -> Task:
 
 
 def seeded_words() -> Task:
-    from deniable import kernels
+    from deniable.words import kernels
 
     words = np.empty(1 << 15, dtype=np.uint64)
     return lambda: [kernels.fill_seeded(np.uint64(3), np.uint64(5), np.uint64(0), words) for _ in range(64)], 64 << 15

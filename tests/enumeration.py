@@ -24,7 +24,7 @@ from deniable.repeat import Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
-from deniable.words import DrawnRows
+from deniable.words.words import DrawnRows
 
 WORDS = 1 << 64
 Law = dict[Any, Fraction]

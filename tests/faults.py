@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import deniable as dn
 from deniable.mechanism import Array
-from deniable.words import FULL
+from deniable.words.words import FULL
 
 
 class Faulty(dn.Mechanism):

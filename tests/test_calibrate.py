@@ -15,7 +15,7 @@ from deniable import calibrate
 from deniable.exact import solve
 from deniable.repeat import Memoized
 from deniable.shapes import Direct, Subset, Unary
-from deniable.words import FULL
+from deniable.words.words import FULL
 
 FIRST = calibrate.symmetric(20, 30.0)
 RATIOS: dict[str, tuple[Callable[[int], Fraction], int]] = {

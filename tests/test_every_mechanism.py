@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.mechanism import Array
-from deniable.words import FULL
+from deniable.words.words import FULL
 from tests import statistics
 from tests.faults import shape_of
 

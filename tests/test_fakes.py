@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.words import FULL
+from deniable.words.words import FULL
 from tests.enumeration import cells, fake_law, part_law, sampled_fake_law
 
 FAKES: dict[str, Callable[[], Fake]] = {

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable import kernels
 from deniable.exact import PRIME
-from deniable.hashing import collision, hash_values, occupied_buckets
+from deniable.words import kernels
+from deniable.words.hashing import collision, hash_values, occupied_buckets
 from tests import statistics
 from tests.test_every_mechanism import compile_loops
 
@@ -64,7 +64,7 @@ def test_functions_are_in_range_at_the_ends_of_words(compiled: bool, monkeypatch
 @pytest.mark.parametrize("prime", [5, 7, 13, 31])
 def test_collision_by_counting_all_functions(prime: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a small prime: all a and b, all pairs of values."""
-    monkeypatch.setattr("deniable.hashing.PRIME", prime)
+    monkeypatch.setattr("deniable.words.hashing.PRIME", prime)
     a, b = (part.reshape(-1) for part in np.meshgrid(np.arange(1, prime), np.arange(prime)))
     for g in range(2, prime):
         table = buckets(a, b, prime - 1, g, prime)

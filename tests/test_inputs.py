@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.mechanism import Array
-from deniable.words import FULL
+from deniable.words.words import FULL
 from tests.test_every_mechanism import EVERY, EXACT, MAKERS, as_bytes, compile_loops, made
 
 PRIME = 2**31 - 1

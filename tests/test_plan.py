@@ -30,11 +30,11 @@ from deniable.plan import InvalidPlan, Plan, Reports, Tallies
 from deniable.repeat import Memoized
 from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share, Split
-from deniable.simulated import remembering, seeded
 from deniable.stated import NANO, Loss
 from deniable.strict import canonical
 from deniable.study import Study
-from deniable.words import FULL
+from deniable.words.simulated import remembering, seeded
+from deniable.words.words import FULL
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]

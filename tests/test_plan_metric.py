@@ -29,7 +29,7 @@ from deniable.stated import NANO, Stated
 from deniable.study import Study
 from deniable.units import metric_mechanism, rest_loss
 from deniable.wire import Wire
-from deniable.words import FULL
+from deniable.words.words import FULL
 from tests import vectors
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
 from tests.running import Run

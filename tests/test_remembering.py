@@ -20,8 +20,8 @@ from deniable.mechanism import Array
 from deniable.multidimensional import rsfd, rsrfd, smp
 from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.share import Faked, Sample, Share, Split
-from deniable.simulated import RememberingRows, remembering
-from deniable.words import FULL, Device, Rows, SystemRows, WordArray
+from deniable.words.simulated import RememberingRows, remembering
+from deniable.words.words import FULL, Device, Rows, SystemRows, WordArray
 from tests import statistics
 from tests.test_share import compile_loops
 

@@ -21,8 +21,8 @@ from deniable.exact import log_up
 from deniable.longitudinal import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.mechanism import Array
 from deniable.repeat import HashedMemoized, Memoized, Repeated
-from deniable.simulated import remembering
-from deniable.words import FULL, DrawnRows
+from deniable.words.simulated import remembering
+from deniable.words.words import FULL, DrawnRows
 from tests import statistics
 from tests.enumeration import (
     WORDS,

@@ -21,7 +21,7 @@ from deniable.multidimensional import rsfd, rsrfd, smp, spl
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share, Split
-from deniable.words import FULL
+from deniable.words.words import FULL
 from tests import statistics
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio
 

@@ -22,7 +22,7 @@ from deniable.share import Sample, Share
 from deniable.strict import canonical
 from deniable.units import metric_mechanism
 from deniable.wire import Report, Wire
-from deniable.words import FULL, Device
+from deniable.words.words import FULL, Device
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
 

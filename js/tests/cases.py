@@ -16,7 +16,7 @@ from deniable.metric.numbers import MEANS, Averaged
 from deniable.plan import Plan
 from deniable.units import metric_mechanism
 from deniable.wire import Report, Wire
-from deniable.words import Device
+from deniable.words.words import Device
 
 EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]

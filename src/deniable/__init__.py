@@ -38,11 +38,11 @@ from deniable.robust import alh, ass, athe, aue
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.shuffle import Shuffled, shuffled
-from deniable.simulated import fixed, remembering, seeded
 from deniable.strict import InvalidPlan
 from deniable.study import Study
 from deniable.summed import Summed
-from deniable.words import Words, below, chance, device, keyed, system
+from deniable.words.simulated import fixed, remembering, seeded
+from deniable.words.words import Words, below, chance, device, keyed, system
 
 if _typing.TYPE_CHECKING:
     from deniable import attack as attack

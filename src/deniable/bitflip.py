@@ -16,7 +16,7 @@ from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
 from deniable.repeat import Losses, Repeated
 from deniable.shapes import Unary
-from deniable.words import FULL, Rows, below
+from deniable.words.words import FULL, Rows, below
 
 
 @final

@@ -20,7 +20,7 @@ from deniable.ledger import Ledger
 from deniable.plan import InvalidPlan, Plan
 from deniable.table import DEGREES
 from deniable.wire import Report, Wire
-from deniable.words import device
+from deniable.words.words import device
 
 __all__ = ["Client", "NotSent"]
 

@@ -16,8 +16,8 @@ from deniable.errors import DataUnavailable, InvalidParameter, not_among
 from deniable.law import Integers
 from deniable.population import from_column
 from deniable.published import FILES, FOLDER, expected, find, present, rows_of
-from deniable.simulated import seeded
-from deniable.words import below
+from deniable.words.simulated import seeded
+from deniable.words.words import below
 
 
 @final

@@ -26,8 +26,8 @@ from deniable.repeat import Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Unary
 from deniable.share import Faked, Sample, Share
-from deniable.simulated import seeded
 from deniable.summed import Summed
+from deniable.words.simulated import seeded
 
 MOST_REPORTS = 10**8
 """More reports than this are not made one by one; it would take hours."""

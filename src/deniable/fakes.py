@@ -21,7 +21,7 @@ from deniable.law import Floats, Integers, checked_prior
 from deniable.mechanism import Array
 from deniable.shape import Shape
 from deniable.shapes import Direct, Unary
-from deniable.words import FULL, Rows, WordArray, below, cell
+from deniable.words.words import FULL, Rows, WordArray, below, cell
 
 
 class Evidence(NamedTuple):

@@ -17,7 +17,7 @@ from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Unary
 from deniable.share import Sample, checked_sizes
-from deniable.words import FULL
+from deniable.words.words import FULL
 
 _HALF = FULL >> 1
 _LARGEST = FULL - 1

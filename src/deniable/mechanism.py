@@ -14,7 +14,7 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.law import Integers, Law, Moments
-from deniable.words import Words
+from deniable.words.words import Words
 
 Array = npt.NDArray[Any]
 

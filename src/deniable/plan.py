@@ -33,7 +33,7 @@ from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share
 from deniable.stated import NANO, Loss, Stated
 from deniable.strict import InvalidPlan, canonical, parsed
-from deniable.words import Words, below, checked_source
+from deniable.words.words import Words, below, checked_source
 
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood

@@ -21,7 +21,7 @@ from deniable.mechanism import Mechanism, checked_k
 from deniable.robust import alh, ass, athe, aue
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.summed import Summed
-from deniable.words import FULL
+from deniable.words.words import FULL
 
 
 def grr(k: int, epsilon: float) -> Direct:

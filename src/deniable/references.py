@@ -11,7 +11,7 @@ from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Share
-from deniable.words import FULL
+from deniable.words.words import FULL
 
 
 def protocol_name(part: Encoder) -> str:

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, power_up, text_up, times_up, whole_number
-from deniable.hashing import collision, hash_function, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hashed, Unary
-from deniable.words import FULL, Rows
+from deniable.words.hashing import collision, hash_function, occupied_buckets
+from deniable.words.words import FULL, Rows
 
 
 @final

@@ -19,7 +19,7 @@ from deniable.mechanism import checked_k
 from deniable.search import least, minimum
 from deniable.shape import Shape
 from deniable.shapes import Hashed, Subset, Unary
-from deniable.words import FULL
+from deniable.words.words import FULL
 
 S = TypeVar("S", bound=Shape)
 Score = Callable[[Shape], float]

@@ -19,7 +19,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
 from deniable.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Mechanism, Tally, in_domain, integers, unmasked
-from deniable.words import Rows, WordArray, Words, checked_source
+from deniable.words.words import Rows, WordArray, Words, checked_source
 
 Per = Literal["record", "attribute"]
 """Whose answers are compared: those of any two people, or of two who differ in one answer only."""
@@ -216,7 +216,7 @@ def checked_per(per: str) -> None:
 
 def worth_compiling(reports: int, work: int) -> bool:
     """Large batches are; where the loops are loaded already, much smaller ones too."""
-    return reports * max(work, 32) >= (COMPILE >> 4 if "deniable.kernels" in sys.modules else COMPILE)
+    return reports * max(work, 32) >= (COMPILE >> 4 if "deniable.words.kernels" in sys.modules else COMPILE)
 
 
 def _run(work: Callable[[int], None], parts: int, side_by_side: bool) -> None:

@@ -24,7 +24,7 @@ from deniable.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Tally, checked_values, in_domain
 from deniable.shape import Encoder, checked_per, worth_compiling
 from deniable.shape import Per as Per
-from deniable.words import Rows, WordArray, Words, below, cell, checked_source
+from deniable.words.words import Rows, WordArray, Words, below, cell, checked_source
 
 _ROWS = 128  # rows of a table that are compared at a time
 
@@ -314,7 +314,7 @@ def _grouped(picked: npt.NDArray[np.integer], columns: Integers) -> list[tuple[I
         order = np.argsort(picked, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(picked, minlength=d))[:-1])
         return [(who, values[who]) for who, values in zip(groups, columns, strict=True)]
-    from deniable import kernels
+    from deniable.words import kernels
 
     who, values, ends = np.empty(picked.size, np.int64), np.empty(picked.size, np.int64), np.empty(len(columns), np.int64)
     kernels.group(picked, columns, ends, who, values)
@@ -325,7 +325,7 @@ def _drawn_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
     """Each row's attributes, all different, by Floyd's sampling."""
     picked = np.empty((rows.n, rows.width), dtype=np.uint8 if d <= 256 else np.uint32)
     if worth_compiling(rows.n, rows.width):
-        from deniable import kernels
+        from deniable.words import kernels
 
         kernels.draw_attributes(rows.address(), np.uint64(d), picked)
         return picked

@@ -15,7 +15,7 @@ from deniable.estimate import Estimate
 from deniable.exact import number, positive_epsilon
 from deniable.law import Moments
 from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values, unmasked
-from deniable.words import Words, checked_source
+from deniable.words.words import Words, checked_source
 
 _BLOCK = 1 << 17
 

@@ -22,8 +22,8 @@ from deniable.population import Population
 from deniable.protocols import PROTOCOLS, ss
 from deniable.shapes import Subset
 from deniable.simulate import Row, sweep
-from deniable.simulated import seeded
-from deniable.words import system
+from deniable.words.simulated import seeded
+from deniable.words.words import system
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_kind, checked_list, checked_threshold
-from deniable.words import FULL, WordArray
+from deniable.words.words import FULL, WordArray
 
 MOST_BINS = 1 << 12
 """Bins of a range with geometric noise, whose table a plan holds."""

@@ -18,7 +18,7 @@ from deniable.exact import whole_number
 from deniable.population import numbers_from
 from deniable.repeat import Repeated
 from deniable.share import Faked, Sample, Share
-from deniable.simulated import seeded
+from deniable.words.simulated import seeded
 
 COLLECTIONS = 5
 _SIMULATED = 20_000

@@ -23,7 +23,7 @@ from deniable.law import Floats, Integers
 from deniable.mechanism import Tally
 from deniable.population import numbers_from
 from deniable.share import Faked, Records
-from deniable.simulated import seeded
+from deniable.words.simulated import seeded
 
 FOLDS = 10
 ENOUGH = 2 * FOLDS

@@ -18,8 +18,8 @@ from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.share import Faked
-from deniable.simulated import remembering, seeded
-from deniable.words import Words
+from deniable.words.simulated import remembering, seeded
+from deniable.words.words import Words
 
 USERS = 2000
 """How many people are looked for in the background, drawn at random."""

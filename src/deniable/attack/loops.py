@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.kernels import Array, compiled
+from deniable.words.kernels import Array, compiled
 
 _BLOCK = 2048
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from deniable.attack.evidence import Part, likelihoods, width
 from deniable.bitflip import BitFlip
-from deniable.hashing import hash_values
 from deniable.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Unary
+from deniable.words.hashing import hash_values
 
 
 @final

@@ -21,14 +21,14 @@ from deniable.attack.pooled import Pooled
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.hashing import occupied_buckets
 from deniable.law import Floats, Integers, checked_prior
 from deniable.metric import Averaged
 from deniable.population import numbers_from
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Direct, Hashed, Unary
-from deniable.simulated import remembering, seeded
 from deniable.summed import Summed
+from deniable.words.hashing import occupied_buckets
+from deniable.words.simulated import remembering, seeded
 
 MOST_REPORTS = 100
 _MOST_SUBSETS = 16

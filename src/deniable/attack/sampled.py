@@ -32,7 +32,7 @@ from deniable.mechanism import Array
 from deniable.population import numbers_from
 from deniable.shapes import Direct
 from deniable.share import Faked, Sample
-from deniable.simulated import seeded
+from deniable.words.simulated import seeded
 
 Assumed = Literal["known", "uniform"]
 """What an attacker takes the fakes for: what the plan says, or always uniform, as the published attacks on RS+RFD do."""

@@ -32,7 +32,7 @@ from deniable.mechanism import Array
 from deniable.population import numbers_from
 from deniable.shapes import Direct, Unary
 from deniable.share import Faked, Records
-from deniable.simulated import seeded
+from deniable.words.simulated import seeded
 
 Classifier = Literal["xgboost", "logistic"]
 _Lesson = tuple[list[Array], list[Integers], Integers]

@@ -23,7 +23,7 @@ from deniable.exact import whole_number
 from deniable.plan import Plan
 from deniable.shape import Per
 from deniable.table import Show
-from deniable.words import Words, checked_source
+from deniable.words.words import Words, checked_source
 
 __all__ = ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
 

@@ -15,9 +15,9 @@ from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.law import Integers
 from deniable.plan import Plan
-from deniable.simulated import remembering
 from deniable.wire import Report, Wire
-from deniable.words import Words, checked_source
+from deniable.words.simulated import remembering
+from deniable.words.words import Words, checked_source
 
 Answers = Mapping[str, object]
 Side = tuple[Answers, ...]

@@ -24,7 +24,7 @@ from deniable.plan import Plan
 from deniable.repeat import Repeated
 from deniable.shape import Encoder
 from deniable.share import Share
-from deniable.words import Words, checked_source
+from deniable.words.words import Words, checked_source
 
 Pairs = Named | Iterable[object]
 

@@ -20,7 +20,7 @@ from deniable.law import Integers
 from deniable.plan import Plan
 from deniable.table import Show
 from deniable.wire import Wire
-from deniable.words import Words
+from deniable.words.words import Words
 
 _BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _LINED = 1 / 3  # the part of line-ups in the chance of a false alarm

@@ -137,7 +137,7 @@ def privatize_file(
 
 def _once(answers: Answers, seed: int | None, show: Show) -> Iterator[Reports]:
     """Reports block by block."""
-    from deniable import simulated
+    from deniable.words import simulated
 
     source = None if seed is None else simulated.seeded(seed)
     for codes in answers.codes(show):
@@ -148,7 +148,7 @@ def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -
     """Reports of people who keep their first answers, all at once."""
     import numpy as np
 
-    from deniable import simulated
+    from deniable.words import simulated
 
     rounds = answers.plan.content.rounds
     if seed is None:

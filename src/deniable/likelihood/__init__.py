@@ -102,7 +102,7 @@ def mle_groups(
 
     >>> import numpy as np
     >>> from deniable.metric import square_wave
-    >>> from deniable.simulated import seeded
+    >>> from deniable.words.simulated import seeded
     >>> numbers, strict, loose = np.random.default_rng(1).beta(2, 5, 2000), square_wave(0.5), square_wave(2.0)
     >>> both = mle_groups([(wave, wave.privatize(numbers, seeded(1))) for wave in (strict, loose)])
     >>> both.n, both.k, both.stop

@@ -35,8 +35,8 @@ from deniable.metric import (
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
-from deniable.simulated import seeded
-from deniable.words import FULL
+from deniable.words.simulated import seeded
+from deniable.words.words import FULL
 
 Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
 """What reports can come from: a mechanism, its law, or the channel itself."""

@@ -25,7 +25,7 @@ from deniable.metric.certified import (
     unit_loss,
 )
 from deniable.metric.channel import Metric, loss_by_units, shown
-from deniable.words import FULL, Rows, WordArray
+from deniable.words.words import FULL, Rows, WordArray
 
 Distances = npt.ArrayLike | Callable[[int, int], float]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidValue, NotExact
 from deniable.exact import number, positive_epsilon
 from deniable.law import Floats
-from deniable.words import Words, checked_source
+from deniable.words.words import Words, checked_source
 
 EARTH = 6_371_008.8
 """The mean radius of the Earth, in meters."""
@@ -70,7 +70,7 @@ def planar_laplace(epsilon: float) -> PlanarLaplace:
     right at any latitude. For arrays in research only: floating-point noise has no exact guarantee, and `loss` says so.
 
     >>> place = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
-    >>> from deniable.simulated import seeded
+    >>> from deniable.words.simulated import seeded
     >>> there = place.privatize((47.64, 6.86), seeded(7))
     >>> there.round(3).tolist(), round(float(great_circle((47.64, 6.86), there)))
     ([47.639, 6.86], 101)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.kernels import SPAN, ZERO, Address, Array, below, compiled, draw
-from deniable.words import WordArray
+from deniable.words.kernels import SPAN, ZERO, Address, Array, below, compiled, draw
+from deniable.words.words import WordArray
 
 _TOP = np.uint64(63)
 _LEAST = 1e-300

@@ -22,7 +22,7 @@ from deniable.mechanism import Array, Tally, floats, unmasked
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
 from deniable.shape import as_sent
 from deniable.shapes.common import set_numbers, smallest
-from deniable.words import FULL, WordArray, Words, checked_source
+from deniable.words.words import FULL, WordArray, Words, checked_source
 
 PLACES = 1 << 32
 """A number is one of so many places and one more, from -1 to 1: what lies between is far below any noise."""

@@ -18,7 +18,7 @@ from deniable.law import Floats, Integers
 from deniable.mechanism import Array, Tally
 from deniable.metric.channel import Numbered
 from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
-from deniable.words import Rows, WordArray
+from deniable.words.words import Rows, WordArray
 
 MOST_OUTPUTS = 1 << 12
 """Reports of a number are counted by what they say, so that a plan's have few different ones."""

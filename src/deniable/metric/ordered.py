@@ -18,7 +18,7 @@ from deniable.mechanism import Array
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.channel import Metric, shown
 from deniable.metric.line import GeometricChannel
-from deniable.words import FULL, Rows, WordArray
+from deniable.words.words import FULL, Rows, WordArray
 
 if TYPE_CHECKING:
     from deniable.metric.loops import Guide
@@ -236,7 +236,7 @@ def geometric(n: int, epsilon: float) -> Geometric:
     Geometric(counts 0 to 100: loses 0.5 per unit, ... in the worst case)
     >>> m.loss(distance=1) <= 0.5, m.loss(distance=10) <= 5, m.loss(worst_case=True) <= 50
     (True, True, True)
-    >>> from deniable.simulated import seeded
+    >>> from deniable.words.simulated import seeded
     >>> m.privatize([0, 50, 100], seeded(3)).tolist()
     [0, 50, 98]
 

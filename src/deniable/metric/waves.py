@@ -18,7 +18,7 @@ from deniable.law import Floats, Integers
 from deniable.mechanism import Array, floats
 from deniable.metric.channel import Metric
 from deniable.shapes.common import set_numbers
-from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
+from deniable.words.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
 
 MOST_BINS = 1 << 20
 

@@ -15,7 +15,7 @@ from deniable.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import Shape
 from deniable.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray
+from deniable.words.words import FULL, Rows, WordArray
 
 
 @final

@@ -15,7 +15,7 @@ from deniable.law import Integers, Law, checked_prior
 from deniable.mechanism import Array, checked_k
 from deniable.shape import Shape
 from deniable.shapes.common import check_keep, set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray, chance
+from deniable.words.words import FULL, Rows, WordArray, chance
 
 
 @final

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.exact import PRIME, whole_number
-from deniable.hashing import collision, hash_function, hash_values, occupied_buckets
 from deniable.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
 from deniable.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray
+from deniable.words.hashing import collision, hash_function, hash_values, occupied_buckets
+from deniable.words.words import FULL, Rows, WordArray
 
 
 @final

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.exact import PRIME
-from deniable.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, Array, below, compiled, draw, mix, row_start
+from deniable.words.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, Array, below, compiled, draw, mix, row_start
 
 
 @compiled

@@ -16,7 +16,7 @@ from deniable.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
 from deniable.shapes.common import set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray, below, chance
+from deniable.words.words import FULL, Rows, WordArray, below, chance
 
 
 @final

@@ -16,8 +16,8 @@ from deniable.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
 from deniable.shapes.common import set_numbers
-from deniable.simulated import SeededRows
-from deniable.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
+from deniable.words.simulated import SeededRows
+from deniable.words.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
 
 
 @final

@@ -19,9 +19,9 @@ from deniable.multidimensional import rsfd, rsrfd
 from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
 from deniable.share import Faked, Records
-from deniable.simulated import seeded
 from deniable.studies.points import CLASSICAL, COMPUTED, Asked, Cell, targets
-from deniable.words import Words
+from deniable.words.simulated import seeded
+from deniable.words.words import Words
 
 ON_VALUES = ("guess", *COMPUTED)
 ON_SAMPLED = {"sampled-attribute": ("bayes",), "rsrfd": ("bayes", "bayes-uniform")}

@@ -26,10 +26,10 @@ from deniable.protocols import grr, lh, olh, oue, ss, sue, the, ue
 from deniable.robust import alh, ass, athe, aue
 from deniable.shape import Encoder
 from deniable.shapes import Hashed, Unary
-from deniable.simulated import seeded
 from deniable.studies.points import Row, frame, over_runs, with_chance, without_chance
 from deniable.studies.sweep import Progress, checked_methods
-from deniable.words import FULL
+from deniable.words.simulated import seeded
+from deniable.words.words import FULL
 
 __all__ = ["EPSILONS", "METHODS", "RUNS", "Row", "frame", "reproduce"]
 

@@ -36,9 +36,9 @@ from deniable.population import numbers_from
 from deniable.protocols import PROTOCOLS
 from deniable.shape import Encoder
 from deniable.share import Faked, Records
-from deniable.simulated import seeded
 from deniable.studies.attacked import training_work
 from deniable.studies.points import CLASSICAL, Asked, Cell, targets
+from deniable.words.simulated import seeded
 
 AMONG_FAKES = "RS+FD[GRR]"
 SURVEYS = 5

@@ -15,10 +15,10 @@ import numpy as np
 
 from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
-from deniable.words import FULL, Indices, Rows, WordArray, Words, encoded, system
+from deniable.words.words import FULL, Indices, Rows, WordArray, Words, encoded, system
 
 if TYPE_CHECKING:
-    from deniable.kernels import Address
+    from deniable.words.kernels import Address
 
 _COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
 _VALUES_KEPT = 1 << 32  # more than any mechanism has values, so that no two people share a kept word
@@ -53,7 +53,7 @@ class SeededRows(Rows):
         return words
 
     def address(self) -> Address:
-        from deniable.kernels import Address
+        from deniable.words.kernels import Address
 
         key, gamma, position, stride = (np.uint64(number) for number in (self.key, self.gamma, self.position, self.stride))
         index = np.zeros(0, dtype=np.int64) if self.index is None else self.index
@@ -127,7 +127,7 @@ class Seeded(Words):
     def take(self, count: int) -> WordArray:
         if count < _COMPILED_FILL:
             return self.rows(1, count).array().reshape(-1)
-        from deniable import kernels
+        from deniable.words import kernels
 
         words = np.empty(count, dtype=np.uint64)
         kernels.fill_seeded(np.uint64(self._key), np.uint64(self._gamma), np.uint64(self._position), words)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from deniable.kernels import Address
+    from deniable.words.kernels import Address
 
 WordArray = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class Rows(ABC):
 
     def address(self) -> Address:
         """Where a compiled loop finds these words."""
-        from deniable.kernels import Address
+        from deniable.words.kernels import Address
 
         zero, words = np.uint64(0), np.ascontiguousarray(self.array()).reshape(-1)
         return Address(zero, zero, zero, np.uint64(self.width), np.zeros(0, dtype=np.int64), words)

@@ -59,7 +59,7 @@ def occupied_buckets(k: int, g: float) -> float:
     if some <= _IN_NUMPY:
         return float(g * (1 - _uncovered(k, g, some)))
     if k <= _WALKED:
-        from deniable import kernels
+        from deniable.words import kernels
 
         return float(g - g * kernels.uncovered(k, float(g)))
     return occupied_buckets(_WALKED, g * _WALKED / k) * k / _WALKED
