@@ -23,7 +23,7 @@ from deniable.audit.repeats import Ids
 from deniable.audit.seen import HEADER, NEITHER, each_supported, supports
 from deniable.audit.setting import setting_of
 from deniable.commands.audit import audit_client
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.plan import Plan
 from deniable.shape import Per
 from deniable.wire import Report, Wire

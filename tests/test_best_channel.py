@@ -27,7 +27,7 @@ from deniable.channels import (
 from deniable.channels.candidates import blahut_arimoto, calibrated_exponential, direct, exponential
 from deniable.channels.optimum import Optimum, zigzags
 from deniable.channels.risk import directions, information
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
 from deniable.population import zipf
 from deniable.studies import geometric as study

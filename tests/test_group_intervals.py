@@ -13,7 +13,7 @@ import deniable as dn
 from deniable import summaries, together
 from deniable.drawn import draw_tally
 from deniable.grouped import groups_of
-from deniable.law import Floats
+from deniable.law.law import Floats
 from tests import statistics
 
 STUDIES = 150

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.metric import Duchi, Hybrid, Mean, Piecewise, SquareWave, duchi, hybrid, piecewise, square_wave
 from deniable.words.words import FULL
 from tests import statistics

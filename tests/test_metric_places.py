@@ -13,7 +13,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.grid import Grid
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.metric import (
     Metric,
     PlanarGeometric,

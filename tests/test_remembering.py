@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.longitudinal import allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.mechanism import Array
 from deniable.multidimensional import rsfd, rsrfd, smp

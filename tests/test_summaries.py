@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.metric.channel import Metric
 from deniable.metric.inverse import inverted
 from deniable.plan import Tallies

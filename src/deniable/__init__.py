@@ -25,10 +25,10 @@ from deniable.errors import (
 )
 from deniable.estimate import Estimate, Interval
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.law import Law, Marginal, Moments
+from deniable.law.law import Law, Marginal, Moments
+from deniable.law.matrix import Matrix
 from deniable.ledger import AboveCap, Ledger
 from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.matrix import Matrix
 from deniable.mechanism import Mechanism, Tally
 from deniable.multidimensional import rsfd, rsrfd, smp, spl
 from deniable.plan import Plan

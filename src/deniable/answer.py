@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.law import Floats
+from deniable.law.law import Floats
 
 _JOINERS = "\u200c\u200d"
 _AS_EMOJI = "\ufe0f"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
-from deniable.law import Integers, Law
+from deniable.law.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
 from deniable.repeat import Losses, Repeated
 from deniable.shapes import Unary

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, final
 
 from deniable.answer import is_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.ledger import Ledger
 from deniable.plan import InvalidPlan, Plan
 from deniable.table import DEGREES

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.population import from_column
 from deniable.published import FILES, FOLDER, expected, find, present, rows_of
 from deniable.words.simulated import seeded

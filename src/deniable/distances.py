@@ -18,7 +18,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number, whole_number
 from deniable.grid import Grid
-from deniable.law import Floats, finite
+from deniable.law.law import Floats, finite
 from deniable.likelihood import Likelihood
 
 Shares = npt.ArrayLike | Estimate | Likelihood

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from deniable.answer import SELF, called, checked_label, composed, is_missing, label_of, listed, numbers_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import checked_values
 
 NO_ANSWER = -1

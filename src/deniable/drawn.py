@@ -18,7 +18,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated
-from deniable.law import Floats, Integers, Law, Marginal
+from deniable.law.law import Floats, Integers, Law, Marginal
 from deniable.mechanism import Mechanism, Tally
 from deniable.metric import Averaged, Metric
 from deniable.population import MOST_PEOPLE

@@ -16,7 +16,7 @@ from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
 from deniable.frames import Backend, frame_of
-from deniable.law import Convention, Floats, Law, Marginal, Moments
+from deniable.law.law import Convention, Floats, Law, Marginal, Moments
 
 Method = Literal["exact", "wilson", "normal"]
 _METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.law import Floats, Integers, checked_prior
+from deniable.law.law import Floats, Integers, checked_prior
 from deniable.mechanism import Array
 from deniable.shape import Shape
 from deniable.shapes import Direct, Unary

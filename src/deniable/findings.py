@@ -13,7 +13,7 @@ from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
 from deniable.grid import Grid
 from deniable.grouped import Group, group_rows, groups_of
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.plan import Plan, Result, Tallies
 from deniable.result import MEAN, heading, lines_without_shares, share_lines, width_of
 from deniable.summaries import Summary

@@ -16,7 +16,7 @@ from deniable.answer import SELF, called, is_missing, number_of
 from deniable.domain import NO_ANSWER, Domain, Privacy, check_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.metric import great_circle
 
 _MOST_SIDE = 1 << 12

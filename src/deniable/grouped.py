@@ -12,7 +12,7 @@ from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.grid import Grid
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.summaries import Summary, sum_of
 
 _MANY_BINS = 20  # of a range with more, groups are shown

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.exact import number
-from deniable.law import Floats
+from deniable.law.law import Floats
 
 Ends = tuple[Floats, Floats]
 _TRIED = 257  # means that are tried on either side, before the outermost is refined

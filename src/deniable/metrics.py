@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from deniable.law import Floats
+from deniable.law.law import Floats
 
 
 def mean_squared_error(estimates: Floats, truth: Floats) -> float:

@@ -24,7 +24,7 @@ from deniable.errors import DeniableError, InvalidParameter, InvalidReport, Inva
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.frames import Backend
 from deniable.grid import Grid
-from deniable.law import Integers, Law, Marginal
+from deniable.law.law import Integers, Law, Marginal
 from deniable.numeric import Number
 from deniable.refusals import located
 from deniable.reports import Reports, Tallies, records_of, refuse_other_plan

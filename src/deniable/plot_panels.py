@@ -11,7 +11,7 @@ from deniable.errors import counted
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.grid import Grid
 from deniable.grouped import Group
-from deniable.law import Floats
+from deniable.law.law import Floats
 
 _COLUMNS = 3
 _TALLER = 1.5  # how much taller a page with fewer columns may be

@@ -15,7 +15,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.grid import Grid
 from deniable.grouped import groups_of
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.plot_panels import (
     BELOW,
     KEYS,

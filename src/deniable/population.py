@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 
 MOST_PEOPLE = 10**18
 MOST_VALUES = 10**7

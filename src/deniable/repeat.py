@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, power_up, text_up, times_up, whole_number
-from deniable.law import Integers, Law
+from deniable.law.law import Integers, Law
 from deniable.mechanism import Array, Tally, checked_k
 from deniable.shape import Encoder
 from deniable.shapes import Direct, Hashed, Unary

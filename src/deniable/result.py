@@ -13,7 +13,7 @@ from deniable.errors import InvalidParameter, counted, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.frames import Backend, frame_of_rows
 from deniable.grid import Grid
-from deniable.law import Marginal
+from deniable.law.law import Marginal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

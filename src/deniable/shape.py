@@ -17,7 +17,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
-from deniable.law import Integers, Law, Marginal
+from deniable.law.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Mechanism, Tally, in_domain, integers, unmasked
 from deniable.words.words import Rows, WordArray, Words, checked_source
 

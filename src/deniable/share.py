@@ -20,7 +20,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, counted
 from deniable.exact import log_up, whole_number
 from deniable.fakes import Evidence, Fake
-from deniable.law import Integers, Law, Marginal
+from deniable.law.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Tally, checked_values, in_domain
 from deniable.shape import Encoder, checked_per, worth_compiling
 from deniable.shape import Per as Per

@@ -17,7 +17,7 @@ from deniable.drawn import draw_share, draw_tally, is_drawn_directly
 from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.mechanism import Mechanism
 from deniable.metric import DISTANCED, Metric
 from deniable.metrics import METRICS

@@ -20,7 +20,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.intervals import normal_quantile, reach_of, scored, seen_squares, student
-from deniable.law import Floats, Moments, finite
+from deniable.law.law import Floats, Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values
 from deniable.together import cumulative_errors, error_of, known_squares

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import number, positive_epsilon
-from deniable.law import Moments
+from deniable.law.law import Moments
 from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values, unmasked
 from deniable.words.words import Words, checked_source
 

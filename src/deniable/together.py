@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
-from deniable.law import Floats, Law, Marginal, Moments
+from deniable.law.law import Floats, Law, Marginal, Moments
 
 
 def pairs(law: Law) -> tuple[float, float]:

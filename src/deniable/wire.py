@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.mechanism import Array
 from deniable.plan import Plan, Reports
 from deniable.shape import Encoder

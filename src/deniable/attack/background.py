@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deniable.attack.evidence import cells_of
 from deniable.domain import NO_ANSWER
 from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.mechanism import Array, integers
 from deniable.metric import Averaged
 from deniable.plan import Plan

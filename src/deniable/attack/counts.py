@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from deniable.law import Floats, binomial
+from deniable.law.law import Floats, binomial
 
 
 def binomial_law(trials: int, chance: float) -> Floats:

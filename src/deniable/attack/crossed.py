@@ -19,7 +19,7 @@ import numpy as np
 
 from deniable.attack.evidence import Chance, realness
 from deniable.consistency import norm_mul
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Tally
 from deniable.population import numbers_from
 from deniable.share import Faked, Records

@@ -20,7 +20,7 @@ from deniable.attack.received import are_single, blocks_of
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.fakes import Blank, Fake, Guessed, Imitated
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.likelihood.observed import layers, odds
 from deniable.likelihood.rows import Supports
 from deniable.mechanism import Array

@@ -13,7 +13,7 @@ from deniable.attack.sampled import sampled_success
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
 from deniable.population import numbers_from

@@ -33,7 +33,7 @@ from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.attack.truths import coded_truth
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.frames import Backend, frame_of, frame_of_rows
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.metric import Averaged
 from deniable.plan import Plan

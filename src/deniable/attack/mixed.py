@@ -14,7 +14,7 @@ import numpy as np
 
 from deniable.attack.evidence import Priors, faked, likelihoods
 from deniable.errors import InvalidParameter
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.share import Faked, Records
 
 MOST_COLLECTIONS = 8

@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable.attack.evidence import Part, likelihoods, width
 from deniable.bitflip import BitFlip
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.repeat import HashedMemoized, Memoized
 from deniable.shapes import Unary

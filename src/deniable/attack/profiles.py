@@ -21,7 +21,7 @@ from deniable.attack.pooled import Pooled
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import Floats, Integers, checked_prior
+from deniable.law.law import Floats, Integers, checked_prior
 from deniable.metric import Averaged
 from deniable.population import numbers_from
 from deniable.repeat import HashedMemoized, Memoized

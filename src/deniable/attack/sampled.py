@@ -27,7 +27,7 @@ from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.frames import Backend, frame_of_rows
 from deniable.intervals import bounded
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
 from deniable.shapes import Direct

@@ -17,7 +17,7 @@ from deniable.attack.wording import shortened
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of_rows
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
 """What is known of every attribute."""

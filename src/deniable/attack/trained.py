@@ -27,7 +27,7 @@ from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of_rows
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
 from deniable.shapes import Direct, Unary

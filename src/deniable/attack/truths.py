@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable.attack.evidence import guessed_of, values_of
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.plan import Plan
 from deniable.table import columns_of
 

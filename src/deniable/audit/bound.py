@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.intervals import exact_low, reach_of
-from deniable.law import Floats
+from deniable.law.law import Floats
 
 Odds = tuple[tuple[float, int], ...]
 """Odds by chance, and how many guesses have them."""

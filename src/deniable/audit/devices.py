@@ -13,7 +13,7 @@ import numpy as np
 from deniable.audit.copies import Copies, copied_twice
 from deniable.client import Client
 from deniable.errors import InvalidParameter
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.plan import Plan
 from deniable.wire import Report, Wire
 from deniable.words.simulated import remembering

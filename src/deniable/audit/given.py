@@ -17,7 +17,7 @@ from deniable.audit.program import Program
 from deniable.audit.setting import ROUNDS, Claimed
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import whole_number
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.mechanism import Mechanism
 from deniable.metric import Metric
 from deniable.plan import Plan

@@ -31,7 +31,7 @@ from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, Side
 from deniable.audit.seen import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.plan import Plan
 from deniable.wire import Wire
 from deniable.wire_json import Refused

@@ -16,7 +16,7 @@ from deniable.audit.seen import FIRST, SECOND, Reader, Seen
 from deniable.audit.setting import Setting
 from deniable.audit.views import Chooser, View, views_of
 from deniable.errors import counted
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.plan import Plan
 from deniable.table import Show
 from deniable.wire import Wire

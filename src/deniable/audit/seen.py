@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.exact import PRIME
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.mechanism import Array
 from deniable.metric import Averaged, Metric
 from deniable.metric.means import PLACES

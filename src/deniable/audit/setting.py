@@ -16,7 +16,7 @@ from deniable.audit.devices import Answers, Side
 from deniable.audit.pairs import Named, Pair, line_ups, named, several, values_asked
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.metric import Metric, PlanarGeometric
 from deniable.plan import Plan
 from deniable.repeat import Repeated

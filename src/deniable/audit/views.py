@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.audit.bound import lower_epsilon
 from deniable.audit.seen import Bytes, Seen
-from deniable.law import Floats
+from deniable.law.law import Floats
 
 Source = Literal["bytes", "support"]
 

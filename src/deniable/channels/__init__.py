@@ -20,7 +20,7 @@ from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED, lower_bound, o
 from deniable.channels.risk import LOSSES, Loss, checked_loss, risk
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Floats, checked_prior
+from deniable.law.law import Floats, checked_prior
 
 __all__ = ["LOSSES", "BestChannel", "best_channel", "channel_risks", "lower_bound", "optimum", "risk", "step_loss"]
 

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from deniable.channels.risk import risk
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
 from deniable.mechanism import Tally
 

@@ -16,7 +16,7 @@ import numpy as np
 from deniable.channels.candidates import step_loss
 from deniable.channels.risk import directions, weighing
 from deniable.errors import InvalidParameter
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.likelihood.threads import few_threads
 
 MOST_SEARCHED = 8

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.collect.database import Database
 from deniable.collect.sums import Sums
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.plan import Plan, Reports
 from deniable.wire import Wire
 

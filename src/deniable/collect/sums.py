@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from deniable.errors import InvalidReport
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.mechanism import Tally
 from deniable.plan import Plan, Reports, Tallies
 from deniable.shape import Shape

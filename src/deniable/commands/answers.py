@@ -19,7 +19,7 @@ from deniable.table import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:
     from deniable.document import Attribute
-    from deniable.law import Integers
+    from deniable.law.law import Integers
     from deniable.plan import Plan
 
 _ABSENT = ("na", "n/a", "none", "null", "-", "?")  # how people write that there is no answer

@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.likelihood.found import Found, Search
 from deniable.likelihood.interior import Newton, Point, interior
 from deniable.likelihood.lines import Decay

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from deniable.law import Floats
+from deniable.law.law import Floats
 
 _UNIT = 2.0**-53
 

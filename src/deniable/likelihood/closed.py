@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.found import Found
 from deniable.likelihood.rows import Kept

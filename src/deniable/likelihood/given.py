@@ -10,10 +10,10 @@ import numpy as np
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.law import Floats, Integers, Law, Marginal, Moments
+from deniable.law.law import Floats, Integers, Law, Marginal, Moments
+from deniable.law.matrix import Matrix
 from deniable.likelihood.problem import Celled, Counted, Problem, Table
 from deniable.likelihood.rows import Kept
-from deniable.matrix import Matrix
 from deniable.mechanism import Array, Tally, unmasked
 from deniable.metric import ContinuousWave, Mean, PlanarLaplace
 

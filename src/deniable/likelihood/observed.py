@@ -14,13 +14,13 @@ import numpy.typing as npt
 from deniable.bitflip import BitFlip
 from deniable.consistency import simplex
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
-from deniable.law import Floats, Integers, Law, Marginal
+from deniable.law.law import Floats, Integers, Law, Marginal
+from deniable.law.matrix import Matrix
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
 from deniable.likelihood.given import all_counted, celled, of_law, refuse_numbers, table_of
 from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
-from deniable.matrix import Matrix
 from deniable.mechanism import Array, Mechanism, Tally, checked_values
 from deniable.metric import (
     MOST_ENTRIES,

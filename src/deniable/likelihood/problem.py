@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
 from deniable.likelihood.lines import Decay, Lattice, Window
 from deniable.likelihood.rows import Dense, Kept, Rows, Stacked

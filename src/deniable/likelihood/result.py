@@ -15,7 +15,7 @@ from deniable.estimate import Interval
 from deniable.exact import number, whole_number
 from deniable.frames import frame_of
 from deniable.intervals import reach_of
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
 from deniable.likelihood.found import Found, Stop

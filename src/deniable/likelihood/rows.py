@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.mechanism import Array
 
 _WORK = 1 << 22  # numbers made at a time

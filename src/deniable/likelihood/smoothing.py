@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import whole_number
-from deniable.law import Floats, Integers, finite
+from deniable.law.law import Floats, Integers, finite
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
 from deniable.likelihood.rows import Rows, Stacked, shared

@@ -8,7 +8,7 @@ from typing import TypeGuard
 import numpy as np
 
 from deniable.errors import InvalidParameter, not_among
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.likelihood import closed
 from deniable.likelihood.banded import banded
 from deniable.likelihood.found import Found, Progress, Search

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, log_up, positive_epsilon
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.words.words import FULL, WordArray
 
 FLOOR = 1 << 34

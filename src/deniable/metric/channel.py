@@ -17,8 +17,8 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import log_up, number, whole_number
 from deniable.intervals import seen_squares
-from deniable.law import Convention, Floats, Integers, Moments, checked_prior, finite
-from deniable.matrix import Matrix
+from deniable.law.law import Convention, Floats, Integers, Moments, checked_prior, finite
+from deniable.law.matrix import Matrix
 from deniable.mechanism import Array, Tally
 from deniable.metric.certified import divided_up, times_up
 from deniable.metric.inverse import inverted, off

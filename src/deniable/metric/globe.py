@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidValue, NotExact
 from deniable.exact import number, positive_epsilon
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.words.words import Words, checked_source
 
 EARTH = 6_371_008.8

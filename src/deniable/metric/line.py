@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable import consistency
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Floats, Integers, finite
+from deniable.law.law import Floats, Integers, finite
 
 SMALL = 300
 """Up to here a table of all pairs is faster than a compiled loop, and quicker to begin."""

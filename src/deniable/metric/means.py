@@ -17,7 +17,7 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import MeanEstimate as MeanEstimate
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.intervals import clopper_pearson, scattered
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array, Tally, floats, unmasked
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
 from deniable.shape import as_sent

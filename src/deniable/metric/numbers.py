@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
 from deniable.estimate import MeanEstimate
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array, Tally
 from deniable.metric.channel import Numbered
 from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
 from deniable.words.words import FULL, WordArray
 

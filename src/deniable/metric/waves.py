@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deniable.calibrate import largest
 from deniable.errors import InvalidParameter, InvalidValue, NotExact
 from deniable.exact import log_up, number, positive_epsilon, whole_number
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array, floats
 from deniable.metric.channel import Metric
 from deniable.shapes.common import set_numbers

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.exact import PRIME, whole_number
-from deniable.law import Integers, Law
+from deniable.law.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
 from deniable.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest

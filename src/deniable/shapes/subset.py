@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import Integers, Law
+from deniable.law.law import Integers, Law
 from deniable.mechanism import Array, checked_k
 from deniable.shape import BLOCK, Shape
 from deniable.shapes.common import set_numbers, smallest

@@ -13,7 +13,7 @@ from deniable.attack.guessing import guessed_values
 from deniable.attack.sampled import Assumed, estimated
 from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
 from deniable.data import Dataset
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.mechanism import Array
 from deniable.multidimensional import rsfd, rsrfd
 from deniable.protocols import PROTOCOLS

@@ -23,7 +23,7 @@ from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED, Optimum
 from deniable.distances import line_wasserstein, smoothed_kl
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Floats
+from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
 from deniable.likelihood.threads import few_threads
 from deniable.mechanism import Tally

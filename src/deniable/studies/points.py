@@ -15,7 +15,7 @@ from deniable.data import Dataset
 from deniable.errors import InvalidParameter, counted
 from deniable.frames import Backend, frame_of
 from deniable.intervals import clopper_pearson, student
-from deniable.law import Floats, Integers
+from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from
 from deniable.studies.sweep import Progress

@@ -19,7 +19,7 @@ from deniable.attack.guessing import guessed_values
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.metrics import mean_squared_error
 from deniable.population import dirichlet, numbers_from
 from deniable.protocols import grr, lh, olh, oue, ss, sue, the, ue

@@ -28,7 +28,7 @@ from deniable.attack.sampled import drawn_attributes, sampled_attribute
 from deniable.attack.told import Reidentified
 from deniable.attack.trained import School
 from deniable.data import Dataset
-from deniable.law import Integers
+from deniable.law.law import Integers
 from deniable.mechanism import Array
 from deniable.multidimensional import rsfd
 from deniable.plan import Plan

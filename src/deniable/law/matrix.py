@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, whole_number
-from deniable.law import Floats, checked_prior
+from deniable.law.law import Floats, checked_prior
 
 
 @final

@@ -1,0 +1,1 @@
+"""Computes what a report says: the law of its support, its moments, or its matrix."""
