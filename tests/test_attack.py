@@ -27,7 +27,7 @@ from deniable.attack.pooled import Pooled
 from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable
-from deniable.intervals import bounded
+from deniable.estimate.intervals import bounded
 from deniable.protocols import PROTOCOLS
 from deniable.references import protocol_name
 from deniable.shape import Encoder

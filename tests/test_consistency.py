@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
-from deniable import consistency
+from deniable.estimate import consistency
 
 Floats = npt.NDArray[np.float64]
 MANY = settings(max_examples=100, deadline=None, derandomize=True)

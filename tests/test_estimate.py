@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable import consistency
+from deniable.estimate import consistency
 from deniable.frames import Backend
 from tests import statistics
 from tests.test_every_mechanism import SHARES, made

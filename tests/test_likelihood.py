@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import deniable as dn
-from deniable import consistency, metric
+from deniable import metric
+from deniable.estimate import consistency
 from deniable.likelihood import METHODS, GeometricChannel, Likelihood, mle, mle_groups
 from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.closed import composite, direct

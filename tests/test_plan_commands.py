@@ -13,8 +13,8 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable import consistency
 from deniable.commands import answers, console
+from deniable.estimate import consistency
 from deniable.plan import Plan
 from deniable.study import Study
 from deniable.table import places_of, read_answers

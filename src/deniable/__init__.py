@@ -23,7 +23,7 @@ from deniable.errors import (
     NotExact,
     WordsExhausted,
 )
-from deniable.estimate import Estimate, Interval
+from deniable.estimate.estimate import Estimate, Interval
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.law.law import Law, Marginal, Moments
 from deniable.law.matrix import Matrix

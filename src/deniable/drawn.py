@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.estimate import Estimate
+from deniable.estimate.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.law.law import Floats, Integers, Law, Marginal

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter
-from deniable.estimate import Estimate
+from deniable.estimate.estimate import Estimate
 from deniable.grid import Grid
 from deniable.law.law import Floats, Integers
 from deniable.summaries import Summary, sum_of

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.estimate import Estimate
+from deniable.estimate.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.law.law import Integers, Law, Moments
 from deniable.words.words import Words

@@ -21,7 +21,7 @@ from deniable.choose import Considered
 from deniable.document import VERSION, Attribute, Content, Missing
 from deniable.domain import NO_ANSWER, refuse_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
-from deniable.estimate import Estimate, MeanEstimate
+from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.frames import Backend
 from deniable.grid import Grid
 from deniable.law.law import Integers, Law, Marginal

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from deniable.errors import counted
-from deniable.estimate import Estimate, MeanEstimate
+from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.grid import Grid
 from deniable.grouped import Group
 from deniable.law.law import Floats

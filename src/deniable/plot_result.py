@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter
-from deniable.estimate import Estimate, MeanEstimate
+from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.grid import Grid
 from deniable.grouped import groups_of

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from deniable.bins import Bins
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, counted, not_among
-from deniable.estimate import Estimate, MeanEstimate
+from deniable.estimate.bins import Bins
+from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.frames import Backend, frame_of_rows
 from deniable.grid import Grid
 from deniable.law.law import Marginal

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate import Estimate, MeanEstimate
+from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
 from deniable.law.law import Integers, Law, Marginal
 from deniable.mechanism import Array, Mechanism, Tally, in_domain, integers, unmasked

@@ -12,10 +12,10 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable import consistency
 from deniable.drawn import draw_share, draw_tally, is_drawn_directly
 from deniable.errors import InvalidParameter, NotExact, not_among
-from deniable.estimate import Estimate
+from deniable.estimate import consistency
+from deniable.estimate.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Floats
 from deniable.mechanism import Mechanism

@@ -14,12 +14,12 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable import consistency
-from deniable.bins import Bins
 from deniable.errors import InvalidParameter
-from deniable.estimate import Estimate
+from deniable.estimate import consistency
+from deniable.estimate.bins import Bins
+from deniable.estimate.estimate import Estimate
+from deniable.estimate.intervals import normal_quantile, reach_of, scored, seen_squares, student
 from deniable.exact import number
-from deniable.intervals import normal_quantile, reach_of, scored, seen_squares, student
 from deniable.law.law import Floats, Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanism import checked_values

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate import Estimate
+from deniable.estimate.estimate import Estimate
 from deniable.exact import number, positive_epsilon
 from deniable.law.law import Moments
 from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values, unmasked

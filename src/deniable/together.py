@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.estimate import Estimate
+from deniable.estimate.estimate import Estimate
 from deniable.law.law import Floats, Law, Marginal, Moments
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from deniable import plot
-from deniable.estimate import Estimate
+from deniable.estimate.estimate import Estimate
 from deniable.mechanism import Array
 from deniable.population import Population
 from deniable.protocols import PROTOCOLS, ss

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.attack.evidence import HALVES, Part, Source, names_of, parts_of, values_of
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.estimate import Estimate, MeanEstimate
+from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.law.law import Floats, checked_prior
 from deniable.likelihood import Likelihood, mle
 from deniable.mechanism import Tally

@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 
 from deniable.attack.evidence import Chance, realness
-from deniable.consistency import norm_mul
+from deniable.estimate.consistency import norm_mul
 from deniable.law.law import Floats, Integers
 from deniable.mechanism import Tally
 from deniable.population import numbers_from

@@ -23,10 +23,10 @@ from deniable.attack.evidence import Chance, Source, expected, faked, names_of, 
 from deniable.attack.guessing import Guesses
 from deniable.attack.tables import LEVEL
 from deniable.errors import InvalidParameter, InvalidReport, counted
+from deniable.estimate.intervals import bounded
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.frames import Backend, frame_of_rows
-from deniable.intervals import bounded
 from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from deniable.estimate.intervals import clopper_pearson, normal_quantile
 from deniable.exact import number
-from deniable.intervals import clopper_pearson, normal_quantile
 
 Row = dict[str, Any]
 LEVEL = 0.95

@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.intervals import exact_low, reach_of
+from deniable.estimate.intervals import exact_low, reach_of
 from deniable.law.law import Floats
 
 Odds = tuple[tuple[float, int], ...]

@@ -25,8 +25,8 @@ from deniable.collect.limits import Held, Room
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation, describe
 from deniable.collect.store import Store
-from deniable.consistency import NAMES
 from deniable.errors import InvalidParameter, not_among
+from deniable.estimate.consistency import NAMES
 from deniable.plan import Reports, Tallies
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -11,7 +11,7 @@ import msgspec
 from deniable.collect import messages
 from deniable.collect.limits import Limits
 from deniable.collect.messages import REASONS
-from deniable.consistency import NAMES
+from deniable.estimate.consistency import NAMES
 
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv; charset=utf-8"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable import consistency
 from deniable.commands import console, reading, writing
 from deniable.commands.console import FILE, one, real, round_number, several
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.estimate import consistency
 
 if TYPE_CHECKING:
     from deniable.collect.reading import Collected

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from deniable import consistency
 from deniable.commands import console, writing
 from deniable.commands.console import FILE, one, percent, real, several, short, whole
 from deniable.commands.protocols import refuse_nothing_but_refusals
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.estimate import consistency
 from deniable.population import POPULATIONS, Population, named_population, read_column
 from deniable.protocols import PROTOCOLS
 from deniable.simulate import Row, sweep

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from deniable.bins import Bins
 from deniable.errors import InvalidParameter
+from deniable.estimate.bins import Bins
 from deniable.exact import number, whole_number
 from deniable.likelihood.found import Found, Progress, Stop
 from deniable.likelihood.given import MOST_ASKED, of_wave, usual_bins, values_of

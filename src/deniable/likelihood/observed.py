@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.bitflip import BitFlip
-from deniable.consistency import simplex
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
+from deniable.estimate.consistency import simplex
 from deniable.law.law import Floats, Integers, Law, Marginal
 from deniable.law.matrix import Matrix
 from deniable.likelihood.geometric import GeometricChannel, GridChannel

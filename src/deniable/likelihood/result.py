@@ -9,12 +9,12 @@ from typing import Any, final
 
 import numpy as np
 
-from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate import Interval
+from deniable.estimate.bins import Bins
+from deniable.estimate.estimate import Interval
+from deniable.estimate.intervals import reach_of
 from deniable.exact import number, whole_number
 from deniable.frames import frame_of
-from deniable.intervals import reach_of
 from deniable.law.law import Floats
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding

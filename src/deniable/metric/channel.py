@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate import Estimate
+from deniable.estimate.estimate import Estimate
+from deniable.estimate.intervals import seen_squares
 from deniable.exact import log_up, number, whole_number
-from deniable.intervals import seen_squares
 from deniable.law.law import Convention, Floats, Integers, Moments, checked_prior, finite
 from deniable.law.matrix import Matrix
 from deniable.mechanism import Array, Tally

@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable import consistency
 from deniable.errors import InvalidParameter
+from deniable.estimate import consistency
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Floats, Integers, finite
 

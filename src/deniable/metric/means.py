@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from deniable.calibrate import largest
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.estimate import MeanEstimate as MeanEstimate
+from deniable.estimate.estimate import MeanEstimate as MeanEstimate
+from deniable.estimate.intervals import clopper_pearson, scattered
 from deniable.exact import log_up, number, positive_epsilon, whole_number
-from deniable.intervals import clopper_pearson, scattered
 from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array, Tally, floats, unmasked
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio

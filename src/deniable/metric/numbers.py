@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
-from deniable.estimate import MeanEstimate
+from deniable.estimate.estimate import MeanEstimate
 from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array, Tally
 from deniable.metric.channel import Numbered

@@ -13,8 +13,8 @@ import numpy as np
 
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter, counted
+from deniable.estimate.intervals import clopper_pearson, student
 from deniable.frames import Backend, frame_of
-from deniable.intervals import clopper_pearson, student
 from deniable.law.law import Floats, Integers
 from deniable.mechanism import Array
 from deniable.population import numbers_from

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable import consistency, intervals
-from deniable.bins import Bins
 from deniable.errors import InvalidParameter, counted
+from deniable.estimate import consistency, intervals
+from deniable.estimate.bins import Bins
 from deniable.exact import number
 from deniable.frames import Backend, frame_of
 from deniable.law.law import Convention, Floats, Law, Marginal, Moments
