@@ -20,7 +20,7 @@ from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
 from deniable.attack.matching import Evidence, match
 from deniable.attack.trained import trained_attribute
-from deniable.shape import Encoder
+from deniable.mechanisms.shape import Encoder
 from deniable.studies.surveyed import SURVEYS, drawn_surveys
 
 EPSILON = 5.0

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from deniable.fakes import Blank, Fake, Guessed, Imitated
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Direct, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.repeat import Memoized
-from deniable.shape import Encoder
-from deniable.shapes import Direct, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.words.words import DrawnRows
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.words.words import FULL
 
 

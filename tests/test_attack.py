@@ -28,10 +28,10 @@ from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable
 from deniable.estimate.intervals import bounded
-from deniable.protocols import PROTOCOLS
+from deniable.mechanisms.protocols import PROTOCOLS
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Unary
 from deniable.references import protocol_name
-from deniable.shape import Encoder
-from deniable.shapes import Unary
 from tests import enumeration, statistics
 from tests.services import missing
 

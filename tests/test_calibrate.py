@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import calibrate
 from deniable.exact import solve
+from deniable.mechanisms import calibrate
+from deniable.mechanisms.shapes import Direct, Subset, Unary
 from deniable.repeat import Memoized
-from deniable.shapes import Direct, Subset, Unary
 from deniable.words.words import FULL
 
 FIRST = calibrate.symmetric(20, 30.0)

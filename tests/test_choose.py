@@ -31,9 +31,9 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.exact import text_up
 from deniable.longitudinal import allomfree
+from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.metric import Metric
 from deniable.multidimensional import equal_part, rsfd, rsrfd, smp, spl
-from deniable.protocols import PROTOCOLS
 from deniable.share import Faked, Per, Sample, Share, Split
 from tests import enumeration
 

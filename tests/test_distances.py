@@ -26,8 +26,8 @@ from deniable.distances import (
     total_variation,
 )
 from deniable.likelihood import GeometricChannel, mle
+from deniable.mechanisms.shape import Encoder
 from deniable.metrics import wasserstein
-from deniable.shape import Encoder
 from deniable.summaries import circular_mean_of, mean_of, quantile_of
 from tests import statistics
 

@@ -21,8 +21,8 @@ from deniable.answer import number_of
 from deniable.asked import as_domain
 from deniable.domain import NO_ANSWER, Categories, Domain, Range
 from deniable.errors import InvalidParameter, InvalidValue
+from deniable.mechanisms.protocols import grr
 from deniable.plan import Plan
-from deniable.protocols import grr
 from tests import vectors
 
 COLORS = Categories(["red", "green", "blue"])

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.words.words import FULL
 from tests import statistics
 from tests.faults import shape_of
@@ -51,8 +51,8 @@ def made(name: str, k: int, epsilon: float) -> dn.Mechanism:
 
 def compile_loops(patch: pytest.MonkeyPatch, compiled: bool) -> None:
     """Send every batch, however small, to the compiled loops and to all cores; or none, however large."""
-    patch.setattr("deniable.shape.COMPILE", 1 if compiled else 1 << 62)
-    patch.setattr("deniable.shape.PARALLEL", 1 if compiled else 1 << 62)
+    patch.setattr("deniable.mechanisms.shape.COMPILE", 1 if compiled else 1 << 62)
+    patch.setattr("deniable.mechanisms.shape.PARALLEL", 1 if compiled else 1 << 62)
 
 
 def as_bytes(reports: Array) -> list[bytes]:

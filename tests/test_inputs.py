@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.words.words import FULL
 from tests.test_every_mechanism import EVERY, EXACT, MAKERS, as_bytes, compile_loops, made
 

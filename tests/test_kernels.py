@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.exact import PRIME
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.words.words import FULL
 from tests.test_every_mechanism import compile_loops
 

@@ -31,7 +31,7 @@ from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Reported
 from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.metric.line import Decaying
 from deniable.share import Share
 from tests.test_metric import staircase

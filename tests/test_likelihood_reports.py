@@ -17,8 +17,8 @@ import deniable as dn
 from deniable.likelihood import mle
 from deniable.likelihood.observed import MOST_BYTES, observed
 from deniable.likelihood.problem import Reported
-from deniable.mechanism import Array
-from deniable.shape import Encoder
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import Encoder
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.fakes import Blank, Guessed, Imitated
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.multidimensional import amplified, equal_part, rsfd, rsrfd, smp, spl
 from deniable.share import Faked, Share
 from tests.enumeration import law_of, log, true_ratio

@@ -26,9 +26,9 @@ from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.fakes import Blank, Guessed, Imitated, Prior
+from deniable.mechanisms.shape import Encoder
 from deniable.plan import InvalidPlan, Plan, Reports, Tallies
 from deniable.repeat import Memoized
-from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.stated import NANO, Loss
 from deniable.strict import canonical

@@ -203,7 +203,7 @@ import sys
 import matplotlib
 before = matplotlib.rcParams.copy()
 from deniable import grr, plot
-from deniable.mechanism import Tally
+from deniable.mechanisms.base import Tally
 plot.inline_svg(plot.histogram_plot(grr(2, 1.0).estimate(Tally(9, [3, 6])), [0.5, 0.5]), "x", "y")
 assert matplotlib.rcParams.copy() == before
 assert "matplotlib.pyplot" not in sys.modules

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import deniable as dn
-from deniable import protocols, robust
+from deniable.mechanisms import protocols, robust
 
 PUBLIC = [
     "PROTOCOLS",

@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.law.law import Integers
 from deniable.longitudinal import allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.multidimensional import rsfd, rsrfd, smp
 from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.share import Faked, Sample, Share, Split

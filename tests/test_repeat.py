@@ -19,7 +19,7 @@ import deniable as dn
 from deniable.bitflip import BitFlip
 from deniable.exact import log_up
 from deniable.longitudinal import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.repeat import HashedMemoized, Memoized, Repeated
 from deniable.words.simulated import remembering
 from deniable.words.words import FULL, DrawnRows

@@ -16,10 +16,10 @@ import pytest
 import deniable as dn
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.longitudinal import l_grr, l_osue, loloha
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import Encoder
 from deniable.multidimensional import rsfd, rsrfd, smp, spl
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.words.words import FULL
 from tests import statistics
@@ -370,7 +370,7 @@ def some_records(ks: Sequence[int], n: int) -> Array:
 
 def compile_loops(patch: pytest.MonkeyPatch, compiled: bool) -> None:
     """Send every batch to the compiled loops, or none."""
-    patch.setattr("deniable.shape.COMPILE", 0 if compiled else 1 << 60)
+    patch.setattr("deniable.mechanisms.shape.COMPILE", 0 if compiled else 1 << 60)
 
 
 @cache

@@ -18,10 +18,10 @@ import pytest
 import deniable as dn
 from deniable import metrics, population, simulate
 from deniable.drawn import draw_tally, is_drawn_directly
+from deniable.mechanisms.protocols import Protocol
 from deniable.metric import Metric, averaged
 from deniable.metrics import METRICS
 from deniable.population import Population
-from deniable.protocols import Protocol
 from deniable.simulate import Mean, Row, sweep
 from tests import statistics
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import deniable as dn
 from deniable.domain import Domain
+from deniable.mechanisms.shape import Encoder
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan
-from deniable.shape import Encoder
 from deniable.share import Sample, Share
 from deniable.strict import canonical
 from deniable.units import metric_mechanism

@@ -29,18 +29,18 @@ from deniable.law.law import Law, Marginal, Moments
 from deniable.law.matrix import Matrix
 from deniable.ledger import AboveCap, Ledger
 from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.mechanism import Mechanism, Tally
+from deniable.mechanisms.base import Mechanism, Tally
+from deniable.mechanisms.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
+from deniable.mechanisms.robust import alh, ass, athe, aue
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms.summed import Summed
 from deniable.multidimensional import rsfd, rsrfd, smp, spl
 from deniable.plan import Plan
-from deniable.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
 from deniable.repeat import HashedMemoized, Losses, Memoized
-from deniable.robust import alh, ass, athe, aue
-from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.shuffle import Shuffled, shuffled
 from deniable.strict import InvalidPlan
 from deniable.study import Study
-from deniable.summed import Summed
 from deniable.words.simulated import fixed, remembering, seeded
 from deniable.words.words import Words, below, chance, device, keyed, system
 

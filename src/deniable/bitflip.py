@@ -13,9 +13,9 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
 from deniable.law.law import Integers, Law
-from deniable.mechanism import Array, Tally, checked_k
+from deniable.mechanisms.base import Array, Tally, checked_k
+from deniable.mechanisms.shapes import Unary
 from deniable.repeat import Losses, Repeated
-from deniable.shapes import Unary
 from deniable.words.words import FULL, Rows, below
 
 

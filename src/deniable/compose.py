@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
+from deniable.mechanisms.shape import Encoder, checked_per
 from deniable.plan import Plan
 from deniable.repeat import Repeated
-from deniable.shape import Encoder, checked_per
 from deniable.share import Per, Share
 
 Answer = Fraction | Encoder | Share | Plan

@@ -15,10 +15,10 @@ from deniable.answer import checked_text
 from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
+from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged, Metric
 from deniable.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
 from deniable.repeat import Losses, Repeated
-from deniable.shape import Encoder
 from deniable.share import Faked, Sample, Share
 from deniable.stated import Loss
 from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string

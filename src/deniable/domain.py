@@ -24,7 +24,7 @@ from deniable.answer import SELF, called, checked_label, composed, is_missing, l
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import checked_values
+from deniable.mechanisms.base import checked_values
 
 NO_ANSWER = -1
 """The code of a missing answer."""

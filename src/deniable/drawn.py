@@ -19,14 +19,14 @@ from deniable.estimate.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.law.law import Floats, Integers, Law, Marginal
-from deniable.mechanism import Mechanism, Tally
+from deniable.mechanisms.base import Mechanism, Tally
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Direct, Hadamard, Unary
+from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged, Metric
 from deniable.population import MOST_PEOPLE
 from deniable.repeat import Memoized
-from deniable.shape import Encoder
-from deniable.shapes import Direct, Hadamard, Unary
 from deniable.share import Faked, Sample, Share
-from deniable.summed import Summed
 from deniable.words.simulated import seeded
 
 MOST_REPORTS = 10**8

@@ -13,11 +13,11 @@ from deniable.document import Content
 from deniable.domain import Domain, Range
 from deniable.errors import counted
 from deniable.exact import text_up
+from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged
 from deniable.numeric import Number
 from deniable.references import has_prior, protocol_name
 from deniable.repeat import Repeated
-from deniable.shape import Encoder
 from deniable.share import Faked, Sample, Split
 from deniable.shuffle import shuffled
 from deniable.stated import NANO, Loss

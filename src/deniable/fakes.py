@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
 from deniable.law.law import Floats, Integers, checked_prior
-from deniable.mechanism import Array
-from deniable.shape import Shape
-from deniable.shapes import Direct, Unary
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.shapes import Direct, Unary
 from deniable.words.words import FULL, Rows, WordArray, below, cell
 
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
-from deniable import calibrate
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, positive_epsilon, whole_number
+from deniable.mechanisms import calibrate
+from deniable.mechanisms.shapes import Direct, Unary
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.shapes import Direct, Unary
 from deniable.share import Sample, checked_sizes
 from deniable.words.words import FULL
 

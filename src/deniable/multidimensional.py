@@ -18,8 +18,8 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.protocols import PROTOCOLS, grr, oue, sue
-from deniable.shape import Encoder
+from deniable.mechanisms.protocols import PROTOCOLS, grr, oue, sue
+from deniable.mechanisms.shape import Encoder
 from deniable.share import Faked, Sample, Split, checked_sizes
 
 Calibration = Literal["record", "attribute", "published"]

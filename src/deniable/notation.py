@@ -12,8 +12,8 @@ from deniable.domain import Categories, Domain, Range
 from deniable.errors import InvalidParameter
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.grid import Grid
+from deniable.mechanisms.shape import Encoder
 from deniable.numeric import Number
-from deniable.shape import Encoder
 from deniable.share import Faked, Sample, Share, Split
 from deniable.strict import (
     InvalidPlan,

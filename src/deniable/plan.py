@@ -25,11 +25,11 @@ from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.frames import Backend
 from deniable.grid import Grid
 from deniable.law.law import Integers, Law, Marginal
+from deniable.mechanisms.shape import Encoder
 from deniable.numeric import Number
 from deniable.refusals import located
 from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.result import MEAN, Result, Unreported, bins_of
-from deniable.shape import Encoder
 from deniable.share import Faked, Records, Sample, Share
 from deniable.stated import NANO, Loss, Stated
 from deniable.strict import InvalidPlan, canonical, parsed

@@ -6,10 +6,10 @@ import math
 
 from deniable.bitflip import BitFlip
 from deniable.fakes import Guessed, Imitated, Prior
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric
 from deniable.repeat import HashedMemoized, Memoized, Repeated
-from deniable.shape import Encoder
-from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.share import Faked, Share
 from deniable.words.words import FULL
 

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, power_up, text_up, times_up, whole_number
 from deniable.law.law import Integers, Law
-from deniable.mechanism import Array, Tally, checked_k
-from deniable.shape import Encoder
-from deniable.shapes import Direct, Hashed, Unary
+from deniable.mechanisms.base import Array, Tally, checked_k
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Direct, Hashed, Unary
 from deniable.words.hashing import collision, hash_function, occupied_buckets
 from deniable.words.words import FULL, Rows
 

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from deniable.errors import InvalidParameter, InvalidReport, counted
 from deniable.exact import whole_number
-from deniable.mechanism import Tally
+from deniable.mechanisms.base import Tally
 from deniable.share import Records
 
 

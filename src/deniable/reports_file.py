@@ -13,9 +13,9 @@ import numpy as np
 
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.files import existing, replacing, require_pyarrow
-from deniable.mechanism import Array
-from deniable.shape import Encoder
-from deniable.shapes import Subset
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Subset
 from deniable.share import Records
 from deniable.table import PLAN_KEY, ROWS, Show
 

@@ -21,9 +21,9 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, count
 from deniable.exact import log_up, whole_number
 from deniable.fakes import Evidence, Fake
 from deniable.law.law import Integers, Law, Marginal
-from deniable.mechanism import Array, Tally, checked_values, in_domain
-from deniable.shape import Encoder, checked_per, worth_compiling
-from deniable.shape import Per as Per
+from deniable.mechanisms.base import Array, Tally, checked_values, in_domain
+from deniable.mechanisms.shape import Encoder, checked_per, worth_compiling
+from deniable.mechanisms.shape import Per as Per
 from deniable.words.words import Rows, WordArray, Words, below, cell, checked_source
 
 _ROWS = 128  # rows of a table that are compared at a time

@@ -18,11 +18,11 @@ from deniable.estimate import consistency
 from deniable.estimate.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Floats
-from deniable.mechanism import Mechanism
+from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.protocols import Protocol, named_protocol
 from deniable.metric import DISTANCED, Metric
 from deniable.metrics import METRICS
 from deniable.population import Population, checked_people, checked_size, numbers_from
-from deniable.protocols import Protocol, named_protocol
 from deniable.share import Share
 
 

@@ -23,9 +23,9 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.files import existing, file_kind
 from deniable.grid import Grid
 from deniable.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
+from deniable.mechanisms.shape import Encoder
 from deniable.numeric import Number
 from deniable.plan import Plan
-from deniable.shape import Encoder
 from deniable.share import Per
 from deniable.table import DEGREES, column_names, columns_of
 from deniable.units import metric_mechanism, rest_loss

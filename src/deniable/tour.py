@@ -17,10 +17,10 @@ import numpy as np
 
 from deniable import plot
 from deniable.estimate.estimate import Estimate
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.protocols import PROTOCOLS, ss
+from deniable.mechanisms.shapes import Subset
 from deniable.population import Population
-from deniable.protocols import PROTOCOLS, ss
-from deniable.shapes import Subset
 from deniable.simulate import Row, sweep
 from deniable.words.simulated import seeded
 from deniable.words.words import system

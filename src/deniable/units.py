@@ -13,10 +13,10 @@ from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.grid import Grid
+from deniable.mechanisms.shape import Encoder, Per
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.numeric import Number
-from deniable.shape import Encoder, Per
 from deniable.share import Faked, Sample, Share
 from deniable.written import MOST_BINS, MOST_CELLS
 

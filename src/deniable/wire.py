@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.law.law import Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import Encoder
 from deniable.plan import Plan, Reports
-from deniable.shape import Encoder
 from deniable.share import Records, Sample
 from deniable.strict import canonical
 from deniable.wire_json import Refused, hexadecimal, parsed, part_to_json, plain, reader

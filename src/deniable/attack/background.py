@@ -15,7 +15,7 @@ from deniable.attack.evidence import cells_of
 from deniable.domain import NO_ANSWER
 from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
 from deniable.law.law import Integers
-from deniable.mechanism import Array, integers
+from deniable.mechanisms.base import Array, integers
 from deniable.metric import Averaged
 from deniable.plan import Plan
 from deniable.table import DEGREES, column_names, columns_of, split_places

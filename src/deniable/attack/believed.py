@@ -14,7 +14,7 @@ from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.law.law import Floats, checked_prior
 from deniable.likelihood import Likelihood, mle
-from deniable.mechanism import Tally
+from deniable.mechanisms.base import Tally
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, ProductGeometric, SquareWave
 from deniable.plan import Plan
 from deniable.result import Result

@@ -20,7 +20,7 @@ import numpy as np
 from deniable.attack.evidence import Chance, realness
 from deniable.estimate.consistency import norm_mul
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Tally
+from deniable.mechanisms.base import Tally
 from deniable.population import numbers_from
 from deniable.share import Faked, Records
 from deniable.words.simulated import seeded

@@ -23,14 +23,14 @@ from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.law.law import Floats, Integers
 from deniable.likelihood.observed import layers, odds
 from deniable.likelihood.rows import Supports
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import BLOCK, Encoder
+from deniable.mechanisms.shapes import Direct, Unary
+from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
 from deniable.reports import Reports
-from deniable.shape import BLOCK, Encoder
-from deniable.shapes import Direct, Unary
 from deniable.share import Faked, Records, Share
-from deniable.summed import Summed
 
 Part = Encoder | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""

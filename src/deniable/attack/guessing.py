@@ -34,12 +34,12 @@ from deniable.attack.truths import coded_truth
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import BLOCK
 from deniable.metric import Averaged
 from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.reports import Reports
-from deniable.shape import BLOCK
 from deniable.share import Faked, Records
 
 

@@ -28,7 +28,7 @@ from deniable.attack.told import Reidentified
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.share import Faked, Records

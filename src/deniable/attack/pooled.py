@@ -9,9 +9,9 @@ import numpy as np
 from deniable.attack.evidence import Part, likelihoods, width
 from deniable.bitflip import BitFlip
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shapes import Unary
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.shapes import Unary
 from deniable.words.hashing import hash_values
 
 

@@ -22,11 +22,11 @@ from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers, checked_prior
+from deniable.mechanisms.shapes import Direct, Hashed, Unary
+from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged
 from deniable.population import numbers_from
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.shapes import Direct, Hashed, Unary
-from deniable.summed import Summed
 from deniable.words.hashing import occupied_buckets
 from deniable.words.simulated import remembering, seeded
 

@@ -28,9 +28,9 @@ from deniable.exact import whole_number
 from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.frames import Backend, frame_of_rows
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shapes import Direct
 from deniable.population import numbers_from
-from deniable.shapes import Direct
 from deniable.share import Faked, Sample
 from deniable.words.simulated import seeded
 

@@ -28,9 +28,9 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of_rows
 from deniable.law.law import Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shapes import Direct, Unary
 from deniable.population import numbers_from
-from deniable.shapes import Direct, Unary
 from deniable.share import Faked, Records
 from deniable.words.simulated import seeded
 

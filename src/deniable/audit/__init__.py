@@ -20,8 +20,8 @@ from deniable.audit.seen import HEADER, Unreadable
 from deniable.audit.setting import Setting, setting_of
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.mechanisms.shape import Per
 from deniable.plan import Plan
-from deniable.shape import Per
 from deniable.table import Show
 from deniable.words.words import Words, checked_source
 

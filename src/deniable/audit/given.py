@@ -18,11 +18,11 @@ from deniable.audit.setting import ROUNDS, Claimed
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import whole_number
 from deniable.law.law import Integers
-from deniable.mechanism import Mechanism
+from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.shape import Encoder
 from deniable.metric import Metric
 from deniable.plan import Plan
 from deniable.repeat import Repeated
-from deniable.shape import Encoder
 from deniable.share import Share
 from deniable.words.words import Words, checked_source
 

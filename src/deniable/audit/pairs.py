@@ -14,10 +14,10 @@ from deniable.document import Attribute
 from deniable.domain import Range
 from deniable.errors import InvalidParameter
 from deniable.grid import Grid
+from deniable.mechanisms.shape import Per
 from deniable.metric import Metric
 from deniable.numeric import Number
 from deniable.plan import Plan
-from deniable.shape import Per
 
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]

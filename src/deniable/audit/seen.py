@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from deniable.exact import PRIME
 from deniable.law.law import Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Direct, Hashed, Subset, Unary
 from deniable.metric import Averaged, Metric
 from deniable.metric.means import PLACES
 from deniable.plan import Plan
-from deniable.shape import Encoder
-from deniable.shapes import Direct, Hashed, Subset, Unary
 from deniable.wire import PREFIX, VERSION, Wire
 from deniable.wire_json import plain
 

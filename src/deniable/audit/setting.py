@@ -17,10 +17,10 @@ from deniable.audit.pairs import Named, Pair, line_ups, named, several, values_a
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law.law import Integers
+from deniable.mechanisms.shape import Per, checked_per
 from deniable.metric import Metric, PlanarGeometric
 from deniable.plan import Plan
 from deniable.repeat import Repeated
-from deniable.shape import Per, checked_per
 from deniable.share import Sample
 from deniable.stated import NANO, Stated
 

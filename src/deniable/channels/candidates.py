@@ -16,7 +16,7 @@ import numpy as np
 from deniable.channels.risk import risk
 from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
-from deniable.mechanism import Tally
+from deniable.mechanisms.base import Tally
 
 ALL_OF_IT = 1 - 1e-6
 """A channel whose neighbors lose this part of epsilon spends it."""

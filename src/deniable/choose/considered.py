@@ -11,9 +11,9 @@ from typing import NamedTuple, final
 from deniable.bitflip import BitFlip
 from deniable.choose.objective import Objective
 from deniable.fakes import Prior
+from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged, Metric
 from deniable.repeat import HashedMemoized, Memoized, Repeated
-from deniable.shape import Encoder
 from deniable.share import Faked, Per, Sample, Share, Split
 
 _NAMED = 3  # of several attributes that the same is said of

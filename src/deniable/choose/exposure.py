@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from deniable.choose.considered import Considered, label, most_told, the_same
+from deniable.mechanisms.shape import Encoder
 from deniable.metric import Metric
-from deniable.shape import Encoder
 
 _FAR = 0.5  # of the way from a blind guess to certainty
 _SURE = 0.99  # from where on one of two values is told almost surely

@@ -11,13 +11,13 @@ from deniable.choose.considered import most_told
 from deniable.errors import InvalidParameter
 from deniable.fakes import Fake, Prior
 from deniable.longitudinal import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.mechanisms.protocols import PROTOCOLS
+from deniable.mechanisms.robust import alh, ass, aue
+from deniable.mechanisms.shape import Encoder
 from deniable.metric import PlanarGeometric
 from deniable.metric.numbers import MEANS, averaged
 from deniable.multidimensional import FAKES, REALISTIC_FAKES
-from deniable.protocols import PROTOCOLS
 from deniable.repeat import Repeated
-from deniable.robust import alh, ass, aue
-from deniable.shape import Encoder
 
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)

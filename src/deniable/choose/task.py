@@ -14,9 +14,9 @@ from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, giv
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.fakes import Prior
+from deniable.mechanisms.shape import Encoder
 from deniable.metric.numbers import MEANS
 from deniable.multidimensional import FAKES, REALISTIC_FAKES, inexact
-from deniable.shape import Encoder
 from deniable.share import Per
 
 Names = str | Iterable[str]

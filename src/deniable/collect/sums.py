@@ -8,9 +8,9 @@ import numpy as np
 
 from deniable.errors import InvalidReport
 from deniable.law.law import Integers
-from deniable.mechanism import Tally
+from deniable.mechanisms.base import Tally
+from deniable.mechanisms.shape import Shape
 from deniable.plan import Plan, Reports, Tallies
-from deniable.shape import Shape
 from deniable.share import Records
 from deniable.wire_json import plain
 

@@ -14,8 +14,8 @@ from deniable.commands.console import FILE, one, percent, real, several, short, 
 from deniable.commands.protocols import refuse_nothing_but_refusals
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
+from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.population import POPULATIONS, Population, named_population, read_column
-from deniable.protocols import PROTOCOLS
 from deniable.simulate import Row, sweep
 
 _FEW = ("grr", "oue", "olh", "ss", "hr")

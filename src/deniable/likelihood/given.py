@@ -14,7 +14,7 @@ from deniable.law.law import Floats, Integers, Law, Marginal, Moments
 from deniable.law.matrix import Matrix
 from deniable.likelihood.problem import Celled, Counted, Problem, Table
 from deniable.likelihood.rows import Kept
-from deniable.mechanism import Array, Tally, unmasked
+from deniable.mechanisms.base import Array, Tally, unmasked
 from deniable.metric import ContinuousWave, Mean, PlanarLaplace
 
 FEWEST_BINS, MOST_BINS = 8, 256

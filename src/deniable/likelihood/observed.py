@@ -21,7 +21,9 @@ from deniable.likelihood.given import all_counted, celled, of_law, refuse_number
 from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
-from deniable.mechanism import Array, Mechanism, Tally, checked_values
+from deniable.mechanisms.base import Array, Mechanism, Tally, checked_values
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.metric import (
     MOST_ENTRIES,
     Averaged,
@@ -33,8 +35,6 @@ from deniable.metric import (
     SquareWave,
 )
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.shape import Encoder
-from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.words.simulated import seeded
 from deniable.words.words import FULL
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.law.law import Floats
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 
 _WORK = 1 << 22  # numbers made at a time
 

@@ -19,7 +19,7 @@ from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Proble
 from deniable.likelihood.rows import Kept
 from deniable.likelihood.steps import along, em, ems, normal, smoothed_121, squarem
 from deniable.likelihood.threads import few_threads
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.metric.line import Decaying
 
 LIMITS = {

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.metric.certified import (
     LARGEST,
     calibrated,

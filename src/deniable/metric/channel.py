@@ -19,11 +19,11 @@ from deniable.estimate.intervals import seen_squares
 from deniable.exact import log_up, number, whole_number
 from deniable.law.law import Convention, Floats, Integers, Moments, checked_prior, finite
 from deniable.law.matrix import Matrix
-from deniable.mechanism import Array, Tally
+from deniable.mechanisms.base import Array, Tally
+from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.shapes.common import smallest
 from deniable.metric.certified import divided_up, times_up
 from deniable.metric.inverse import inverted, off
-from deniable.shape import Shape
-from deniable.shapes.common import smallest
 
 MOST_ENTRIES = 1 << 24
 """Entries of a matrix of floats that is written out: 128 MB."""

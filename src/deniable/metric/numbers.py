@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import MeanEstimate
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array, Tally
+from deniable.mechanisms.base import Array, Tally
 from deniable.metric.channel import Numbered
 from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
 from deniable.words.words import Rows, WordArray

@@ -14,7 +14,7 @@ import numpy as np
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.channel import Metric, shown
 from deniable.metric.line import GeometricChannel

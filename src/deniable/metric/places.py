@@ -14,7 +14,7 @@ import numpy as np
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.law.law import Floats, Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
 from deniable.metric.certified import largest_ratio
 from deniable.metric.channel import Metric, loss_by_units, per_unit, shown
 from deniable.metric.ordered import Geometric, geometric, moved

@@ -15,8 +15,8 @@ from typing import Literal, final
 from deniable.data import Dataset
 from deniable.exact import positive_epsilon
 from deniable.longitudinal import l_grr, l_osue, l_oue, l_soue, l_sue
+from deniable.mechanisms.shapes import Direct
 from deniable.repeat import Memoized
-from deniable.shapes import Direct
 from deniable.share import Sample
 from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 

@@ -14,10 +14,10 @@ from deniable.attack.sampled import Assumed, estimated
 from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
 from deniable.data import Dataset
 from deniable.law.law import Floats
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.protocols import PROTOCOLS
+from deniable.mechanisms.shape import Encoder
 from deniable.multidimensional import rsfd, rsrfd
-from deniable.protocols import PROTOCOLS
-from deniable.shape import Encoder
 from deniable.share import Faked, Records
 from deniable.studies.points import CLASSICAL, COMPUTED, Asked, Cell, targets
 from deniable.words.simulated import seeded

@@ -26,7 +26,7 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
 from deniable.likelihood.threads import few_threads
-from deniable.mechanism import Tally
+from deniable.mechanisms.base import Tally
 from deniable.metrics import mean_squared_error
 from deniable.population import checked_people, numbers_from, uniform, zipf
 from deniable.studies.sweep import Progress, checked_methods

@@ -14,18 +14,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from deniable import calibrate
 from deniable.attack.guessing import guessed_values
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Integers
+from deniable.mechanisms import calibrate
+from deniable.mechanisms.protocols import grr, lh, olh, oue, ss, sue, the, ue
+from deniable.mechanisms.robust import alh, ass, athe, aue
+from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms.shapes import Hashed, Unary
 from deniable.metrics import mean_squared_error
 from deniable.population import dirichlet, numbers_from
-from deniable.protocols import grr, lh, olh, oue, ss, sue, the, ue
-from deniable.robust import alh, ass, athe, aue
-from deniable.shape import Encoder
-from deniable.shapes import Hashed, Unary
 from deniable.studies.points import Row, frame, over_runs, with_chance, without_chance
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.words.simulated import seeded

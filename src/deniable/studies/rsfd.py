@@ -19,9 +19,9 @@ from typing import final
 
 from deniable.data import Dataset
 from deniable.exact import positive_epsilon
+from deniable.mechanisms.protocols import adaptive
+from deniable.mechanisms.shape import Encoder
 from deniable.multidimensional import Calibration, equal_part, rsfd
-from deniable.protocols import adaptive
-from deniable.shape import Encoder
 from deniable.share import Sample, Share, Split
 from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 

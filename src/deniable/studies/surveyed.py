@@ -29,12 +29,12 @@ from deniable.attack.told import Reidentified
 from deniable.attack.trained import School
 from deniable.data import Dataset
 from deniable.law.law import Integers
-from deniable.mechanism import Array
+from deniable.mechanisms.base import Array
+from deniable.mechanisms.protocols import PROTOCOLS
+from deniable.mechanisms.shape import Encoder
 from deniable.multidimensional import rsfd
 from deniable.plan import Plan
 from deniable.population import numbers_from
-from deniable.protocols import PROTOCOLS
-from deniable.shape import Encoder
 from deniable.share import Faked, Records
 from deniable.studies.attacked import training_work
 from deniable.studies.points import CLASSICAL, Asked, Cell, targets

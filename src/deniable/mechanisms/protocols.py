@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from deniable import calibrate
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import PRIME, number, positive_epsilon
-from deniable.mechanism import Mechanism, checked_k
-from deniable.robust import alh, ass, athe, aue
-from deniable.shapes import Direct, Hadamard, Hashed, Subset, Unary
-from deniable.summed import Summed
+from deniable.mechanisms import calibrate
+from deniable.mechanisms.base import Mechanism, checked_k
+from deniable.mechanisms.robust import alh, ass, athe, aue
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms.summed import Summed
 from deniable.words.words import FULL
 
 

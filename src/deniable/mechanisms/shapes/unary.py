@@ -13,9 +13,9 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law.law import Integers, Law
-from deniable.mechanism import Array, checked_k
-from deniable.shape import BLOCK, Shape
-from deniable.shapes.common import set_numbers
+from deniable.mechanisms.base import Array, checked_k
+from deniable.mechanisms.shape import BLOCK, Shape
+from deniable.mechanisms.shapes.common import set_numbers
 from deniable.words.simulated import SeededRows
 from deniable.words.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
 
@@ -101,7 +101,7 @@ class Unary(Shape):
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of 64."""
-        from deniable.shapes import coins
+        from deniable.mechanisms.shapes import coins
 
         ones, zeros = _digits(self.one), _digits(self.zero)
         known = values if values.ndim == 2 else values[:, None]
@@ -134,7 +134,7 @@ class Unary(Shape):
         whole = len(reports) // at_once * at_once if compiled else 0
         counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
         if whole:
-            from deniable.shapes import coins
+            from deniable.mechanisms.shapes import coins
 
             rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
             columns = np.zeros((rows.shape[1], 64), dtype=np.int64)

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from deniable import calibrate
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, number, positive_epsilon, whole_number
-from deniable.mechanism import checked_k
-from deniable.search import least, minimum
-from deniable.shape import Shape
-from deniable.shapes import Hashed, Subset, Unary
+from deniable.mechanisms import calibrate
+from deniable.mechanisms.base import checked_k
+from deniable.mechanisms.search import least, minimum
+from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.shapes import Hashed, Subset, Unary
 from deniable.words.words import FULL
 
 S = TypeVar("S", bound=Shape)

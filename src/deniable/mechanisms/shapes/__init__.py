@@ -4,11 +4,11 @@ A shape holds thresholds out of 2^64, nothing else; law, loss and error bars are
 choice of these numbers (protocols.py). Large batches go to compiled loops that give the same reports.
 """
 
-from deniable.shapes.common import keep_ratio
-from deniable.shapes.direct import Direct
-from deniable.shapes.hadamard import Hadamard
-from deniable.shapes.hashed import Hashed
-from deniable.shapes.subset import Subset
-from deniable.shapes.unary import Unary
+from deniable.mechanisms.shapes.common import keep_ratio
+from deniable.mechanisms.shapes.direct import Direct
+from deniable.mechanisms.shapes.hadamard import Hadamard
+from deniable.mechanisms.shapes.hashed import Hashed
+from deniable.mechanisms.shapes.subset import Subset
+from deniable.mechanisms.shapes.unary import Unary
 
 __all__ = ["Direct", "Hadamard", "Hashed", "Subset", "Unary", "keep_ratio"]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law.law import Integers, Law
-from deniable.mechanism import Array, checked_k
-from deniable.shape import BLOCK, Shape
-from deniable.shapes.common import set_numbers, smallest
+from deniable.mechanisms.base import Array, checked_k
+from deniable.mechanisms.shape import BLOCK, Shape
+from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.words.words import FULL, Rows, WordArray, below, chance
 
 
@@ -84,7 +84,7 @@ class Subset(Shape):
         return sorted(members)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable.shapes import loops
+        from deniable.mechanisms.shapes import loops
 
         numbers = np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
         loops.subset(values, rows.address(), *numbers, reports)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from deniable.exact import whole_number
 from deniable.law.law import Integers, Law, checked_prior
-from deniable.mechanism import Array, checked_k
-from deniable.shape import Shape
-from deniable.shapes.common import check_keep, set_numbers, smallest
+from deniable.mechanisms.base import Array, checked_k
+from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
 from deniable.words.words import FULL, Rows, WordArray, chance
 
 
@@ -85,7 +85,7 @@ class Hadamard(Shape):
         reports[:] = np.where(agrees == chance(words[:, 0], self.keep), column, column ^ (row & -row))
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable.shapes import loops
+        from deniable.mechanisms.shapes import loops
 
         drawn = rows.address()
         loops.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.shape import Shape
+from deniable.mechanisms.shape import Shape
 from deniable.words.words import FULL, WordArray, below, cell, chance
 
 

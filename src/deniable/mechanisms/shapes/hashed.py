@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from deniable.exact import PRIME, whole_number
 from deniable.law.law import Integers, Law
-from deniable.mechanism import Array, checked_k
-from deniable.shape import BLOCK, Shape
-from deniable.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
+from deniable.mechanisms.base import Array, checked_k
+from deniable.mechanisms.shape import BLOCK, Shape
+from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.words.hashing import collision, hash_function, hash_values, occupied_buckets
 from deniable.words.words import FULL, Rows, WordArray
 
@@ -77,7 +77,7 @@ class Hashed(Shape):
         reports["bucket"] = keep_or_other(true, words[:, 1:], self.g, self.keep)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable.shapes import loops
+        from deniable.mechanisms.shapes import loops
 
         drawn = rows.address()
         as_bytes = reports.view(np.uint8).reshape(values.size, self.report_bytes)
@@ -101,7 +101,7 @@ class Hashed(Shape):
             for row in np.array_split(reports, max(1, len(reports) * self.k // BLOCK)):
                 counts += self.support(row).sum(axis=0)
             return counts
-        from deniable.shapes import loops
+        from deniable.mechanisms.shapes import loops
 
         twos = (self.g & -self.g).bit_length() - 1
         inverse = pow(self.g >> twos, -1, 1 << 32)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from deniable.exact import whole_number
 from deniable.law.law import Integers, Law
-from deniable.mechanism import Array, checked_k
-from deniable.shape import Shape
-from deniable.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
+from deniable.mechanisms.base import Array, checked_k
+from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.words.words import FULL, Rows, WordArray
 
 
@@ -54,7 +54,7 @@ class Direct(Shape):
         reports[:] = keep_or_other(values.astype(np.uint64), words, self.k, self.keep)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable.shapes import loops
+        from deniable.mechanisms.shapes import loops
 
         loops.direct(values, rows.address(), np.uint64(self.k), np.uint64(self.keep), reports)
 

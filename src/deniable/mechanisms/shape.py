@@ -18,7 +18,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
 from deniable.law.law import Integers, Law, Marginal
-from deniable.mechanism import Array, Mechanism, Tally, in_domain, integers, unmasked
+from deniable.mechanisms.base import Array, Mechanism, Tally, in_domain, integers, unmasked
 from deniable.words.words import Rows, WordArray, Words, checked_source
 
 Per = Literal["record", "attribute"]

@@ -14,7 +14,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate.estimate import Estimate
 from deniable.exact import number, positive_epsilon
 from deniable.law.law import Moments
-from deniable.mechanism import Array, Mechanism, Tally, checked_k, checked_values, unmasked
+from deniable.mechanisms.base import Array, Mechanism, Tally, checked_k, checked_values, unmasked
 from deniable.words.words import Words, checked_source
 
 _BLOCK = 1 << 17
