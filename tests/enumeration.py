@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Direct, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
+from deniable.records.base import Faked, Records, Sample, Share, Split
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated
 from deniable.repeat import Memoized
-from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.words.words import DrawnRows
 
 WORDS = 1 << 64

@@ -12,10 +12,10 @@ import numpy as np
 
 import deniable as dn
 from deniable import longitudinal as again
-from deniable import multidimensional as many
 from deniable.collect.store import Arrival, open_store
 from deniable.plan import Plan
-from deniable.share import Sample, Split
+from deniable.records import named as many
+from deniable.records.base import Sample, Split
 from deniable.wire import Wire
 
 FORKS = multiprocessing.get_context("forkserver")

@@ -33,8 +33,8 @@ from deniable.exact import text_up
 from deniable.longitudinal import allomfree
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.metric import Metric
-from deniable.multidimensional import equal_part, rsfd, rsrfd, smp, spl
-from deniable.share import Faked, Per, Sample, Share, Split
+from deniable.records.base import Faked, Per, Sample, Share, Split
+from deniable.records.named import equal_part, rsfd, rsrfd, smp, spl
 from tests import enumeration
 
 PLAIN = ("grr", "oue", "hr", "ss")

@@ -17,8 +17,8 @@ from deniable import shuffle
 from deniable.compose import composed_loss, composed_ratio
 from deniable.exact import exp_down
 from deniable.longitudinal import l_grr
-from deniable.multidimensional import rsfd, smp, spl
 from deniable.plan import Plan
+from deniable.records.named import rsfd, smp, spl
 from deniable.shuffle import shuffled
 
 Law = dict[tuple[int, ...], Fraction]

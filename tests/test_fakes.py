@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.words.words import FULL
 from tests.enumeration import cells, fake_law, part_law, sampled_fake_law
 

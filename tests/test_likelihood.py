@@ -33,7 +33,7 @@ from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
 from deniable.mechanisms.base import Array
 from deniable.metric.line import Decaying
-from deniable.share import Share
+from deniable.records.base import Share
 from tests.test_metric import staircase
 
 Floats = npt.NDArray[np.float64]

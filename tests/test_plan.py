@@ -21,15 +21,15 @@ from pyarrow import parquet
 
 import deniable as dn
 from deniable import longitudinal as again
-from deniable import multidimensional as many
 from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
-from deniable.fakes import Blank, Guessed, Imitated, Prior
 from deniable.mechanisms.shape import Encoder
 from deniable.plan import InvalidPlan, Plan, Reports, Tallies
+from deniable.records import named as many
+from deniable.records.base import Faked, Records, Sample, Share, Split
+from deniable.records.fakes import Blank, Guessed, Imitated, Prior
 from deniable.repeat import Memoized
-from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.stated import NANO, Loss
 from deniable.strict import canonical
 from deniable.study import Study

@@ -24,7 +24,7 @@ from deniable.exact import log_up
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, averaged, geometric, piecewise
 from deniable.metric.shells import planar_noise
 from deniable.plan import InvalidPlan, Plan, Tallies
-from deniable.share import Sample, Share, Split
+from deniable.records.base import Sample, Share, Split
 from deniable.stated import NANO, Stated
 from deniable.study import Study
 from deniable.units import metric_mechanism, rest_loss

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.longitudinal import l_grr, l_osue, loloha
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import Encoder
-from deniable.multidimensional import rsfd, rsrfd, smp, spl
+from deniable.records.base import Faked, Records, Sample, Share, Split
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.records.named import rsfd, rsrfd, smp, spl
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.words.words import FULL
 from tests import statistics
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio
@@ -155,7 +155,7 @@ def test_the_sampler_follows_the_definition_to_the_last_word(name: str) -> None:
 def test_the_definition_finds_a_choice_that_is_one_word_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault that no statistic would ever find: the first attribute gets one word too many."""
     share = rsfd((2, 3), 1.0, "grr")
-    monkeypatch.setattr("deniable.share.below", lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound))
+    monkeypatch.setattr("deniable.records.base.below", lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound))
     with pytest.raises(AssertionError, match="not where the definition says"):
         sampled_law(share, (0, 0))
 

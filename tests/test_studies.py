@@ -23,8 +23,8 @@ from deniable import data, plot, plot_studies, published
 from deniable.commands.reproduce import reproduce
 from deniable.drawn import draw_share, draw_share_tallies, draw_tally, is_drawn_directly
 from deniable.errors import DataUnavailable
-from deniable.fakes import Blank, Guessed, Imitated, Prior
 from deniable.mechanisms.shape import Encoder
+from deniable.records.fakes import Blank, Guessed, Imitated, Prior
 from deniable.simulate import measure_share
 from deniable.studies import allomfree, rsfd
 from tests import statistics

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.plan import Plan
-from deniable.share import Sample
+from deniable.records.base import Sample
 from deniable.wire import Report, Wire, from_batch, to_batch
 from deniable.wire_json import Refused
 from tests import vectors

@@ -18,7 +18,7 @@ from deniable.domain import Domain
 from deniable.mechanisms.shape import Encoder
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan
-from deniable.share import Sample, Share
+from deniable.records.base import Sample, Share
 from deniable.strict import canonical
 from deniable.units import metric_mechanism
 from deniable.wire import Report, Wire

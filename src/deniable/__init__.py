@@ -24,7 +24,6 @@ from deniable.errors import (
     WordsExhausted,
 )
 from deniable.estimate.estimate import Estimate, Interval
-from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.law.law import Law, Marginal, Moments
 from deniable.law.matrix import Matrix
 from deniable.ledger import AboveCap, Ledger
@@ -34,10 +33,11 @@ from deniable.mechanisms.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh,
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.mechanisms.summed import Summed
-from deniable.multidimensional import rsfd, rsrfd, smp, spl
 from deniable.plan import Plan
+from deniable.records.base import Faked, Records, Sample, Share, Split
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.records.named import rsfd, rsrfd, smp, spl
 from deniable.repeat import HashedMemoized, Losses, Memoized
-from deniable.share import Faked, Records, Sample, Share, Split
 from deniable.shuffle import Shuffled, shuffled
 from deniable.strict import InvalidPlan
 from deniable.study import Study

@@ -9,8 +9,8 @@ from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
 from deniable.mechanisms.shape import Encoder, checked_per
 from deniable.plan import Plan
+from deniable.records.base import Per, Share
 from deniable.repeat import Repeated
-from deniable.share import Per, Share
 
 Answer = Fraction | Encoder | Share | Plan
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import Estimate
 from deniable.exact import whole_number
-from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.law.law import Floats, Integers, Law, Marginal
 from deniable.mechanisms.base import Mechanism, Tally
 from deniable.mechanisms.shape import Encoder
@@ -25,8 +24,9 @@ from deniable.mechanisms.shapes import Direct, Hadamard, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged, Metric
 from deniable.population import MOST_PEOPLE
+from deniable.records.base import Faked, Sample, Share
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated
 from deniable.repeat import Memoized
-from deniable.share import Faked, Sample, Share
 from deniable.words.simulated import seeded
 
 MOST_REPORTS = 10**8

@@ -16,9 +16,9 @@ from deniable.exact import text_up
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged
 from deniable.numeric import Number
+from deniable.records.base import Faked, Sample, Split
 from deniable.references import has_prior, protocol_name
 from deniable.repeat import Repeated
-from deniable.share import Faked, Sample, Split
 from deniable.shuffle import shuffled
 from deniable.stated import NANO, Loss
 

@@ -15,8 +15,8 @@ from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import calibrate
 from deniable.mechanisms.shapes import Direct, Unary
+from deniable.records.base import Sample, checked_sizes
 from deniable.repeat import HashedMemoized, Memoized
-from deniable.share import Sample, checked_sizes
 from deniable.words.words import FULL
 
 _HALF = FULL >> 1

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from deniable.domain import Categories, Domain, Range
 from deniable.errors import InvalidParameter
-from deniable.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.grid import Grid
 from deniable.mechanisms.shape import Encoder
 from deniable.numeric import Number
-from deniable.share import Faked, Sample, Share, Split
+from deniable.records.base import Faked, Sample, Share, Split
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.strict import (
     InvalidPlan,
     Json,

@@ -27,10 +27,10 @@ from deniable.grid import Grid
 from deniable.law.law import Integers, Law, Marginal
 from deniable.mechanisms.shape import Encoder
 from deniable.numeric import Number
+from deniable.records.base import Faked, Records, Sample, Share
 from deniable.refusals import located
 from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.result import MEAN, Result, Unreported, bins_of
-from deniable.share import Faked, Records, Sample, Share
 from deniable.stated import NANO, Loss, Stated
 from deniable.strict import InvalidPlan, canonical, parsed
 from deniable.words.words import Words, below, checked_source
@@ -68,7 +68,7 @@ class Plan:
     ) -> Plan:
         """A plan for these attributes by this share (or, for one attribute, this mechanism), which states its true losses.
 
-        >>> from deniable.multidimensional import smp
+        >>> from deniable.records.named import smp
         >>> plan = Plan.of({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, smp([3, 2], 1.0, "grr"), people=1000)
         >>> plan.loss.record <= 1.0, Plan.from_json(plan.to_json()) == plan
         (True, True)

@@ -10,7 +10,7 @@ from typing import Any, final
 from deniable.errors import InvalidParameter, InvalidReport, counted
 from deniable.exact import whole_number
 from deniable.mechanisms.base import Tally
-from deniable.share import Records
+from deniable.records.base import Records
 
 
 @final

@@ -16,7 +16,7 @@ from deniable.files import existing, replacing, require_pyarrow
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Subset
-from deniable.share import Records
+from deniable.records.base import Records
 from deniable.table import PLAN_KEY, ROWS, Show
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from deniable.mechanisms.protocols import Protocol, named_protocol
 from deniable.metric import DISTANCED, Metric
 from deniable.metrics import METRICS
 from deniable.population import Population, checked_people, checked_size, numbers_from
-from deniable.share import Share
+from deniable.records.base import Share
 
 
 @final

@@ -26,7 +26,7 @@ from deniable.inferred import hint_for, inferred_domain, inferred_metric, inferr
 from deniable.mechanisms.shape import Encoder
 from deniable.numeric import Number
 from deniable.plan import Plan
-from deniable.share import Per
+from deniable.records.base import Per
 from deniable.table import DEGREES, column_names, columns_of
 from deniable.units import metric_mechanism, rest_loss
 

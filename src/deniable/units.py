@@ -17,7 +17,7 @@ from deniable.mechanisms.shape import Encoder, Per
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.numeric import Number
-from deniable.share import Faked, Sample, Share
+from deniable.records.base import Faked, Sample, Share
 from deniable.written import MOST_BINS, MOST_CELLS
 
 Unit = Literal["step", "kilometer"]

@@ -15,7 +15,7 @@ from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import Encoder
 from deniable.plan import Plan, Reports
-from deniable.share import Records, Sample
+from deniable.records.base import Records, Sample
 from deniable.strict import canonical
 from deniable.wire_json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 

@@ -16,8 +16,8 @@ from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
 from deniable.attack.told import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
 from deniable.exact import whole_number
 from deniable.population import numbers_from
+from deniable.records.base import Faked, Sample, Share
 from deniable.repeat import Repeated
-from deniable.share import Faked, Sample, Share
 from deniable.words.simulated import seeded
 
 COLLECTIONS = 5

@@ -22,7 +22,7 @@ from deniable.estimate.consistency import norm_mul
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Tally
 from deniable.population import numbers_from
-from deniable.share import Faked, Records
+from deniable.records.base import Faked, Records
 from deniable.words.simulated import seeded
 
 FOLDS = 10

@@ -19,7 +19,6 @@ import numpy as np
 from deniable.attack.received import are_single, blocks_of
 from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.fakes import Blank, Fake, Guessed, Imitated
 from deniable.law.law import Floats, Integers
 from deniable.likelihood.observed import layers, odds
 from deniable.likelihood.rows import Supports
@@ -29,8 +28,9 @@ from deniable.mechanisms.shapes import Direct, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
+from deniable.records.base import Faked, Records, Share
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated
 from deniable.reports import Reports
-from deniable.share import Faked, Records, Share
 
 Part = Encoder | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""

@@ -17,7 +17,7 @@ from deniable.law.law import Floats, Integers
 from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
 from deniable.population import numbers_from
-from deniable.share import Faked
+from deniable.records.base import Faked
 from deniable.words.simulated import remembering, seeded
 from deniable.words.words import Words
 

@@ -39,8 +39,8 @@ from deniable.mechanisms.shape import BLOCK
 from deniable.metric import Averaged
 from deniable.plan import Plan
 from deniable.population import numbers_from
+from deniable.records.base import Faked, Records
 from deniable.reports import Reports
-from deniable.share import Faked, Records
 
 
 @final

@@ -31,7 +31,7 @@ from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.plan import Plan
 from deniable.population import numbers_from
-from deniable.share import Faked, Records
+from deniable.records.base import Faked, Records
 
 Matching = Literal["support", "guess"]
 Progress = Callable[[int, int], None]

@@ -15,7 +15,7 @@ import numpy as np
 from deniable.attack.evidence import Priors, faked, likelihoods
 from deniable.errors import InvalidParameter
 from deniable.law.law import Floats, Integers
-from deniable.share import Faked, Records
+from deniable.records.base import Faked, Records
 
 MOST_COLLECTIONS = 8
 _AT_ONCE = 1 << 21

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from deniable.errors import InvalidReport
 from deniable.plan import Plan
+from deniable.records.base import Records
 from deniable.reports import records_of
-from deniable.share import Records
 from deniable.wire import Report, Wire
 
 Travelling = Report | bytes | bytearray

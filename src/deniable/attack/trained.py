@@ -31,7 +31,7 @@ from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shapes import Direct, Unary
 from deniable.population import numbers_from
-from deniable.share import Faked, Records
+from deniable.records.base import Faked, Records
 from deniable.words.simulated import seeded
 
 Classifier = Literal["xgboost", "logistic"]

@@ -22,8 +22,8 @@ from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Metric
 from deniable.plan import Plan
+from deniable.records.base import Share
 from deniable.repeat import Repeated
-from deniable.share import Share
 from deniable.words.words import Words, checked_source
 
 Pairs = Named | Iterable[object]

@@ -20,8 +20,8 @@ from deniable.law.law import Integers
 from deniable.mechanisms.shape import Per, checked_per
 from deniable.metric import Metric, PlanarGeometric
 from deniable.plan import Plan
+from deniable.records.base import Sample
 from deniable.repeat import Repeated
-from deniable.share import Sample
 from deniable.stated import NANO, Stated
 
 ROUNDS = 10

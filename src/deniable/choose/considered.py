@@ -10,11 +10,11 @@ from typing import NamedTuple, final
 
 from deniable.bitflip import BitFlip
 from deniable.choose.objective import Objective
-from deniable.fakes import Prior
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged, Metric
+from deniable.records.base import Faked, Per, Sample, Share, Split
+from deniable.records.fakes import Prior
 from deniable.repeat import HashedMemoized, Memoized, Repeated
-from deniable.share import Faked, Per, Sample, Share, Split
 
 _NAMED = 3  # of several attributes that the same is said of
 

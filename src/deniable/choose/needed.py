@@ -13,10 +13,10 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.fakes import Guessed, Imitated, Prior
 from deniable.metric import Averaged, Geometric, Metric
+from deniable.records.base import Faked, Per, Sample
+from deniable.records.fakes import Guessed, Imitated, Prior
 from deniable.repeat import Repeated
-from deniable.share import Faked, Per, Sample
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0

@@ -14,10 +14,10 @@ from deniable.choose.pick import Picked, picked
 from deniable.choose.task import NO_SHARE, Given, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
-from deniable.fakes import Fake
 from deniable.metric import Averaged
-from deniable.multidimensional import equal_part, largest_budget
-from deniable.share import Faked, Per, Sample, Split
+from deniable.records.base import Faked, Per, Sample, Split
+from deniable.records.fakes import Fake
+from deniable.records.named import equal_part, largest_budget
 
 _MOST_COUNTED = 1 << 32
 

@@ -11,7 +11,7 @@ from deniable.law.law import Integers
 from deniable.mechanisms.base import Tally
 from deniable.mechanisms.shape import Shape
 from deniable.plan import Plan, Reports, Tallies
-from deniable.share import Records
+from deniable.records.base import Records
 from deniable.wire_json import plain
 
 _STORED = np.dtype("<i8")

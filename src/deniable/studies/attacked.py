@@ -17,8 +17,8 @@ from deniable.law.law import Floats
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.mechanisms.shape import Encoder
-from deniable.multidimensional import rsfd, rsrfd
-from deniable.share import Faked, Records
+from deniable.records.base import Faked, Records
+from deniable.records.named import rsfd, rsrfd
 from deniable.studies.points import CLASSICAL, COMPUTED, Asked, Cell, targets
 from deniable.words.simulated import seeded
 from deniable.words.words import Words

@@ -21,8 +21,8 @@ from deniable.data import Dataset
 from deniable.exact import positive_epsilon
 from deniable.mechanisms.protocols import adaptive
 from deniable.mechanisms.shape import Encoder
-from deniable.multidimensional import Calibration, equal_part, rsfd
-from deniable.share import Sample, Share, Split
+from deniable.records.base import Sample, Share, Split
+from deniable.records.named import Calibration, equal_part, rsfd
 from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "Row", "reproduce"]

@@ -32,10 +32,10 @@ from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.mechanisms.shape import Encoder
-from deniable.multidimensional import rsfd
 from deniable.plan import Plan
 from deniable.population import numbers_from
-from deniable.share import Faked, Records
+from deniable.records.base import Faked, Records
+from deniable.records.named import rsfd
 from deniable.studies.attacked import training_work
 from deniable.studies.points import CLASSICAL, Asked, Cell, targets
 from deniable.words.simulated import seeded

@@ -11,7 +11,7 @@ from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.population import numbers_from
-from deniable.share import Share
+from deniable.records.base import Share
 from deniable.simulate import measure_share
 
 RUNS = 100

@@ -1,0 +1,1 @@
+"""Turns one record of many answers into one report."""
