@@ -23,7 +23,7 @@ from deniable.mechanisms.shapes import Direct, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.records.base import Faked, Records, Sample, Share, Split
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated
-from deniable.repeat import Memoized
+from deniable.rounds.memoized import Memoized
 from deniable.words.words import DrawnRows
 
 WORDS = 1 << 64

@@ -11,11 +11,11 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 import deniable as dn
-from deniable import longitudinal as again
 from deniable.collect.store import Arrival, open_store
 from deniable.plan import Plan
 from deniable.records import named as many
 from deniable.records.base import Sample, Split
+from deniable.rounds import named as again
 from deniable.wire import Wire
 
 FORKS = multiprocessing.get_context("forkserver")

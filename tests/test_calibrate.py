@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.exact import solve
 from deniable.mechanisms import calibrate
 from deniable.mechanisms.shapes import Direct, Subset, Unary
-from deniable.repeat import Memoized
+from deniable.rounds.memoized import Memoized
 from deniable.words.words import FULL
 
 FIRST = calibrate.symmetric(20, 30.0)

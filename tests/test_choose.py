@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable import explain
-from deniable.bitflip import BitFlip
 from deniable.choose import (
     Considered,
     Objective,
@@ -30,11 +29,12 @@ from deniable.choose import (
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.exact import text_up
-from deniable.longitudinal import allomfree
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.metric import Metric
 from deniable.records.base import Faked, Per, Sample, Share, Split
 from deniable.records.named import equal_part, rsfd, rsrfd, smp, spl
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.named import allomfree
 from tests import enumeration
 
 PLAIN = ("grr", "oue", "hr", "ss")

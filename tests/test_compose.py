@@ -16,9 +16,9 @@ import deniable as dn
 from deniable import shuffle
 from deniable.compose import composed_loss, composed_ratio
 from deniable.exact import exp_down
-from deniable.longitudinal import l_grr
 from deniable.plan import Plan
 from deniable.records.named import rsfd, smp, spl
+from deniable.rounds.named import l_grr
 from deniable.shuffle import shuffled
 
 Law = dict[tuple[int, ...], Fraction]

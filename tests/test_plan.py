@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import deniable as dn
-from deniable import longitudinal as again
 from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
@@ -29,7 +28,8 @@ from deniable.plan import InvalidPlan, Plan, Reports, Tallies
 from deniable.records import named as many
 from deniable.records.base import Faked, Records, Sample, Share, Split
 from deniable.records.fakes import Blank, Guessed, Imitated, Prior
-from deniable.repeat import Memoized
+from deniable.rounds import named as again
+from deniable.rounds.memoized import Memoized
 from deniable.stated import NANO, Loss
 from deniable.strict import canonical
 from deniable.study import Study

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.bitflip import BitFlip
 from deniable.exact import log_up
-from deniable.longitudinal import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.mechanisms.base import Array
-from deniable.repeat import HashedMemoized, Memoized, Repeated
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
+from deniable.rounds.named import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.words.simulated import remembering
 from deniable.words.words import FULL, DrawnRows
 from tests import statistics

@@ -8,7 +8,6 @@ import importlib as _importlib
 import typing as _typing
 
 from deniable import data as data
-from deniable.bitflip import BitFlip
 from deniable.choose import Objective
 from deniable.client import Client, NotSent
 from deniable.compose import composed_loss
@@ -27,7 +26,6 @@ from deniable.estimate.estimate import Estimate, Interval
 from deniable.law.law import Law, Marginal, Moments
 from deniable.law.matrix import Matrix
 from deniable.ledger import AboveCap, Ledger
-from deniable.longitudinal import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.mechanisms.base import Mechanism, Tally
 from deniable.mechanisms.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
 from deniable.mechanisms.robust import alh, ass, athe, aue
@@ -37,7 +35,9 @@ from deniable.plan import Plan
 from deniable.records.base import Faked, Records, Sample, Share, Split
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.named import rsfd, rsrfd, smp, spl
-from deniable.repeat import HashedMemoized, Losses, Memoized
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Losses, Memoized
+from deniable.rounds.named import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.shuffle import Shuffled, shuffled
 from deniable.strict import InvalidPlan
 from deniable.study import Study

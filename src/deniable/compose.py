@@ -10,7 +10,7 @@ from deniable.exact import exp_up, log_up
 from deniable.mechanisms.shape import Encoder, checked_per
 from deniable.plan import Plan
 from deniable.records.base import Per, Share
-from deniable.repeat import Repeated
+from deniable.rounds.memoized import Repeated
 
 Answer = Fraction | Encoder | Share | Plan
 

@@ -19,7 +19,7 @@ from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged, Metric
 from deniable.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
 from deniable.records.base import Faked, Sample, Share
-from deniable.repeat import Losses, Repeated
+from deniable.rounds.memoized import Losses, Repeated
 from deniable.stated import Loss
 from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.units import check_fit, refuse_together, rest_loss, unit_loss

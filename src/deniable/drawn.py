@@ -26,7 +26,7 @@ from deniable.metric import Averaged, Metric
 from deniable.population import MOST_PEOPLE
 from deniable.records.base import Faked, Sample, Share
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated
-from deniable.repeat import Memoized
+from deniable.rounds.memoized import Memoized
 from deniable.words.simulated import seeded
 
 MOST_REPORTS = 10**8

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from textwrap import fill
 
-from deniable.bitflip import BitFlip
 from deniable.choose import Considered, Objective, exposure, far_told, plainer, warning
 from deniable.document import Content
 from deniable.domain import Domain, Range
@@ -18,7 +17,8 @@ from deniable.metric import Averaged
 from deniable.numeric import Number
 from deniable.records.base import Faked, Sample, Split
 from deniable.references import has_prior, protocol_name
-from deniable.repeat import Repeated
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import Repeated
 from deniable.shuffle import shuffled
 from deniable.stated import NANO, Loss
 

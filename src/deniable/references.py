@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from deniable.bitflip import BitFlip
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric
 from deniable.records.base import Faked, Share
 from deniable.records.fakes import Guessed, Imitated, Prior
-from deniable.repeat import HashedMemoized, Memoized, Repeated
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
 from deniable.words.words import FULL
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, final
 
-from deniable.repeat import Losses
+from deniable.rounds.memoized import Losses
 from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.units import UnitLoss
 

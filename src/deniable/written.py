@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
-from deniable.repeat import HashedMemoized, Memoized
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_kind, checked_list, checked_threshold
 from deniable.words.words import FULL, WordArray
 

@@ -17,7 +17,7 @@ from deniable.attack.told import PROFILE, AttributeSuccess, Drawn, ProfileSucces
 from deniable.exact import whole_number
 from deniable.population import numbers_from
 from deniable.records.base import Faked, Sample, Share
-from deniable.repeat import Repeated
+from deniable.rounds.memoized import Repeated
 from deniable.words.simulated import seeded
 
 COLLECTIONS = 5

@@ -17,7 +17,6 @@ from typing import final
 import numpy as np
 
 from deniable.attack.received import are_single, blocks_of
-from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.law.law import Floats, Integers
 from deniable.likelihood.observed import layers, odds
@@ -31,6 +30,7 @@ from deniable.plan import Plan
 from deniable.records.base import Faked, Records, Share
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated
 from deniable.reports import Reports
+from deniable.rounds.bitflip import BitFlip
 
 Part = Encoder | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""

@@ -7,11 +7,11 @@ from typing import final
 import numpy as np
 
 from deniable.attack.evidence import Part, likelihoods, width
-from deniable.bitflip import BitFlip
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shapes import Unary
-from deniable.repeat import HashedMemoized, Memoized
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.words.hashing import hash_values
 
 

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from deniable.attack.counts import binomial_law, most_supported, plurality
 from deniable.attack.evidence import CELLS, Chance, Part, by_cell, by_value, values_of
 from deniable.attack.pooled import Pooled
-from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers, checked_prior
@@ -26,7 +25,8 @@ from deniable.mechanisms.shapes import Direct, Hashed, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged
 from deniable.population import numbers_from
-from deniable.repeat import HashedMemoized, Memoized
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.words.hashing import occupied_buckets
 from deniable.words.simulated import remembering, seeded
 

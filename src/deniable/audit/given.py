@@ -23,7 +23,7 @@ from deniable.mechanisms.shape import Encoder
 from deniable.metric import Metric
 from deniable.plan import Plan
 from deniable.records.base import Share
-from deniable.repeat import Repeated
+from deniable.rounds.memoized import Repeated
 from deniable.words.words import Words, checked_source
 
 Pairs = Named | Iterable[object]

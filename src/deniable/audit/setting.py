@@ -21,7 +21,7 @@ from deniable.mechanisms.shape import Per, checked_per
 from deniable.metric import Metric, PlanarGeometric
 from deniable.plan import Plan
 from deniable.records.base import Sample
-from deniable.repeat import Repeated
+from deniable.rounds.memoized import Repeated
 from deniable.stated import NANO, Stated
 
 ROUNDS = 10

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, final
 
-from deniable.bitflip import BitFlip
 from deniable.choose.objective import Objective
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged, Metric
 from deniable.records.base import Faked, Per, Sample, Share, Split
 from deniable.records.fakes import Prior
-from deniable.repeat import HashedMemoized, Memoized, Repeated
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
 
 _NAMED = 3  # of several attributes that the same is said of
 

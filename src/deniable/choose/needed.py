@@ -16,7 +16,7 @@ from deniable.exact import number, whole_number
 from deniable.metric import Averaged, Geometric, Metric
 from deniable.records.base import Faked, Per, Sample
 from deniable.records.fakes import Guessed, Imitated, Prior
-from deniable.repeat import Repeated
+from deniable.rounds.memoized import Repeated
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0

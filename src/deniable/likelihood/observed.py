@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.bitflip import BitFlip
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 from deniable.estimate.consistency import simplex
 from deniable.law.law import Floats, Integers, Law, Marginal
@@ -34,7 +33,8 @@ from deniable.metric import (
     ProductGeometric,
     SquareWave,
 )
-from deniable.repeat import HashedMemoized, Memoized
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.words.simulated import seeded
 from deniable.words.words import FULL
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
-from deniable.bitflip import BitFlip
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import calibrate
 from deniable.mechanisms.shapes import Direct, Unary
 from deniable.records.base import Sample, checked_sizes
-from deniable.repeat import HashedMemoized, Memoized
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.words.words import FULL
 
 _HALF = FULL >> 1

@@ -15,7 +15,7 @@ from deniable.exact import times_up, whole_number
 from deniable.law.law import Integers, Law
 from deniable.mechanisms.base import Array, Tally, checked_k
 from deniable.mechanisms.shapes import Unary
-from deniable.repeat import Losses, Repeated
+from deniable.rounds.memoized import Losses, Repeated
 from deniable.words.words import FULL, Rows, below
 
 
