@@ -9,11 +9,11 @@ from typing import final
 from deniable.errors import InvalidParameter
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.protocols import Protocol
-from deniable.metric.anywhere import exponential, tight_constraints
 from deniable.metric.globe import planar_laplace
 from deniable.metric.means import duchi, hybrid, piecewise
 from deniable.metric.ordered import geometric
-from deniable.metric.places import planar_geometric
+from deniable.metric.planar import planar_geometric
+from deniable.metric.tabled import exponential, tight_constraints
 from deniable.metric.waves import square_wave
 
 
