@@ -27,8 +27,8 @@ from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.closed import composite, direct
 from deniable.likelihood.geometric import GridChannel
 from deniable.likelihood.lines import Decay
-from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Reported
+from deniable.likelihood.problems import Source, observed
 from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
 from deniable.mechanisms.base import Array

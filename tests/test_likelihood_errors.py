@@ -9,9 +9,9 @@ import pytest
 import deniable as dn
 from deniable import metric
 from deniable.likelihood import GeometricChannel, mle, mle_groups, result
-from deniable.likelihood import reach as reaching
+from deniable.likelihood import intervals as reaching
+from deniable.likelihood.intervals import Reach, flat, unrefused
 from deniable.likelihood.problem import Listed
-from deniable.likelihood.reach import Reach, flat, unrefused
 from deniable.summaries import circular_mean_of, mean_of, quantile_of, sum_of
 from tests import statistics
 

@@ -15,8 +15,8 @@ import pytest
 
 import deniable as dn
 from deniable.likelihood import mle
-from deniable.likelihood.observed import MOST_BYTES, observed
 from deniable.likelihood.problem import Reported
+from deniable.likelihood.problems import MOST_BYTES, observed
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import Encoder
 from tests import statistics
@@ -202,7 +202,7 @@ def test_memory_is_bounded() -> None:
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    monkeypatch.setattr(importlib.import_module("deniable.likelihood.observed"), "MOST_BYTES", 100)
+    monkeypatch.setattr(importlib.import_module("deniable.likelihood.problems"), "MOST_BYTES", 100)
     mechanism = dn.olh(200, 2.0)
     with pytest.raises(dn.InvalidParameter, match="give the tally instead"):
         mle(mechanism, mechanism.privatize(people(50, 200), dn.seeded(1)))

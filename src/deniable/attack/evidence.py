@@ -19,7 +19,7 @@ import numpy as np
 from deniable.attack.received import are_single, blocks_of
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.law.law import Floats, Integers
-from deniable.likelihood.observed import layers, odds
+from deniable.likelihood.problems import layers, odds
 from deniable.likelihood.rows import Supports
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import BLOCK, Encoder

@@ -14,13 +14,13 @@ import numpy as np
 from deniable.errors import InvalidParameter
 from deniable.estimate.bins import Bins
 from deniable.exact import number, whole_number
-from deniable.likelihood.found import Found, Progress, Stop
-from deniable.likelihood.given import MOST_ASKED, of_wave, usual_bins, values_of
-from deniable.likelihood.observed import Source, observed
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
+from deniable.likelihood.problems import Source, observed
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.smoothing import Smoothing
+from deniable.likelihood.solution import Found, Progress, Stop
 from deniable.likelihood.solving import LIMITS, solve
+from deniable.likelihood.sources import MOST_ASKED, of_wave, usual_bins, values_of
 from deniable.mechanisms.base import Array, Tally
 from deniable.metric import ContinuousWave
 from deniable.metric.line import GeometricChannel

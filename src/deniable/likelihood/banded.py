@@ -12,9 +12,9 @@ from typing import final
 import numpy as np
 
 from deniable.law.law import Floats, Integers
-from deniable.likelihood.found import Found, Search
 from deniable.likelihood.interior import Newton, Point, interior
 from deniable.likelihood.lines import Decay
+from deniable.likelihood.solution import Found, Search
 from deniable.metric.line import SMALL, Decaying
 
 

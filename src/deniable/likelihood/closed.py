@@ -6,8 +6,8 @@ import numpy as np
 
 from deniable.law.law import Floats
 from deniable.likelihood.certificate import concave_gap, gap_bound
-from deniable.likelihood.found import Found
 from deniable.likelihood.rows import Kept
+from deniable.likelihood.solution import Found
 
 
 def direct(reported: Floats, rows: Kept) -> Found:

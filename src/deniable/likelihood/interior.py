@@ -13,8 +13,8 @@ import numpy as np
 
 from deniable.law.law import Floats
 from deniable.likelihood.certificate import gap_bound
-from deniable.likelihood.found import Found, Search
 from deniable.likelihood.rows import Rows, shared
+from deniable.likelihood.solution import Found, Search
 
 _PATIENCE = 12  # steps without progress before it is said that floats do not carry further
 _TO_BOUNDARY = 0.995

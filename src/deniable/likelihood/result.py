@@ -18,11 +18,11 @@ from deniable.frames import frame_of
 from deniable.law.law import Floats
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
-from deniable.likelihood.found import Found, Stop
+from deniable.likelihood.intervals import flat, searched, unrefused
 from deniable.likelihood.problem import Celled, Listed, Problem
-from deniable.likelihood.reach import flat, searched, unrefused
 from deniable.likelihood.rows import shared
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
+from deniable.likelihood.solution import Found, Stop
 from deniable.likelihood.solving import solve
 
 Repeats = Callable[[int, int], None]

@@ -11,12 +11,12 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.law.law import Floats
 from deniable.likelihood import closed
 from deniable.likelihood.banded import banded
-from deniable.likelihood.found import Found, Progress, Search
 from deniable.likelihood.geometric import GeometricChannel
 from deniable.likelihood.interior import interior
 from deniable.likelihood.lines import Decay, Window
 from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Problem, Reported, refuse_unordered
 from deniable.likelihood.rows import Kept
+from deniable.likelihood.solution import Found, Progress, Search
 from deniable.likelihood.steps import along, em, ems, normal, smoothed_121, squarem
 from deniable.likelihood.threads import few_threads
 from deniable.mechanisms.base import Array

@@ -14,8 +14,8 @@ import numpy as np
 
 from deniable.law.law import Floats
 from deniable.likelihood.certificate import gap_bound
-from deniable.likelihood.found import Found, Search
 from deniable.likelihood.rows import Rows, shared
+from deniable.likelihood.solution import Found, Search
 
 _SETTLED = 1e-3  # EMS of the Square Wave paper ends when all reports together gain less than this
 _HALVINGS = 12

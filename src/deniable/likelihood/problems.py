@@ -16,10 +16,10 @@ from deniable.estimate.consistency import simplex
 from deniable.law.law import Floats, Integers, Law, Marginal
 from deniable.law.matrix import Matrix
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
-from deniable.likelihood.given import all_counted, celled, of_law, refuse_numbers, table_of
 from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
+from deniable.likelihood.sources import all_counted, celled, of_law, refuse_numbers, table_of
 from deniable.mechanisms.base import Array, Mechanism, Tally, checked_values
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
