@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.answer import number_of
-from deniable.asked import as_domain
-from deniable.domain import NO_ANSWER, Categories, Domain, Range
+from deniable.domain.answer import number_of
+from deniable.domain.domain import NO_ANSWER, Categories, Domain, Range
+from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.mechanisms.protocols import grr
 from deniable.plan import Plan

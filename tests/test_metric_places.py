@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.grid import Grid
+from deniable.domain.grid import Grid
 from deniable.law.law import Floats
 from deniable.metric import (
     Metric,

@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 import deniable as dn
 from deniable.choose import Objective
-from deniable.domain import Categories, Range
+from deniable.domain.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.mechanisms.shape import Encoder
 from deniable.plan import InvalidPlan, Plan, Reports, Tallies

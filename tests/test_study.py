@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from deniable.choose import Objective
-from deniable.domain import Categories, Domain, Range
+from deniable.domain.domain import Categories, Domain, Range
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.study import Study
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import deniable as dn
-from deniable.domain import Domain
+from deniable.domain.domain import Domain
 from deniable.mechanisms.shape import Encoder
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan

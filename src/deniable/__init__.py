@@ -11,7 +11,7 @@ from deniable import data as data
 from deniable.choose import Objective
 from deniable.client import Client, NotSent
 from deniable.compose import composed_loss
-from deniable.domain import Categories, Range
+from deniable.domain.domain import Categories, Range
 from deniable.errors import (
     DeniableError,
     DeniableWarning,
@@ -57,7 +57,8 @@ if _typing.TYPE_CHECKING:
         smoothed_kl,
         total_variation,
     )
-    from deniable.grid import Grid
+    from deniable.domain.grid import Grid
+    from deniable.domain.number import Number
     from deniable.likelihood import Likelihood, mle, mle_groups
     from deniable.metric import (
         Averaged,
@@ -89,7 +90,6 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
-    from deniable.numeric import Number
     from deniable.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
 
 _LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries", "distances")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, final
 
-from deniable.answer import is_missing
+from deniable.domain.answer import is_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
 from deniable.law.law import Integers
 from deniable.ledger import Ledger

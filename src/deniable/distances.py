@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import Estimate
 from deniable.exact import number, whole_number
-from deniable.grid import Grid
 from deniable.law.law import Floats, finite
 from deniable.likelihood import Likelihood
 

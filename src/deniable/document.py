@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, final, get_args
 
-from deniable.answer import checked_text
-from deniable.domain import Domain
+from deniable.domain.answer import checked_text
+from deniable.domain.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.mechanisms.shape import Encoder

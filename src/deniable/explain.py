@@ -9,12 +9,12 @@ from textwrap import fill
 
 from deniable.choose import Considered, Objective, exposure, far_told, plainer, warning
 from deniable.document import Content
-from deniable.domain import Domain, Range
+from deniable.domain.domain import Domain, Range
+from deniable.domain.number import Number
 from deniable.errors import counted
 from deniable.exact import text_up
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged
-from deniable.numeric import Number
 from deniable.records.base import Faked, Sample, Split
 from deniable.references import has_prior, protocol_name
 from deniable.rounds.bitflip import BitFlip

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.domain import Range
+from deniable.domain.domain import Range
+from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
-from deniable.grid import Grid
 from deniable.grouped import Group, group_rows, groups_of
 from deniable.law.law import Floats
 from deniable.plan import Plan, Result, Tallies

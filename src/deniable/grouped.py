@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deniable.domain import Domain, Range
+from deniable.domain.domain import Domain, Range
+from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import Estimate
-from deniable.grid import Grid
 from deniable.law.law import Floats, Integers
 from deniable.summaries import Summary, sum_of
 

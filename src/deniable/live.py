@@ -23,7 +23,7 @@ from typing import final
 import numpy as np
 
 from deniable.client import Client
-from deniable.domain import Range
+from deniable.domain.domain import Range
 from deniable.errors import DeniableError
 from deniable.plan import Plan
 from deniable.result import Result

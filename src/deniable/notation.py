@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deniable.domain import Categories, Domain, Range
+from deniable.domain.domain import Categories, Domain, Range
+from deniable.domain.grid import Grid
+from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
-from deniable.grid import Grid
 from deniable.mechanisms.shape import Encoder
-from deniable.numeric import Number
 from deniable.records.base import Faked, Sample, Share, Split
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.strict import (

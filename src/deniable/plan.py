@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from deniable import explain, files, references, reports_file, table
-from deniable.answer import people_of
-from deniable.asked import as_domain
 from deniable.choose import Considered
 from deniable.document import VERSION, Attribute, Content, Missing
-from deniable.domain import NO_ANSWER, refuse_missing
+from deniable.domain.answer import people_of
+from deniable.domain.domain import NO_ANSWER, refuse_missing
+from deniable.domain.grid import Grid
+from deniable.domain.number import Number
+from deniable.domain.parsed import as_domain
+from deniable.domain.refusals import located
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.frames import Backend
-from deniable.grid import Grid
 from deniable.law.law import Integers, Law, Marginal
 from deniable.mechanisms.shape import Encoder
-from deniable.numeric import Number
 from deniable.records.base import Faked, Records, Sample, Share
-from deniable.refusals import located
 from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.result import MEAN, Result, Unreported, bins_of
 from deniable.stated import NANO, Loss, Stated

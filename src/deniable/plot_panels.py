@@ -7,9 +7,9 @@ from itertools import combinations, pairwise
 from textwrap import wrap
 from typing import NamedTuple
 
+from deniable.domain.grid import Grid
 from deniable.errors import counted
 from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.grid import Grid
 from deniable.grouped import Group
 from deniable.law.law import Floats
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.domain import Domain, Range
+from deniable.domain.domain import Domain, Range
+from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
-from deniable.grid import Grid
 from deniable.grouped import groups_of
 from deniable.law.law import Floats
 from deniable.plot_panels import (

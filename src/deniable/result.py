@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from deniable.domain import Domain, Range
+from deniable.domain.domain import Domain, Range
+from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.estimate.bins import Bins
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.frames import Backend, frame_of_rows
-from deniable.grid import Grid
 from deniable.law.law import Marginal
 
 if TYPE_CHECKING:

@@ -13,18 +13,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, final
 
-from deniable.answer import checked_text
-from deniable.asked import as_domain
 from deniable.choose import Considered, Objective, consider, consider_repeated, epsilon_needed, people_needed
 from deniable.document import MOST_ROUNDS, POLICIES, Missing, checked_people
-from deniable.domain import Domain
+from deniable.domain.answer import checked_text
+from deniable.domain.domain import Domain
+from deniable.domain.grid import Grid
+from deniable.domain.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
+from deniable.domain.number import Number
+from deniable.domain.parsed import as_domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.files import existing, file_kind
-from deniable.grid import Grid
-from deniable.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
 from deniable.mechanisms.shape import Encoder
-from deniable.numeric import Number
 from deniable.plan import Plan
 from deniable.records.base import Per
 from deniable.table import DEGREES, column_names, columns_of
@@ -44,7 +44,7 @@ _ANYTHING = Objective()
 class Study:
     """Attributes by name, each a list of values, a `Range`, a `Grid` or a `Number`, and the loss that a report may have.
 
-    >>> from deniable.domain import Range
+    >>> from deniable.domain.domain import Range
     >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
     >>> plan = study.plan(people=10_000)
     >>> plan.loss.record <= 1.0

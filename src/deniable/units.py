@@ -9,14 +9,14 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, final
 
-from deniable.domain import Domain, Range
+from deniable.domain.domain import Domain, Range
+from deniable.domain.grid import Grid
+from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
-from deniable.grid import Grid
 from deniable.mechanisms.shape import Encoder, Per
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
-from deniable.numeric import Number
 from deniable.records.base import Faked, Sample, Share
 from deniable.written import MOST_BINS, MOST_CELLS
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.evidence import cells_of
-from deniable.domain import NO_ANSWER
+from deniable.domain.domain import NO_ANSWER
 from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
 from deniable.law.law import Integers
 from deniable.mechanisms.base import Array, integers

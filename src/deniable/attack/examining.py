@@ -10,7 +10,7 @@ from deniable.attack.evidence import cells_of, guessed_of, values_of
 from deniable.attack.matching import Progress, match_surveys
 from deniable.attack.page import Examined, Found
 from deniable.attack.sampled import sampled_success
-from deniable.domain import NO_ANSWER
+from deniable.domain.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from deniable.collect.messages import Estimates, Mean, Refusal, Row
+from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.findings import Findings
-from deniable.grid import Grid
 from deniable.plan import Plan, Result, Tallies
 from deniable.result import MEAN
 from deniable.spreadsheet import csv_bytes

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.answer import is_missing, listed, people_of
-from deniable.domain import NO_ANSWER, Categories
+from deniable.domain.answer import is_missing, listed, people_of
+from deniable.domain.domain import NO_ANSWER, Categories
+from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue, counted
-from deniable.refusals import problem_of, refused_rows
 from deniable.table import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:

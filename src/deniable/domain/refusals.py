@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from deniable.answer import is_missing, listed
-from deniable.domain import NO_ANSWER, Categories, Domain
+from deniable.domain.answer import is_missing, listed
+from deniable.domain.domain import NO_ANSWER, Categories, Domain
 from deniable.errors import InvalidValue
 
 _TOGETHER = 64  # answers that are tried at once, since most are not refused

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
-from deniable.domain import Categories, Domain, Range
+from deniable.domain.domain import Categories, Domain, Range
+from deniable.domain.grid import Grid
+from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
-from deniable.grid import Grid
 from deniable.metric import per_meter
-from deniable.numeric import Number
 
 _KINDS: dict[str, tuple[str, ...]] = {
     "values": ("values",),

@@ -20,7 +20,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.answer import SELF, called, checked_label, composed, is_missing, label_of, listed, numbers_of
+from deniable.domain.answer import SELF, called, checked_label, composed, is_missing, label_of, listed, numbers_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Floats, Integers

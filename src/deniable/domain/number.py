@@ -8,8 +8,17 @@ from typing import final
 
 import numpy as np
 
-from deniable.answer import SELF, called, numbers_of
-from deniable.domain import LARGEST, MOST_DIGITS, NO_ANSWER, Domain, decimal_exponent, from_integer, plain_number, to_integer
+from deniable.domain.answer import SELF, called, numbers_of
+from deniable.domain.domain import (
+    LARGEST,
+    MOST_DIGITS,
+    NO_ANSWER,
+    Domain,
+    decimal_exponent,
+    from_integer,
+    plain_number,
+    to_integer,
+)
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law.law import Integers

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from deniable.answer import composed, is_missing, label_of, listed
-from deniable.asked import as_domain
-from deniable.domain import Categories, Domain, Range
+from deniable.domain.answer import composed, is_missing, label_of, listed
+from deniable.domain.domain import Categories, Domain, Range
+from deniable.domain.grid import Grid, place_of
+from deniable.domain.number import Number
+from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.grid import Grid, place_of
-from deniable.numeric import Number
 
 _MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned
 _BINS = 10

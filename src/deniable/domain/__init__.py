@@ -1,0 +1,1 @@
+"""Describes what can be answered, and reads what people answer."""
