@@ -16,7 +16,9 @@ from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 import deniable as dn
-from deniable.distances import (
+from deniable.likelihood import GeometricChannel, mle
+from deniable.mechanisms.shape import Encoder
+from deniable.summaries.distances import (
     circle_wasserstein,
     cost_wasserstein,
     grid_wasserstein,
@@ -25,10 +27,8 @@ from deniable.distances import (
     smoothed_kl,
     total_variation,
 )
-from deniable.likelihood import GeometricChannel, mle
-from deniable.mechanisms.shape import Encoder
-from deniable.metrics import wasserstein
-from deniable.summaries import circular_mean_of, mean_of, quantile_of
+from deniable.summaries.metrics import wasserstein
+from deniable.summaries.summaries import circular_mean_of, mean_of, quantile_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

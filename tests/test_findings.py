@@ -14,9 +14,9 @@ import pytest
 import deniable as dn
 from deniable.drawn import draw_tally
 from deniable.findings import Findings
-from deniable.grouped import Group, groups_of
 from deniable.plan import Plan, Tallies
 from deniable.plot_result import shares_plot
+from deniable.summaries.groups import Group, groups_of
 from deniable.units import metric_mechanism
 from tests.running import Run
 from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread

@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable import summaries, together
 from deniable.drawn import draw_tally
-from deniable.grouped import groups_of
 from deniable.law.law import Floats
+from deniable.summaries import covariance as together
+from deniable.summaries import summaries
+from deniable.summaries.groups import groups_of
 from tests import statistics
 
 STUDIES = 150

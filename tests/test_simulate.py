@@ -16,13 +16,14 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable import metrics, population, simulate
+from deniable import population, simulate
 from deniable.drawn import draw_tally, is_drawn_directly
 from deniable.mechanisms.protocols import Protocol
 from deniable.metric import Metric, averaged
-from deniable.metrics import METRICS
 from deniable.population import Population
 from deniable.simulate import Mean, Row, sweep
+from deniable.summaries import metrics
+from deniable.summaries.metrics import METRICS
 from tests import statistics
 
 Counts = npt.NDArray[np.float64]

@@ -48,15 +48,6 @@ if _typing.TYPE_CHECKING:
     from deniable import attack as attack
     from deniable import audit as audit
     from deniable.channels import BestChannel, best_channel
-    from deniable.distances import (
-        circle_wasserstein,
-        cost_wasserstein,
-        grid_wasserstein,
-        line_wasserstein,
-        sliced_wasserstein,
-        smoothed_kl,
-        total_variation,
-    )
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
     from deniable.likelihood import Likelihood, mle, mle_groups
@@ -90,7 +81,16 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
-    from deniable.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
+    from deniable.summaries.distances import (
+        circle_wasserstein,
+        cost_wasserstein,
+        grid_wasserstein,
+        line_wasserstein,
+        sliced_wasserstein,
+        smoothed_kl,
+        total_variation,
+    )
+    from deniable.summaries.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
 
 _LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries", "distances")
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""

@@ -12,11 +12,11 @@ from deniable.domain.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
-from deniable.grouped import Group, group_rows, groups_of
 from deniable.law.law import Floats
 from deniable.plan import Plan, Result, Tallies
 from deniable.result import MEAN, heading, lines_without_shares, share_lines, width_of
-from deniable.summaries import Summary
+from deniable.summaries.groups import Group, group_rows, groups_of
+from deniable.summaries.summaries import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from deniable.domain.grid import Grid
 from deniable.errors import counted
 from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.grouped import Group
 from deniable.law.law import Floats
+from deniable.summaries.groups import Group
 
 _COLUMNS = 3
 _TALLER = 1.5  # how much taller a page with fewer columns may be

@@ -14,7 +14,6 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.figure import ESTIMATE, INK, TRUTH, style
-from deniable.grouped import groups_of
 from deniable.law.law import Floats
 from deniable.plot_panels import (
     BELOW,
@@ -30,6 +29,7 @@ from deniable.plot_panels import (
     in_columns,
     what_is_shown,
 )
+from deniable.summaries.groups import groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

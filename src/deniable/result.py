@@ -18,7 +18,7 @@ from deniable.law.law import Marginal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.summaries import Summary
+    from deniable.summaries.summaries import Summary
 
 MEAN = "mean"
 """What stands for a value where the mean of a number is estimated."""
@@ -77,7 +77,7 @@ class Result(Mapping[str, Any]):
 
         Where an end of the range is open, `ends` are the numbers that people in its first and last bin are taken to have.
         """
-        from deniable.summaries import Summary, mean_of
+        from deniable.summaries.summaries import Summary, mean_of
 
         if name in self.means:
             found = self.means[name]
@@ -99,7 +99,7 @@ class Result(Mapping[str, Any]):
 
         In a bin people are taken to be spread evenly. A bin without an end is infinitely far out.
         """
-        from deniable.summaries import quantile_of
+        from deniable.summaries.summaries import quantile_of
 
         return quantile_of(self._ordered(name)[0], share, level=level)
 

@@ -21,9 +21,9 @@ from deniable.law.law import Floats
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.protocols import Protocol, named_protocol
 from deniable.metric import DISTANCED, Metric
-from deniable.metrics import METRICS
 from deniable.population import Population, checked_people, checked_size, numbers_from
 from deniable.records.base import Share
+from deniable.summaries.metrics import METRICS
 
 
 @final

@@ -23,7 +23,7 @@ from deniable.exact import number
 from deniable.law.law import Floats, Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanisms.base import checked_values
-from deniable.together import cumulative_errors, error_of, known_squares
+from deniable.summaries.covariance import cumulative_errors, error_of, known_squares
 
 Result = Estimate | Likelihood
 

@@ -13,7 +13,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import Estimate
 from deniable.law.law import Floats, Integers
-from deniable.summaries import Summary, sum_of
+from deniable.summaries.summaries import Summary, sum_of
 
 _MANY_BINS = 20  # of a range with more, groups are shown
 _MANY_CELLS = 36

@@ -1,0 +1,1 @@
+"""Sums up estimates: means, quantiles, groups and distances."""
