@@ -4,11 +4,11 @@ Every figure is a function of the laws, so a choice can be explained before anyb
 people or what epsilon an error takes. The rules of the papers (ADP, RS+FD[ADP], ALLOMFREE) are choices among two at f = 0.
 """
 
-from deniable.choose.considered import Considered, Size
+from deniable.choose.candidate import Considered, Size
 from deniable.choose.exposure import exposure, far_told
-from deniable.choose.needed import epsilon_needed, people_needed, plainer, warning
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
+from deniable.choose.sizing import epsilon_needed, people_needed, plainer, warning
 from deniable.choose.task import SHARES
 
 __all__ = [

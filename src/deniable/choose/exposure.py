@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from deniable.choose.considered import Considered, label, most_told, the_same
+from deniable.choose.candidate import Considered, label, most_told, the_same
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Metric
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
-from deniable.choose.considered import most_told
+from deniable.choose.candidate import most_told
 from deniable.errors import InvalidParameter
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.mechanisms.robust import alh, ass, aue

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy.typing as npt
 
-from deniable.choose.considered import AnyShare, Considered, Size, named, one_in
+from deniable.choose.candidate import AnyShare, Considered, Size, named, one_in
+from deniable.choose.caps import Picked, picked
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
-from deniable.choose.pick import Picked, picked
 from deniable.choose.task import NO_SHARE, Given, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon

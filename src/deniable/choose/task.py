@@ -8,7 +8,7 @@ from typing import final
 
 import numpy.typing as npt
 
-from deniable.choose.considered import label
+from deniable.choose.candidate import label
 from deniable.choose.objective import Objective
 from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, given_name
 from deniable.errors import InvalidParameter, not_among

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from deniable.choose.considered import Considered, label, one_in, the_same
+from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective, not_asked
 from deniable.choose.ranking import best_of

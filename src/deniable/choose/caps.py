@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deniable.choose.considered import index_bytes, report_size
+from deniable.choose.candidate import index_bytes, report_size
 from deniable.choose.options import Option
 from deniable.choose.task import Task
 
