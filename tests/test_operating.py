@@ -18,7 +18,7 @@ import deniable as dn
 from deniable.collect import results, serving
 from deniable.collect.store import Arrival, Store, open_store
 from deniable.plan import Plan
-from deniable.spreadsheet import harmless
+from deniable.tables.spreadsheet import harmless
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 from tests.running import Run
 

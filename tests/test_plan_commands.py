@@ -17,7 +17,7 @@ from deniable.commands import answers, console
 from deniable.estimate import consistency
 from deniable.plan import Plan
 from deniable.study import Study
-from deniable.table import places_of, read_answers
+from deniable.tables.answers import places_of, read_answers
 from tests import statistics
 from tests.running import Run
 

@@ -18,7 +18,7 @@ from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_a
 from deniable.law.law import Integers
 from deniable.ledger import Ledger
 from deniable.plan import InvalidPlan, Plan
-from deniable.table import DEGREES
+from deniable.tables.answers import DEGREES
 from deniable.wire import Report, Wire
 from deniable.words.words import device
 

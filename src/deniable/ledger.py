@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, final
 
 from deniable.errors import DeniableError
-from deniable.files import replacing
 from deniable.plan import Plan
 from deniable.stated import NANO, Stated
 from deniable.strict import InvalidPlan
+from deniable.tables.files import replacing
 
 try:
     import fcntl

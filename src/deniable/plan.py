@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable import explain, files, references, reports_file, table
+from deniable import explain, references, reports_file
 from deniable.choose import Considered
 from deniable.document import VERSION, Attribute, Content, Missing
 from deniable.domain.answer import people_of
@@ -25,7 +25,6 @@ from deniable.domain.parsed import as_domain
 from deniable.domain.refusals import located
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
 from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.frames import Backend
 from deniable.law.law import Integers, Law, Marginal
 from deniable.mechanisms.shape import Encoder
 from deniable.records.base import Faked, Records, Sample, Share
@@ -33,6 +32,9 @@ from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.result import MEAN, Result, Unreported, bins_of
 from deniable.stated import NANO, Loss, Stated
 from deniable.strict import InvalidPlan, canonical, parsed
+from deniable.tables import answers as table
+from deniable.tables import files
+from deniable.tables.frames import Backend
 from deniable.words.words import Words, below, checked_source
 
 if TYPE_CHECKING:

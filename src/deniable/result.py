@@ -12,8 +12,8 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.estimate.bins import Bins
 from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.frames import Backend, frame_of_rows
 from deniable.law.law import Marginal
+from deniable.tables.frames import Backend, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,11 +23,11 @@ from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.files import existing, file_kind
 from deniable.mechanisms.shape import Encoder
 from deniable.plan import Plan
 from deniable.records.base import Per
-from deniable.table import DEGREES, column_names, columns_of
+from deniable.tables.answers import DEGREES, column_names, columns_of
+from deniable.tables.files import existing, file_kind
 from deniable.units import metric_mechanism, rest_loss
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}

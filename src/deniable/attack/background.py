@@ -18,7 +18,7 @@ from deniable.law.law import Integers
 from deniable.mechanisms.base import Array, integers
 from deniable.metric import Averaged
 from deniable.plan import Plan
-from deniable.table import DEGREES, column_names, columns_of, split_places
+from deniable.tables.answers import DEGREES, column_names, columns_of, split_places
 
 _NEAR = 0.75
 """How alike a column's and an attribute's names are, by difflib, for the one to be taken for a slip of the other."""

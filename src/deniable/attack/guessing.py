@@ -32,7 +32,6 @@ from deniable.attack.received import are_single
 from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.attack.truths import coded_truth
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import BLOCK
@@ -41,6 +40,7 @@ from deniable.plan import Plan
 from deniable.population import numbers_from
 from deniable.records.base import Faked, Records
 from deniable.reports import Reports
+from deniable.tables.frames import Backend, frame_of, frame_of_rows
 
 
 @final

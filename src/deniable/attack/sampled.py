@@ -25,13 +25,13 @@ from deniable.attack.tables import LEVEL
 from deniable.errors import InvalidParameter, InvalidReport, counted
 from deniable.estimate.intervals import bounded
 from deniable.exact import whole_number
-from deniable.frames import Backend, frame_of_rows
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shapes import Direct
 from deniable.population import numbers_from
 from deniable.records.base import Faked, Sample
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.tables.frames import Backend, frame_of_rows
 from deniable.words.simulated import seeded
 
 Assumed = Literal["known", "uniform"]

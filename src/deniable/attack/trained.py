@@ -26,12 +26,12 @@ from deniable.attack.sampled import Assumed, assumed_share
 from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.frames import Backend, frame_of_rows
 from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shapes import Direct, Unary
 from deniable.population import numbers_from
 from deniable.records.base import Faked, Records
+from deniable.tables.frames import Backend, frame_of_rows
 from deniable.words.simulated import seeded
 
 Classifier = Literal["xgboost", "logistic"]

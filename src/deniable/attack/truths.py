@@ -10,7 +10,7 @@ from deniable.attack.evidence import guessed_of, values_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.law.law import Integers
 from deniable.plan import Plan
-from deniable.table import columns_of
+from deniable.tables.answers import columns_of
 
 
 def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) -> Integers:

@@ -22,7 +22,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms.shape import Per
 from deniable.plan import Plan
-from deniable.table import Show
+from deniable.tables.answers import Show
 from deniable.words.words import Words, checked_source
 
 __all__ = ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]

@@ -18,7 +18,7 @@ from deniable.audit.views import Chooser, View, views_of
 from deniable.errors import counted
 from deniable.law.law import Integers
 from deniable.plan import Plan
-from deniable.table import Show
+from deniable.tables.answers import Show
 from deniable.wire import Wire
 from deniable.words.words import Words
 

@@ -14,7 +14,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.findings import Findings
 from deniable.plan import Plan, Result, Tallies
 from deniable.result import MEAN
-from deniable.spreadsheet import csv_bytes
+from deniable.tables.spreadsheet import csv_bytes
 
 Kind = TypeVar("Kind", Row, Mean)
 

@@ -15,7 +15,7 @@ from deniable.domain.answer import is_missing, listed, people_of
 from deniable.domain.domain import NO_ANSWER, Categories
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue, counted
-from deniable.table import Show, lacking, places_of, read_answers
+from deniable.tables.answers import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:
     from deniable.document import Attribute

@@ -58,7 +58,7 @@ def attack_plan(
 
     from deniable.attack.background import misspelt
     from deniable.attack.examining import examine
-    from deniable.table import header_of, separator_of
+    from deniable.tables.answers import header_of, separator_of
 
     for option in ("separator", "top", "users"):
         if data is None and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:

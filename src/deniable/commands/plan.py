@@ -19,7 +19,7 @@ from deniable.errors import InvalidParameter, counted
 
 if TYPE_CHECKING:
     from deniable.plan import Reports
-    from deniable.table import Show
+    from deniable.tables.answers import Show
 
 
 @click.command("plan")

@@ -18,7 +18,7 @@ from deniable.errors import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.table import Show
+    from deniable.tables.answers import Show
 
 Command = Callable[..., None]
 names = console.several(str.strip)

@@ -15,7 +15,7 @@ import click
 
 from deniable.commands import console
 from deniable.errors import InvalidParameter
-from deniable.spreadsheet import csv_bytes
+from deniable.tables.spreadsheet import csv_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,7 +106,7 @@ def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    from deniable.files import require_pyarrow
+    from deniable.tables.files import require_pyarrow
 
     require_pyarrow()
     import pyarrow as pa

@@ -15,8 +15,8 @@ from deniable.errors import InvalidParameter, counted
 from deniable.estimate import consistency, intervals
 from deniable.estimate.bins import Bins
 from deniable.exact import number
-from deniable.frames import Backend, frame_of
 from deniable.law.law import Convention, Floats, Law, Marginal, Moments
+from deniable.tables.frames import Backend, frame_of
 
 Method = Literal["exact", "wilson", "normal"]
 _METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")

@@ -14,7 +14,6 @@ from deniable.estimate.bins import Bins
 from deniable.estimate.estimate import Interval
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number, whole_number
-from deniable.frames import frame_of
 from deniable.law.law import Floats
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
@@ -24,6 +23,7 @@ from deniable.likelihood.rows import shared
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solution import Found, Stop
 from deniable.likelihood.solving import solve
+from deniable.tables.frames import frame_of
 
 Repeats = Callable[[int, int], None]
 """Hears how many repeats are done, and of how many."""

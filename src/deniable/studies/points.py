@@ -14,11 +14,11 @@ import numpy as np
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter, counted
 from deniable.estimate.intervals import clopper_pearson, student
-from deniable.frames import Backend, frame_of
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.population import numbers_from
 from deniable.studies.sweep import Progress
+from deniable.tables.frames import Backend, frame_of
 
 CLASSICAL = ("grr", "ss", "sue", "oue", "olh")
 """The protocols whose values and people are attacked."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter, InvalidValue, not_among
-from deniable.files import SEPARATORS, existing, require_pyarrow
+from deniable.tables.files import SEPARATORS, existing, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,0 +1,1 @@
+"""Reads answers from tables and files, and writes results to them."""
