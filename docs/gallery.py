@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import deniable as dn
-from deniable import data, plot, plot_risks, plot_studies, population, simulate
+from deniable import data, plot_risks, plot_studies
+from deniable.simulate import measure as simulate
+from deniable.simulate import plot, population
 from deniable.studies import allomfree, revisited, risks, rsfd
 
 if TYPE_CHECKING:

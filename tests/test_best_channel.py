@@ -29,7 +29,7 @@ from deniable.channels.optimum import Optimum, zigzags
 from deniable.channels.risk import directions, information
 from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
-from deniable.population import zipf
+from deniable.simulate.population import zipf
 from deniable.studies import geometric as study
 from tests.running import Run
 

@@ -17,9 +17,10 @@ import pytest
 from rich.console import Console
 
 import deniable as dn
-from deniable import plot, tour
+from deniable import tour
 from deniable.commands import console, simulate
 from deniable.metric import DISTANCED
+from deniable.simulate import plot
 from tests.running import Run
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from deniable.cli import main; main()"]

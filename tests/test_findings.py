@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.drawn import draw_tally
 from deniable.findings import Findings
 from deniable.plan import Plan, Tallies
-from deniable.plot_result import shares_plot
+from deniable.plot.result import shares_plot
+from deniable.simulate.tallies import draw_tally
 from deniable.summaries.groups import Group, groups_of
 from deniable.units import metric_mechanism
 from tests.running import Run

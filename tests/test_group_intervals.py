@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.drawn import draw_tally
 from deniable.law.law import Floats
+from deniable.simulate.tallies import draw_tally
 from deniable.summaries import covariance as together
 from deniable.summaries import summaries
 from deniable.summaries.groups import groups_of

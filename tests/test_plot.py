@@ -16,8 +16,9 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 import deniable as dn
-from deniable import drawn, plot, population
-from deniable.simulate import Row, sweep
+from deniable.simulate import plot, population
+from deniable.simulate import tallies as drawn
+from deniable.simulate.measure import Row, sweep
 
 NAMES = ["grr", "oue", "hr"]
 EPSILONS = [0.5, 1.0, 2.0]
@@ -202,7 +203,8 @@ def test_global_state_is_left_alone() -> None:
 import sys
 import matplotlib
 before = matplotlib.rcParams.copy()
-from deniable import grr, plot
+from deniable import grr
+from deniable.simulate import plot
 from deniable.mechanisms.base import Tally
 plot.inline_svg(plot.histogram_plot(grr(2, 1.0).estimate(Tally(9, [3, 6])), [0.5, 0.5]), "x", "y")
 assert matplotlib.rcParams.copy() == before

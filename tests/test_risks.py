@@ -16,12 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import attack, data, plot, plot_attack, plot_risks
+from deniable import attack, data, plot_attack, plot_risks
 from deniable.attack.bars import in_bars
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
 from deniable.commands import console, studying
 from deniable.data import Dataset
+from deniable.simulate import plot
 from deniable.studies import attacked, points, revisited, risks, surveyed
 from tests import statistics
 from tests.test_attack import loaded

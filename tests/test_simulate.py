@@ -16,12 +16,13 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable import population, simulate
-from deniable.drawn import draw_tally, is_drawn_directly
 from deniable.mechanisms.protocols import Protocol
 from deniable.metric import Metric, averaged
-from deniable.population import Population
-from deniable.simulate import Mean, Row, sweep
+from deniable.simulate import measure as simulate
+from deniable.simulate import population
+from deniable.simulate.measure import Mean, Row, sweep
+from deniable.simulate.population import Population
+from deniable.simulate.tallies import draw_tally, is_drawn_directly
 from deniable.summaries import metrics
 from deniable.summaries.metrics import METRICS
 from tests import statistics
@@ -141,7 +142,9 @@ def test_counts_drawn_apart_are_seen(mechanism: dn.Direct | dn.Hadamard, counted
 
 @pytest.mark.parametrize("mechanism", [dn.ss(20, 1.0), dn.olh(20, 1.0)], ids=["ss", "olh"])
 def test_other_shapes_are_counted_from_real_reports(mechanism: dn.Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.drawn._BLOCK_BYTES", 17 * mechanism.report_bytes)  # many blocks, cutting values in two
+    monkeypatch.setattr(
+        "deniable.simulate.tallies._BLOCK_BYTES", 17 * mechanism.report_bytes
+    )  # many blocks, cutting values in two
     true_counts = np.arange(20)
     tally = draw_tally(mechanism, true_counts, np.random.default_rng(3))
     words = dn.seeded(int(np.random.default_rng(3).integers(1 << 62)))

@@ -19,13 +19,14 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import data, plot, plot_studies, published
+from deniable import data, plot_studies, published
 from deniable.commands.reproduce import reproduce
-from deniable.drawn import draw_share, draw_share_tallies, draw_tally, is_drawn_directly
 from deniable.errors import DataUnavailable
 from deniable.mechanisms.shape import Encoder
 from deniable.records.fakes import Blank, Guessed, Imitated, Prior
-from deniable.simulate import measure_share
+from deniable.simulate import plot
+from deniable.simulate.measure import measure_share
+from deniable.simulate.tallies import draw_share, draw_share_tallies, draw_tally, is_drawn_directly
 from deniable.studies import allomfree, rsfd
 from tests import statistics
 from tests.test_simulate import compare

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
 from deniable.law.law import Integers
-from deniable.population import from_column
 from deniable.published import FILES, FOLDER, expected, find, present, rows_of
+from deniable.simulate.population import from_column
 from deniable.words.simulated import seeded
 from deniable.words.words import below
 

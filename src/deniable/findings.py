@@ -164,7 +164,7 @@ class Findings:
 
     def plot(self, bins: bool = False) -> Figure:
         """A figure of matplotlib: shares with their intervals, in groups unless all bins are asked for; and what is likely."""
-        from deniable.plot_result import shares_plot
+        from deniable.plot.result import shares_plot
 
         shares = {of: {name: one.frequencies for name, one in found.items()} for of, found in self._likelihoods if found}
         result = self.result

@@ -10,7 +10,7 @@ import numpy as np
 from deniable.attack.page import Examined
 from deniable.attack.wording import among_best, shortened
 from deniable.errors import counted
-from deniable.figure import INK, looks, percent, style
+from deniable.plot.figure import INK, looks, percent, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from deniable.figure import drawable, grouped, looks, panels
+from deniable.plot.figure import drawable, grouped, looks, panels
 from deniable.studies import geometric
 
 if TYPE_CHECKING:

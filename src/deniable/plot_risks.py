@@ -11,7 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
-from deniable.figure import INK, drawable, grouped, looks, panels, percent
+from deniable.plot.figure import INK, drawable, grouped, looks, panels, percent
 from deniable.studies import revisited
 from deniable.studies.points import COMPUTED, Row, measured_on
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import counted
-from deniable.figure import drawable, grouped, looks, panels
+from deniable.plot.figure import drawable, grouped, looks, panels
 from deniable.studies import allomfree, rsfd
 from deniable.studies.sweep import Point
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from deniable import plot
 from deniable.estimate.estimate import Estimate
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.protocols import PROTOCOLS, ss
 from deniable.mechanisms.shapes import Subset
-from deniable.population import Population
-from deniable.simulate import Row, sweep
+from deniable.simulate import plot
+from deniable.simulate.measure import Row, sweep
+from deniable.simulate.population import Population
 from deniable.words.simulated import seeded
 from deniable.words.words import system
 

@@ -15,9 +15,9 @@ from deniable.attack.mixed import MOST_COLLECTIONS, among_fakes
 from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
 from deniable.attack.told import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
 from deniable.exact import whole_number
-from deniable.population import numbers_from
 from deniable.records.base import Faked, Sample, Share
 from deniable.rounds.memoized import Repeated
+from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
 
 COLLECTIONS = 5

@@ -21,8 +21,8 @@ from deniable.attack.evidence import Chance, realness
 from deniable.estimate.consistency import norm_mul
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Tally
-from deniable.population import numbers_from
 from deniable.records.base import Faked, Records
+from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
 
 FOLDS = 10

@@ -16,8 +16,8 @@ from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers
 from deniable.metric import Averaged, Metric
 from deniable.plan import Plan
-from deniable.population import numbers_from
 from deniable.records.base import Faked
+from deniable.simulate.population import numbers_from
 from deniable.words.simulated import remembering, seeded
 from deniable.words.words import Words
 

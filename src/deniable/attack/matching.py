@@ -30,8 +30,8 @@ from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.plan import Plan
-from deniable.population import numbers_from
 from deniable.records.base import Faked, Records
+from deniable.simulate.population import numbers_from
 
 Matching = Literal["support", "guess"]
 Progress = Callable[[int, int], None]

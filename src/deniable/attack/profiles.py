@@ -24,9 +24,9 @@ from deniable.law.law import Floats, Integers, checked_prior
 from deniable.mechanisms.shapes import Direct, Hashed, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged
-from deniable.population import numbers_from
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.simulate.population import numbers_from
 from deniable.words.hashing import occupied_buckets
 from deniable.words.simulated import remembering, seeded
 

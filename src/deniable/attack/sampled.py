@@ -28,9 +28,9 @@ from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shapes import Direct
-from deniable.population import numbers_from
 from deniable.records.base import Faked, Sample
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.simulate.population import numbers_from
 from deniable.tables.frames import Backend, frame_of_rows
 from deniable.words.simulated import seeded
 

@@ -29,8 +29,8 @@ from deniable.exact import whole_number
 from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shapes import Direct, Unary
-from deniable.population import numbers_from
 from deniable.records.base import Faked, Records
+from deniable.simulate.population import numbers_from
 from deniable.tables.frames import Backend, frame_of_rows
 from deniable.words.simulated import seeded
 

@@ -115,7 +115,7 @@ def refuse_ending(file: Path, endings: Iterable[str], what: str) -> None:
 def check_plots(files: Sequence[Path], overwrite: bool) -> None:
     """Refuse what cannot be drawn before any work is done."""
     if files:
-        from deniable import plot
+        from deniable.simulate import plot
 
         plot.require_matplotlib()
         for file in files:
@@ -125,7 +125,7 @@ def check_plots(files: Sequence[Path], overwrite: bool) -> None:
 
 def save_plot(figure: Figure, file: Path) -> None:
     """Draw a figure to a file, wholly or not at all."""
-    from deniable import plot
+    from deniable.simulate import plot
 
     with writing(file) as temporary:
         plot.save(figure, temporary)

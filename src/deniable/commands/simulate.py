@@ -15,8 +15,8 @@ from deniable.commands.protocols import refuse_nothing_but_refusals
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 from deniable.mechanisms.protocols import PROTOCOLS
-from deniable.population import POPULATIONS, Population, named_population, read_column
-from deniable.simulate import Row, sweep
+from deniable.simulate.measure import Row, sweep
+from deniable.simulate.population import POPULATIONS, Population, named_population, read_column
 
 _FEW = ("grr", "oue", "olh", "ss", "hr")
 
@@ -134,7 +134,7 @@ def _asked_people(
 
 
 def _draw_plots(rows: Sequence[Row], error_files: Sequence[Path], attack_files: Sequence[Path]) -> None:
-    from deniable import plot
+    from deniable.simulate import plot
 
     for files, draw in ((error_files, plot.error_plot), (attack_files, plot.attack_plot)):
         writing.save_plots(files, partial(draw, rows))

@@ -26,7 +26,7 @@ from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
 from deniable.likelihood.threads import few_threads
 from deniable.mechanisms.base import Tally
-from deniable.population import checked_people, numbers_from, uniform, zipf
+from deniable.simulate.population import checked_people, numbers_from, uniform, zipf
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.summaries.distances import line_wasserstein, smoothed_kl
 from deniable.summaries.metrics import mean_squared_error

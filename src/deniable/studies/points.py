@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter, counted
 from deniable.estimate.intervals import clopper_pearson, student
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
-from deniable.population import numbers_from
+from deniable.simulate.population import numbers_from
 from deniable.studies.sweep import Progress
 from deniable.tables.frames import Backend, frame_of
 

@@ -24,7 +24,7 @@ from deniable.mechanisms.protocols import grr, lh, olh, oue, ss, sue, the, ue
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Hashed, Unary
-from deniable.population import dirichlet, numbers_from
+from deniable.simulate.population import dirichlet, numbers_from
 from deniable.studies.points import Row, frame, over_runs, with_chance, without_chance
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.summaries.metrics import mean_squared_error

@@ -33,9 +33,9 @@ from deniable.mechanisms.base import Array
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.mechanisms.shape import Encoder
 from deniable.plan import Plan
-from deniable.population import numbers_from
 from deniable.records.base import Faked, Records
 from deniable.records.named import rsfd
+from deniable.simulate.population import numbers_from
 from deniable.studies.attacked import training_work
 from deniable.studies.points import CLASSICAL, Asked, Cell, targets
 from deniable.words.simulated import seeded

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.population import numbers_from
 from deniable.records.base import Share
-from deniable.simulate import measure_share
+from deniable.simulate.measure import measure_share
+from deniable.simulate.population import numbers_from
 
 RUNS = 100
 DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in range(1, 7)))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from deniable.errors import DeniableError
 from deniable.estimate.estimate import Estimate
-from deniable.figure import (
+from deniable.plot.figure import (
     ESTIMATE,
     FORMATS,
     INK,
@@ -27,7 +27,7 @@ from deniable.figure import (
     style,
     value_axis,
 )
-from deniable.simulate import Row, highest_success
+from deniable.simulate.measure import Row, highest_success
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,10 +23,10 @@ from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Direct, Hadamard, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged, Metric
-from deniable.population import MOST_PEOPLE
 from deniable.records.base import Faked, Sample, Share
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated
 from deniable.rounds.memoized import Memoized
+from deniable.simulate.population import MOST_PEOPLE
 from deniable.words.simulated import seeded
 
 MOST_REPORTS = 10**8

@@ -13,9 +13,9 @@ from deniable.domain.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.figure import ESTIMATE, INK, TRUTH, style
 from deniable.law.law import Floats
-from deniable.plot_panels import (
+from deniable.plot.figure import ESTIMATE, INK, TRUTH, style
+from deniable.plot.panels import (
     BELOW,
     KEYS,
     LETTER,

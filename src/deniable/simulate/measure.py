@@ -12,7 +12,6 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.drawn import draw_share, draw_tally, is_drawn_directly
 from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import consistency
 from deniable.estimate.estimate import Estimate
@@ -21,8 +20,9 @@ from deniable.law.law import Floats
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.protocols import Protocol, named_protocol
 from deniable.metric import DISTANCED, Metric
-from deniable.population import Population, checked_people, checked_size, numbers_from
 from deniable.records.base import Share
+from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
+from deniable.simulate.tallies import draw_share, draw_tally, is_drawn_directly
 from deniable.summaries.metrics import METRICS
 
 

@@ -1,0 +1,1 @@
+"""Draws estimates and results."""

@@ -1,0 +1,1 @@
+"""Simulates people who do not exist, their reports and their estimates."""
