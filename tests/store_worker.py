@@ -12,7 +12,7 @@ import numpy as np
 
 import deniable as dn
 from deniable.collect.store import Arrival, open_store
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.records import named as many
 from deniable.records.base import Sample, Split
 from deniable.rounds import named as again

@@ -31,7 +31,7 @@ from deniable.estimate.intervals import bounded
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Unary
-from deniable.references import protocol_name
+from deniable.plan.references import protocol_name
 from tests import enumeration, statistics
 from tests.services import missing
 

@@ -15,7 +15,7 @@ import deniable as dn
 from deniable import attack
 from deniable.attack.evidence import Source
 from deniable.attack.told import ATTRIBUTE
-from deniable.plan import Plan, Reports
+from deniable.plan.plan import Plan, Reports
 from deniable.wire import Report, Wire
 
 TOWNS = list("abcdefghij")

@@ -25,7 +25,7 @@ from deniable.audit.setting import setting_of
 from deniable.commands.audit import audit_client
 from deniable.law.law import Integers
 from deniable.mechanisms.shape import Per
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.wire import Report, Wire
 from tests import statistics
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit

@@ -15,7 +15,7 @@ import pytest
 
 import deniable as dn
 from deniable.audit.repeats import same_sequence
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from tests import statistics
 from tests.running import Run
 from tests.services import missing

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import explain
 from deniable.choose import (
     Considered,
     Objective,
@@ -31,6 +30,7 @@ from deniable.choose.task import checked_task
 from deniable.exact import text_up
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.metric import Metric
+from deniable.plan import explain
 from deniable.records.base import Faked, Per, Sample, Share, Split
 from deniable.records.named import equal_part, rsfd, rsrfd, smp, spl
 from deniable.rounds.bitflip import BitFlip

@@ -20,7 +20,7 @@ import deniable as dn
 from deniable import client as client_room
 from deniable.client import Client, NotSent
 from deniable.ledger import AboveCap, Ledger
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.records.base import Sample
 from deniable.wire import Report, Wire
 from tests import statistics, vectors

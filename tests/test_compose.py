@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import shuffle
 from deniable.compose import composed_loss, composed_ratio
 from deniable.exact import exp_down
-from deniable.plan import Plan
+from deniable.plan import shuffle
+from deniable.plan.plan import Plan
+from deniable.plan.shuffle import shuffled
 from deniable.records.named import rsfd, smp, spl
 from deniable.rounds.named import l_grr
-from deniable.shuffle import shuffled
 
 Law = dict[tuple[int, ...], Fraction]
 

@@ -22,7 +22,7 @@ from deniable.domain.domain import NO_ANSWER, Categories, Domain, Range
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.mechanisms.protocols import grr
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from tests import vectors
 
 COLORS = Categories(["red", "green", "blue"])

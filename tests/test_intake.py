@@ -17,8 +17,8 @@ from deniable.collect.intake import BINARY, JSON, Intake, Served
 from deniable.collect.limits import Limits
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
-from deniable.plan import Plan
-from deniable.strict import canonical
+from deniable.plan.plan import Plan
+from deniable.plan.strict import canonical
 from deniable.wire import Report, Wire, to_batch
 from deniable.wire_json import Refused
 from tests import vectors

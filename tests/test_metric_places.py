@@ -29,7 +29,7 @@ from deniable.metric import (
 )
 from deniable.metric.globe import EARTH
 from deniable.metric.shells import _folded_sums, planar_noise
-from deniable.units import unit_loss
+from deniable.plan.units import unit_loss
 from deniable.words.words import FULL
 from tests import statistics
 

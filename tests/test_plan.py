@@ -24,15 +24,15 @@ from deniable.choose import Objective
 from deniable.domain.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.mechanisms.shape import Encoder
-from deniable.plan import InvalidPlan, Plan, Reports, Tallies
+from deniable.plan.losses import NANO, Loss
+from deniable.plan.plan import InvalidPlan, Plan, Reports, Tallies
+from deniable.plan.strict import canonical
+from deniable.plan.study import Study
 from deniable.records import named as many
 from deniable.records.base import Faked, Records, Sample, Share, Split
 from deniable.records.fakes import Blank, Guessed, Imitated, Prior
 from deniable.rounds import named as again
 from deniable.rounds.memoized import Memoized
-from deniable.stated import NANO, Loss
-from deniable.strict import canonical
-from deniable.study import Study
 from deniable.words.simulated import remembering, seeded
 from deniable.words.words import FULL
 

@@ -23,11 +23,11 @@ from deniable.collect.sums import Sums
 from deniable.exact import log_up
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, averaged, geometric, piecewise
 from deniable.metric.shells import planar_noise
-from deniable.plan import InvalidPlan, Plan, Tallies
+from deniable.plan.losses import NANO, Stated
+from deniable.plan.plan import InvalidPlan, Plan, Tallies
+from deniable.plan.study import Study
+from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records.base import Sample, Share, Split
-from deniable.stated import NANO, Stated
-from deniable.study import Study
-from deniable.units import metric_mechanism, rest_loss
 from deniable.wire import Wire
 from deniable.words.words import FULL
 from tests import vectors

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable import references
-from deniable.plan import Plan
+from deniable.plan import references
+from deniable.plan.plan import Plan
 
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
 

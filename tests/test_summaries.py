@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.law.law import Floats
 from deniable.metric.channel import Metric
 from deniable.metric.inverse import inverted
-from deniable.plan import Tallies
+from deniable.plan.plan import Tallies
 from tests import statistics
 
 STUDIES = 60

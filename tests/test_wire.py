@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.records.base import Sample
 from deniable.wire import Report, Wire, from_batch, to_batch
 from deniable.wire_json import Refused

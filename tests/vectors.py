@@ -17,10 +17,10 @@ import deniable as dn
 from deniable.domain.domain import Domain
 from deniable.mechanisms.shape import Encoder
 from deniable.metric.numbers import MEANS, averaged
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
+from deniable.plan.strict import canonical
+from deniable.plan.units import metric_mechanism
 from deniable.records.base import Sample, Share
-from deniable.strict import canonical
-from deniable.units import metric_mechanism
 from deniable.wire import Report, Wire
 from deniable.words.words import FULL, Device
 

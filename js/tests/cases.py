@@ -13,8 +13,8 @@ import sys
 import deniable as dn
 from deniable.metric import averaged
 from deniable.metric.numbers import MEANS, Averaged
-from deniable.plan import Plan
-from deniable.units import metric_mechanism
+from deniable.plan.plan import Plan
+from deniable.plan.units import metric_mechanism
 from deniable.wire import Report, Wire
 from deniable.words.words import Device
 

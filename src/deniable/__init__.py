@@ -31,16 +31,16 @@ from deniable.mechanisms.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh,
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.mechanisms.summed import Summed
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
+from deniable.plan.shuffle import Shuffled, shuffled
+from deniable.plan.strict import InvalidPlan
+from deniable.plan.study import Study
 from deniable.records.base import Faked, Records, Sample, Share, Split
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.named import rsfd, rsrfd, smp, spl
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.memoized import HashedMemoized, Losses, Memoized
 from deniable.rounds.named import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.shuffle import Shuffled, shuffled
-from deniable.strict import InvalidPlan
-from deniable.study import Study
 from deniable.words.simulated import fixed, remembering, seeded
 from deniable.words.words import Words, below, chance, device, keyed, system
 

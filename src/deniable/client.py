@@ -17,7 +17,7 @@ from deniable.domain.answer import is_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
 from deniable.law.law import Integers
 from deniable.ledger import Ledger
-from deniable.plan import InvalidPlan, Plan
+from deniable.plan.plan import InvalidPlan, Plan
 from deniable.tables.answers import DEGREES
 from deniable.wire import Report, Wire
 from deniable.words.words import device

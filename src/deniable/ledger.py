@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, final
 
 from deniable.errors import DeniableError
-from deniable.plan import Plan
-from deniable.stated import NANO, Stated
-from deniable.strict import InvalidPlan
+from deniable.plan.losses import NANO, Stated
+from deniable.plan.plan import Plan
+from deniable.plan.strict import InvalidPlan
 from deniable.tables.files import replacing
 
 try:

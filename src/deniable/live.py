@@ -25,9 +25,9 @@ import numpy as np
 from deniable.client import Client
 from deniable.domain.domain import Range
 from deniable.errors import DeniableError
-from deniable.plan import Plan
-from deniable.result import Result
-from deniable.study import Study
+from deniable.plan.plan import Plan
+from deniable.plan.result import Result
+from deniable.plan.study import Study
 
 TITLE = "How people come to work"
 EPSILON = 1.5

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import Encoder
-from deniable.plan import Plan, Reports
+from deniable.plan.plan import Plan, Reports
+from deniable.plan.strict import canonical
 from deniable.records.base import Records, Sample
-from deniable.strict import canonical
 from deniable.wire_json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 
 VERSION = 1

@@ -17,7 +17,7 @@ from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, In
 from deniable.law.law import Integers
 from deniable.mechanisms.base import Array, integers
 from deniable.metric import Averaged
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.tables.answers import DEGREES, column_names, columns_of, split_places
 
 _NEAR = 0.75

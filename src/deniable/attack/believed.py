@@ -16,8 +16,8 @@ from deniable.law.law import Floats, checked_prior
 from deniable.likelihood import Likelihood, mle
 from deniable.mechanisms.base import Tally
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, ProductGeometric, SquareWave
-from deniable.plan import Plan
-from deniable.result import Result
+from deniable.plan.plan import Plan
+from deniable.plan.result import Result
 
 _ROUNDED = 0.02  # shares that were rounded to two digits need not add up to one exactly
 _WHOLE = 0.01  # how far a count that is computed back may be from a whole number

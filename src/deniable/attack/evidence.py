@@ -26,10 +26,10 @@ from deniable.mechanisms.shape import BLOCK, Encoder
 from deniable.mechanisms.shapes import Direct, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.metric import Averaged, Metric
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
+from deniable.plan.reports import Reports
 from deniable.records.base import Faked, Records, Share
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated
-from deniable.reports import Reports
 from deniable.rounds.bitflip import BitFlip
 
 Part = Encoder | Summed

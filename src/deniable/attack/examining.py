@@ -15,7 +15,7 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers
 from deniable.metric import Averaged, Metric
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.records.base import Faked
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import remembering, seeded

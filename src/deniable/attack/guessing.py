@@ -36,9 +36,9 @@ from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shape import BLOCK
 from deniable.metric import Averaged
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
+from deniable.plan.reports import Reports
 from deniable.records.base import Faked, Records
-from deniable.reports import Reports
 from deniable.simulate.population import numbers_from
 from deniable.tables.frames import Backend, frame_of, frame_of_rows
 

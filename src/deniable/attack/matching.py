@@ -29,7 +29,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.records.base import Faked, Records
 from deniable.simulate.population import numbers_from
 

@@ -7,9 +7,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from deniable.errors import InvalidReport
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
+from deniable.plan.reports import records_of
 from deniable.records.base import Records
-from deniable.reports import records_of
 from deniable.wire import Report, Wire
 
 Travelling = Report | bytes | bytearray

@@ -9,7 +9,7 @@ import numpy as np
 from deniable.attack.evidence import guessed_of, values_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.law.law import Integers
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.tables.answers import columns_of
 
 

@@ -21,7 +21,7 @@ from deniable.audit.setting import Setting, setting_of
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms.shape import Per
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.tables.answers import Show
 from deniable.words.words import Words, checked_source
 

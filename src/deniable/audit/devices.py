@@ -14,7 +14,7 @@ from deniable.audit.copies import Copies, copied_twice
 from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.law.law import Integers
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.wire import Report, Wire
 from deniable.words.simulated import remembering
 from deniable.words.words import Words, checked_source

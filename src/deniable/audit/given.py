@@ -21,7 +21,7 @@ from deniable.law.law import Integers
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Metric
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.records.base import Share
 from deniable.rounds.memoized import Repeated
 from deniable.words.words import Words, checked_source

@@ -32,7 +32,7 @@ from deniable.audit.devices import Devices, Side
 from deniable.audit.seen import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.law.law import Integers
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.wire import Wire
 from deniable.wire_json import Refused
 

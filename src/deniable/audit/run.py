@@ -17,7 +17,7 @@ from deniable.audit.setting import Setting
 from deniable.audit.views import Chooser, View, views_of
 from deniable.errors import counted
 from deniable.law.law import Integers
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.tables.answers import Show
 from deniable.wire import Wire
 from deniable.words.words import Words

@@ -17,7 +17,7 @@ from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Direct, Hashed, Subset, Unary
 from deniable.metric import Averaged, Metric
 from deniable.metric.means import PLACES
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.wire import PREFIX, VERSION, Wire
 from deniable.wire_json import plain
 

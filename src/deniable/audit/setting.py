@@ -19,10 +19,10 @@ from deniable.exact import whole_number
 from deniable.law.law import Integers
 from deniable.mechanisms.shape import Per, checked_per
 from deniable.metric import Metric, PlanarGeometric
-from deniable.plan import Plan
+from deniable.plan.losses import NANO, Stated
+from deniable.plan.plan import Plan
 from deniable.records.base import Sample
 from deniable.rounds.memoized import Repeated
-from deniable.stated import NANO, Stated
 
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""

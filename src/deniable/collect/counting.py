@@ -11,7 +11,7 @@ import numpy as np
 from deniable.collect.database import Database
 from deniable.collect.sums import Sums
 from deniable.law.law import Integers
-from deniable.plan import Plan, Reports
+from deniable.plan.plan import Plan, Reports
 from deniable.wire import Wire
 
 Outcome = Literal["counted", "counted before", "form", "invitation", "closed", "plan"]

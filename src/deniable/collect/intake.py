@@ -15,7 +15,7 @@ from deniable.collect.limits import Limits, longest_json, longest_report
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.wire import PREFIX, Report, Wire, alike, from_batch
 from deniable.wire_json import Refused, parsed
 

@@ -10,7 +10,7 @@ from deniable.errors import InvalidReport
 from deniable.law.law import Integers
 from deniable.mechanisms.base import Tally
 from deniable.mechanisms.shape import Shape
-from deniable.plan import Plan, Reports, Tallies
+from deniable.plan.plan import Plan, Reports, Tallies
 from deniable.records.base import Records
 from deniable.wire_json import plain
 

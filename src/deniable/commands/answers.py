@@ -18,9 +18,9 @@ from deniable.errors import InvalidValue, counted
 from deniable.tables.answers import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:
-    from deniable.document import Attribute
     from deniable.law.law import Integers
-    from deniable.plan import Plan
+    from deniable.plan.document import Attribute
+    from deniable.plan.plan import Plan
 
 _ABSENT = ("na", "n/a", "none", "null", "-", "?")  # how people write that there is no answer
 _MOST_ANSWERS = 1 << 14  # different ones of a column that are refused and counted, in a few seconds

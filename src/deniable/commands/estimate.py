@@ -16,7 +16,7 @@ from deniable.estimate import consistency
 
 if TYPE_CHECKING:
     from deniable.collect.reading import Collected
-    from deniable.plan import Plan
+    from deniable.plan.plan import Plan
 
 
 @click.command("estimate")
@@ -63,7 +63,7 @@ def estimate_file(
     Of a long range or a large grid the table and the plot show groups of neighboring values, whose shares are known far better
     than single ones; files and JSON have both. A range without open ends has its mean below.
     """
-    from deniable.findings import Findings
+    from deniable.plan.findings import Findings
 
     if (reports is None) == (source is None):
         raise InvalidParameter("reports come from a file, or with --from from a collector or its store; give one of both")

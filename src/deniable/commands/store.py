@@ -16,7 +16,7 @@ from deniable.errors import DeniableError, InvalidParameter, counted
 
 if TYPE_CHECKING:
     from deniable.collect.store import Round, Store
-    from deniable.plan import Plan, Reports
+    from deniable.plan.plan import Plan, Reports
 
 _where = click.option(
     "--store",

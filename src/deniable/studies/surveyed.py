@@ -32,7 +32,7 @@ from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.protocols import PROTOCOLS
 from deniable.mechanisms.shape import Encoder
-from deniable.plan import Plan
+from deniable.plan.plan import Plan
 from deniable.records.base import Faked, Records
 from deniable.records.named import rsfd
 from deniable.simulate.population import numbers_from

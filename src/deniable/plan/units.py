@@ -17,8 +17,8 @@ from deniable.exact import log_up
 from deniable.mechanisms.shape import Encoder, Per
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
+from deniable.plan.written import MOST_BINS, MOST_CELLS
 from deniable.records.base import Faked, Sample, Share
-from deniable.written import MOST_BINS, MOST_CELLS
 
 Unit = Literal["step", "kilometer"]
 _KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured

@@ -13,8 +13,8 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
 from deniable.law.law import Floats
-from deniable.plan import Plan, Result, Tallies
-from deniable.result import MEAN, heading, lines_without_shares, share_lines, width_of
+from deniable.plan.plan import Plan, Result, Tallies
+from deniable.plan.result import MEAN, heading, lines_without_shares, share_lines, width_of
 from deniable.summaries.groups import Group, group_rows, groups_of
 from deniable.summaries.summaries import Summary
 

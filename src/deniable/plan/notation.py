@@ -13,9 +13,7 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.mechanisms.shape import Encoder
-from deniable.records.base import Faked, Sample, Share, Split
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.strict import (
+from deniable.plan.strict import (
     InvalidPlan,
     Json,
     checked_fields,
@@ -25,7 +23,9 @@ from deniable.strict import (
     checked_string,
     checked_threshold,
 )
-from deniable.written import mechanism_from_dict, mechanism_to_dict
+from deniable.plan.written import mechanism_from_dict, mechanism_to_dict
+from deniable.records.base import Faked, Sample, Share, Split
+from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 
 _FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...]]] = {
     "guessed": (Guessed, ("direct",)),

@@ -17,12 +17,12 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.mechanisms.shape import Encoder
 from deniable.metric import Averaged, Metric
-from deniable.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
+from deniable.plan.losses import Loss
+from deniable.plan.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
+from deniable.plan.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
+from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
 from deniable.records.base import Faked, Sample, Share
 from deniable.rounds.memoized import Losses, Repeated
-from deniable.stated import Loss
-from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
-from deniable.units import check_fit, refuse_together, rest_loss, unit_loss
 
 VERSION = 1
 NO_ANSWER_LABEL = "no answer"

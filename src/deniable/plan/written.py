@@ -11,9 +11,17 @@ from deniable.errors import InvalidParameter
 from deniable.mechanisms.shape import Encoder
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
+from deniable.plan.strict import (
+    InvalidPlan,
+    Json,
+    checked_fields,
+    checked_integer,
+    checked_kind,
+    checked_list,
+    checked_threshold,
+)
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.memoized import HashedMemoized, Memoized
-from deniable.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_kind, checked_list, checked_threshold
 from deniable.words.words import FULL, WordArray
 
 MOST_BINS = 1 << 12

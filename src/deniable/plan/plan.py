@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable import explain, references, reports_file
 from deniable.choose import Considered
-from deniable.document import VERSION, Attribute, Content, Missing
 from deniable.domain.answer import people_of
 from deniable.domain.domain import NO_ANSWER, refuse_missing
 from deniable.domain.grid import Grid
@@ -27,11 +25,13 @@ from deniable.errors import DeniableError, InvalidParameter, InvalidReport, Inva
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.law.law import Integers, Law, Marginal
 from deniable.mechanisms.shape import Encoder
+from deniable.plan import explain, references, reports_file
+from deniable.plan.document import VERSION, Attribute, Content, Missing
+from deniable.plan.losses import NANO, Loss, Stated
+from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
+from deniable.plan.result import MEAN, Result, Unreported, bins_of
+from deniable.plan.strict import InvalidPlan, canonical, parsed
 from deniable.records.base import Faked, Records, Sample, Share
-from deniable.reports import Reports, Tallies, records_of, refuse_other_plan
-from deniable.result import MEAN, Result, Unreported, bins_of
-from deniable.stated import NANO, Loss, Stated
-from deniable.strict import InvalidPlan, canonical, parsed
 from deniable.tables import answers as table
 from deniable.tables import files
 from deniable.tables.frames import Backend

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, final
 
 from deniable.choose import Considered, Objective, consider, consider_repeated, epsilon_needed, people_needed
-from deniable.document import MOST_ROUNDS, POLICIES, Missing, checked_people
 from deniable.domain.answer import checked_text
 from deniable.domain.domain import Domain
 from deniable.domain.grid import Grid
@@ -24,11 +23,12 @@ from deniable.domain.parsed import as_domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms.shape import Encoder
-from deniable.plan import Plan
+from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_people
+from deniable.plan.plan import Plan
+from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records.base import Per
 from deniable.tables.answers import DEGREES, column_names, columns_of
 from deniable.tables.files import existing, file_kind
-from deniable.units import metric_mechanism, rest_loss
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
