@@ -16,7 +16,7 @@ from deniable.plan.plan import Plan
 from deniable.records import named as many
 from deniable.records.base import Sample, Split
 from deniable.rounds import named as again
-from deniable.wire import Wire
+from deniable.wire.binary import Wire
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.store_worker"])

@@ -16,7 +16,7 @@ from deniable import attack
 from deniable.attack.evidence import Source
 from deniable.attack.told import ATTRIBUTE
 from deniable.plan.plan import Plan, Reports
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 
 TOWNS = list("abcdefghij")
 PEOPLE = {"town": TOWNS * 3, "smokes": ["yes", "no", "no"] * 10}

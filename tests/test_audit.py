@@ -26,7 +26,7 @@ from deniable.commands.audit import audit_client
 from deniable.law.law import Integers
 from deniable.mechanisms.shape import Per
 from deniable.plan.plan import Plan
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 from tests import statistics
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 

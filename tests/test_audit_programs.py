@@ -40,7 +40,7 @@ for line in sys.stdin:
 WORDS = """
 import json, random, sys
 import deniable as dn
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 plan = dn.Plan.read("plan.json")
 wire, draw = Wire(plan), random.Random(SEED)
 for line in sys.stdin:

@@ -22,7 +22,7 @@ from deniable.client import Client, NotSent
 from deniable.ledger import AboveCap, Ledger
 from deniable.plan.plan import Plan
 from deniable.records.base import Sample
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 from tests import statistics, vectors
 
 ANSWER = vectors.ANSWERS[0]

@@ -19,7 +19,7 @@ import deniable as dn
 from deniable.cli import commands
 from deniable.collect.store import Arrival, open_store
 from deniable.plan.plan import Plan
-from deniable.wire import Wire
+from deniable.wire.binary import Wire
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(

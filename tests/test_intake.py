@@ -19,8 +19,8 @@ from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.plan.plan import Plan
 from deniable.plan.strict import canonical
-from deniable.wire import Report, Wire, to_batch
-from deniable.wire_json import Refused
+from deniable.wire.binary import Report, Wire, to_batch
+from deniable.wire.json import Refused
 from tests import vectors
 
 CASES = [case for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]

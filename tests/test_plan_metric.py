@@ -28,7 +28,7 @@ from deniable.plan.plan import InvalidPlan, Plan, Tallies
 from deniable.plan.study import Study
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records.base import Sample, Share, Split
-from deniable.wire import Wire
+from deniable.wire.binary import Wire
 from deniable.words.words import FULL
 from tests import vectors
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio

@@ -22,7 +22,7 @@ from deniable.collect.store import Arrival, Offer, Outcome, Store, StoreUnavaila
 from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan.plan import Plan, Tallies
-from deniable.wire import Wire
+from deniable.wire.binary import Wire
 from tests import services
 from tests.running import Run
 from tests.store_worker import FLIPPED, PLANS, SAMPLED, SPLIT, arrivals, bodies

@@ -21,7 +21,7 @@ from deniable.plan.plan import Plan
 from deniable.plan.strict import canonical
 from deniable.plan.units import metric_mechanism
 from deniable.records.base import Sample, Share
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 from deniable.words.words import FULL, Device
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
@@ -328,7 +328,7 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
 
 
 def refusal_of(plan: Plan, text: str) -> str | None:
-    from deniable.wire_json import Refused
+    from deniable.wire.json import Refused
 
     try:
         Wire(plan).from_json(text.encode())

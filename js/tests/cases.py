@@ -15,7 +15,7 @@ from deniable.metric import averaged
 from deniable.metric.numbers import MEANS, Averaged
 from deniable.plan.plan import Plan
 from deniable.plan.units import metric_mechanism
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 from deniable.words.words import Device
 
 EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]

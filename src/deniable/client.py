@@ -19,7 +19,7 @@ from deniable.law.law import Integers
 from deniable.ledger import Ledger
 from deniable.plan.plan import InvalidPlan, Plan
 from deniable.tables.answers import DEGREES
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 from deniable.words.words import device
 
 __all__ = ["Client", "NotSent"]

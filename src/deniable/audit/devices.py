@@ -15,7 +15,7 @@ from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.law.law import Integers
 from deniable.plan.plan import Plan
-from deniable.wire import Report, Wire
+from deniable.wire.binary import Report, Wire
 from deniable.words.simulated import remembering
 from deniable.words.words import Words, checked_source
 

@@ -33,8 +33,8 @@ from deniable.audit.seen import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.law.law import Integers
 from deniable.plan.plan import Plan
-from deniable.wire import Wire
-from deniable.wire_json import Refused
+from deniable.wire.binary import Wire
+from deniable.wire.json import Refused
 
 _HEXADECIMAL = re.compile(rb"(?:[0-9a-fA-F]{2})+")
 _LONGEST = 1 << 24  # bytes of a line

@@ -19,7 +19,7 @@ from deniable.errors import counted
 from deniable.law.law import Integers
 from deniable.plan.plan import Plan
 from deniable.tables.answers import Show
-from deniable.wire import Wire
+from deniable.wire.binary import Wire
 from deniable.words.words import Words
 
 _BLOCK_BYTES = 1 << 25  # of reports that are looked at together

@@ -18,8 +18,8 @@ from deniable.mechanisms.shapes import Direct, Hashed, Subset, Unary
 from deniable.metric import Averaged, Metric
 from deniable.metric.means import PLACES
 from deniable.plan.plan import Plan
-from deniable.wire import PREFIX, VERSION, Wire
-from deniable.wire_json import plain
+from deniable.wire.binary import PREFIX, VERSION, Wire
+from deniable.wire.json import plain
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -16,8 +16,8 @@ from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
 from deniable.plan.plan import Plan
-from deniable.wire import PREFIX, Report, Wire, alike, from_batch
-from deniable.wire_json import Refused, parsed
+from deniable.wire.binary import PREFIX, Report, Wire, alike, from_batch
+from deniable.wire.json import Refused, parsed
 
 BINARY = b"application/octet-stream"
 JSON = b"application/json"

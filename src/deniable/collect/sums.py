@@ -12,7 +12,7 @@ from deniable.mechanisms.base import Tally
 from deniable.mechanisms.shape import Shape
 from deniable.plan.plan import Plan, Reports, Tallies
 from deniable.records.base import Records
-from deniable.wire_json import plain
+from deniable.wire.json import plain
 
 _STORED = np.dtype("<i8")
 

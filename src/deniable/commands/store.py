@@ -164,7 +164,7 @@ def export_store(url: str, plan_file: Path | None, number: int | None, out: Path
 
 
 def _reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
-    from deniable.wire import Wire
+    from deniable.wire.binary import Wire
 
     wire = Wire(plan)
     return (wire.reports(bodies) for bodies in store.bodies(plan.id, number))

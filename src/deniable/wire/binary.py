@@ -17,7 +17,7 @@ from deniable.mechanisms.shape import Encoder
 from deniable.plan.plan import Plan, Reports
 from deniable.plan.strict import canonical
 from deniable.records.base import Records, Sample
-from deniable.wire_json import Refused, hexadecimal, parsed, part_to_json, plain, reader
+from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 
 VERSION = 1
 PREFIX = 8
