@@ -33,7 +33,7 @@ from tests import services  # noqa: E402
 from tests.collector import HTTP, OPERATOR, Running  # noqa: E402
 
 import deniable as dn  # noqa: E402
-from deniable.client import Client  # noqa: E402
+from deniable.client.client import Client  # noqa: E402
 from deniable.plan.plan import Plan  # noqa: E402
 from deniable.wire.binary import Report, Wire  # noqa: E402
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import client as client_room
-from deniable.client import Client, NotSent
-from deniable.ledger import AboveCap, Ledger
+from deniable.client import client as client_room
+from deniable.client.client import Client, NotSent
+from deniable.client.ledger import AboveCap, Ledger
 from deniable.plan.plan import Plan
 from deniable.records.base import Sample
 from deniable.wire.binary import Report, Wire

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.compose import composed_loss, composed_ratio
+from deniable.client.compose import composed_loss, composed_ratio
 from deniable.exact import exp_down
 from deniable.plan import shuffle
 from deniable.plan.plan import Plan

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable.client import Client
+from deniable.client.client import Client
 from deniable.collect.results import as_csv, as_parquet, estimated
 from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums

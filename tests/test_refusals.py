@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.client import Client
+from deniable.client.client import Client
 from deniable.likelihood import GeometricChannel
 from deniable.metric import great_circle
 from deniable.plan.plan import Plan

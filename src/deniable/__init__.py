@@ -9,8 +9,9 @@ import typing as _typing
 
 from deniable import data as data
 from deniable.choose import Objective
-from deniable.client import Client, NotSent
-from deniable.compose import composed_loss
+from deniable.client.client import Client, NotSent
+from deniable.client.compose import composed_loss
+from deniable.client.ledger import AboveCap, Ledger
 from deniable.domain.domain import Categories, Range
 from deniable.errors import (
     DeniableError,
@@ -25,7 +26,6 @@ from deniable.errors import (
 from deniable.estimate.estimate import Estimate, Interval
 from deniable.law.law import Law, Marginal, Moments
 from deniable.law.matrix import Matrix
-from deniable.ledger import AboveCap, Ledger
 from deniable.mechanisms.base import Mechanism, Tally
 from deniable.mechanisms.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
 from deniable.mechanisms.robust import alh, ass, athe, aue

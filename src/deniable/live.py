@@ -22,7 +22,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.client import Client
+from deniable.client.client import Client
 from deniable.domain.domain import Range
 from deniable.errors import DeniableError
 from deniable.plan.plan import Plan

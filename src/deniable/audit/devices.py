@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from deniable.audit.copies import Copies, copied_twice
-from deniable.client import Client
+from deniable.client.client import Client
 from deniable.errors import InvalidParameter
 from deniable.law.law import Integers
 from deniable.plan.plan import Plan

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, final
 
+from deniable.client.ledger import Ledger
 from deniable.domain.answer import is_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
 from deniable.law.law import Integers
-from deniable.ledger import Ledger
 from deniable.plan.plan import InvalidPlan, Plan
 from deniable.tables.answers import DEGREES
 from deniable.wire.binary import Report, Wire
