@@ -21,9 +21,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import data, published
+from deniable import data
+from deniable.data import published
+from deniable.data.published import FILES, FOLDER, rows_of
 from deniable.errors import DataUnavailable
-from deniable.published import FILES, FOLDER, rows_of
 from tests import statistics
 from tests.services import missing
 

@@ -21,7 +21,7 @@ from deniable.attack.bars import in_bars
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
 from deniable.commands import console, studying
-from deniable.data import Dataset
+from deniable.data.datasets import Dataset
 from deniable.simulate import plot
 from deniable.studies import attacked, points, revisited, risks, surveyed
 from tests import statistics

@@ -19,8 +19,9 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import data, plot_studies, published
+from deniable import data, plot_studies
 from deniable.commands.reproduce import reproduce
+from deniable.data import published
 from deniable.errors import DataUnavailable
 from deniable.mechanisms.shape import Encoder
 from deniable.records.fakes import Blank, Guessed, Imitated, Prior

@@ -14,7 +14,7 @@ from deniable.commands.console import one, positive, several, whole
 from deniable.errors import InvalidParameter, counted, not_among
 
 if TYPE_CHECKING:
-    from deniable.data import Dataset
+    from deniable.data.datasets import Dataset
     from deniable.studies.sweep import Point
 
 _QUICK_RUNS = 5

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, final
 
-from deniable.data import Dataset
+from deniable.data.datasets import Dataset
 from deniable.exact import positive_epsilon
 from deniable.mechanisms.shapes import Direct
 from deniable.records.base import Sample

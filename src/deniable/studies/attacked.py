@@ -12,7 +12,7 @@ from deniable.attack import profile, sampled_attribute
 from deniable.attack.guessing import guessed_values
 from deniable.attack.sampled import Assumed, estimated
 from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
-from deniable.data import Dataset
+from deniable.data.datasets import Dataset
 from deniable.law.law import Floats
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.protocols import PROTOCOLS

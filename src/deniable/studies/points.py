@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from deniable.data import Dataset
+from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter, counted
 from deniable.estimate.intervals import clopper_pearson, student
 from deniable.law.law import Floats, Integers

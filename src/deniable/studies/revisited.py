@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from deniable.attack.guessing import guessed_values
-from deniable.data import Dataset
+from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law.law import Integers

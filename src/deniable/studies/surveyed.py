@@ -27,7 +27,7 @@ from deniable.attack.matching import Evidence, match, match_surveys
 from deniable.attack.sampled import drawn_attributes, sampled_attribute
 from deniable.attack.told import Reidentified
 from deniable.attack.trained import School
-from deniable.data import Dataset
+from deniable.data.datasets import Dataset
 from deniable.law.law import Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.protocols import PROTOCOLS

@@ -12,9 +12,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.data.published import FILES, FOLDER, expected, find, present, rows_of
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
 from deniable.law.law import Integers
-from deniable.published import FILES, FOLDER, expected, find, present, rows_of
 from deniable.simulate.population import from_column
 from deniable.words.simulated import seeded
 from deniable.words.words import below
