@@ -16,8 +16,8 @@ import numpy as np
 
 import deniable as dn
 from deniable.attack.background import compact
-from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
+from deniable.attack.likelihoods import Clue
 from deniable.attack.matching import Evidence, match
 from deniable.attack.trained import trained_attribute
 from deniable.mechanisms.shape import Encoder

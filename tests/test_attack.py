@@ -20,8 +20,8 @@ import deniable as dn
 from deniable import attack
 from deniable.attack import loops
 from deniable.attack.background import compact
-from deniable.attack.evidence import Chance, Clue, likelihoods
 from deniable.attack.guessing import guessed_values
+from deniable.attack.likelihoods import Chance, Clue, likelihoods
 from deniable.attack.matching import Evidence, match
 from deniable.attack.pooled import Pooled
 from deniable.attack.sampled import estimated, expected_largest

@@ -13,8 +13,8 @@ import pytest
 
 import deniable as dn
 from deniable import attack
-from deniable.attack.evidence import Source
-from deniable.attack.told import ATTRIBUTE
+from deniable.attack.likelihoods import Source
+from deniable.attack.results import ATTRIBUTE
 from deniable.plan.plan import Plan, Reports
 from deniable.wire.binary import Report, Wire
 

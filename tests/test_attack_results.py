@@ -19,10 +19,11 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import attack, plot_attack
-from deniable.attack.evidence import likelihoods
+from deniable import attack
+from deniable.attack import plot as plot_attack
+from deniable.attack.likelihoods import likelihoods
 from deniable.attack.page import Examined
-from deniable.attack.told import ATTRIBUTE
+from deniable.attack.results import ATTRIBUTE
 from deniable.attack.trained import parsed_knowledge
 from deniable.attack.verdict import most_exposed
 from deniable.attack.wording import percent, points, times_as_often

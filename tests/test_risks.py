@@ -16,7 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import attack, data, plot_attack, plot_risks
+from deniable import attack, data, plot_risks
+from deniable.attack import plot as plot_attack
 from deniable.attack.bars import in_bars
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands

@@ -7,15 +7,15 @@ published classifiers and matchers beside them for reproduction.
 from __future__ import annotations
 
 from deniable.attack.chances import success
-from deniable.attack.evidence import Chance
-from deniable.attack.examining import examine
+from deniable.attack.examination import examine
 from deniable.attack.guessing import Guesses, averaged, guess
+from deniable.attack.likelihoods import Chance
 from deniable.attack.matching import reidentify
 from deniable.attack.page import Examined, Found
 from deniable.attack.pie import pie_alpha, pie_epsilon
 from deniable.attack.profiles import chance_after, profile, profile_of_surveys, success_after
+from deniable.attack.results import AttributeSuccess, ProfileSuccess, Reidentified, Success
 from deniable.attack.sampled import Sampled, drawn_attributes, sampled_attribute, sampled_success
-from deniable.attack.told import AttributeSuccess, ProfileSuccess, Reidentified, Success
 from deniable.attack.trained import KNOWLEDGE, Trained, trained_attribute
 
 __all__ = [

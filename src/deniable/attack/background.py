@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.attack.evidence import cells_of
+from deniable.attack.likelihoods import cells_of
 from deniable.domain.domain import NO_ANSWER
 from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
 from deniable.law.law import Integers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deniable.attack.told import AttributeSuccess
+from deniable.attack.results import AttributeSuccess
 from deniable.attack.wording import marked, percent
 
 _WIDE = 40  # letters of 100 %

@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from deniable.attack.believed import checked_priors
-from deniable.attack.evidence import Chance, Part, Priors, Source, names_of, parts_of, share_of, values_of
+from deniable.attack.likelihoods import Chance, Part, Priors, Source, names_of, parts_of, share_of, values_of
 from deniable.attack.mixed import MOST_COLLECTIONS, among_fakes
+from deniable.attack.priors import checked_priors
 from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
-from deniable.attack.told import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
+from deniable.attack.results import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
 from deniable.exact import whole_number
 from deniable.records.base import Faked, Sample, Share
 from deniable.rounds.memoized import Repeated

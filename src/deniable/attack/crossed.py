@@ -17,7 +17,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.attack.evidence import Chance, realness
+from deniable.attack.likelihoods import Chance, realness
 from deniable.estimate.consistency import norm_mul
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Tally

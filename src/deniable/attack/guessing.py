@@ -9,8 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from deniable.attack.believed import checked_priors
-from deniable.attack.evidence import (
+from deniable.attack.likelihoods import (
     HALVES,
     Part,
     Source,
@@ -28,6 +27,7 @@ from deniable.attack.evidence import (
 )
 from deniable.attack.mixed import among_fakes
 from deniable.attack.pooled import Pooled
+from deniable.attack.priors import checked_priors
 from deniable.attack.received import are_single
 from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.attack.truths import coded_truth

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from deniable.attack.background import Background, checked_numbers, coded_background
 from deniable.attack.crossed import estimated
-from deniable.attack.evidence import Clue, Source, clues, faked, likelihoods, realness, records_from, width
 from deniable.attack.guessing import guessed_values
+from deniable.attack.likelihoods import Clue, Source, clues, faked, likelihoods, realness, records_from, width
 from deniable.attack.pooled import Pooled
+from deniable.attack.results import Reidentified
 from deniable.attack.sampled import sampled_attribute
-from deniable.attack.told import Reidentified
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.law.law import Floats, Integers

@@ -12,7 +12,7 @@ from functools import reduce
 
 import numpy as np
 
-from deniable.attack.evidence import Priors, faked, likelihoods
+from deniable.attack.likelihoods import Priors, faked, likelihoods
 from deniable.errors import InvalidParameter
 from deniable.law.law import Floats, Integers
 from deniable.records.base import Faked, Records

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from deniable.attack.bars import in_bars, seen_as
-from deniable.attack.evidence import Chance
+from deniable.attack.likelihoods import Chance
 from deniable.attack.mixed import MOST_COLLECTIONS
-from deniable.attack.told import AttributeSuccess, ProfileSuccess, Success
+from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success
 from deniable.attack.verdict import best_match, most_exposed
 from deniable.attack.wording import (
     DRAWN,

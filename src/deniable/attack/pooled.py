@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.attack.evidence import Part, likelihoods, width
+from deniable.attack.likelihoods import Part, likelihoods, width
 from deniable.law.law import Floats, Integers
 from deniable.mechanisms.base import Array
 from deniable.mechanisms.shapes import Unary

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.counts import binomial_law, most_supported, plurality
-from deniable.attack.evidence import CELLS, Chance, Part, by_cell, by_value, values_of
+from deniable.attack.likelihoods import CELLS, Chance, Part, by_cell, by_value, values_of
 from deniable.attack.pooled import Pooled
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number

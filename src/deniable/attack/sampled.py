@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.attack.background import checked_truth
-from deniable.attack.believed import checked_priors
 from deniable.attack.crossed import ENOUGH, Crossed
 from deniable.attack.crossed import estimated as estimated
-from deniable.attack.evidence import Chance, Source, expected, faked, names_of, realness, records_from, share_of
 from deniable.attack.guessing import Guesses
+from deniable.attack.likelihoods import Chance, Source, expected, faked, names_of, realness, records_from, share_of
+from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL
 from deniable.errors import InvalidParameter, InvalidReport, counted
 from deniable.estimate.intervals import bounded

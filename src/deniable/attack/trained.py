@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from deniable.attack.background import checked_truth
 from deniable.attack.crossed import estimated
-from deniable.attack.evidence import Priors, Source, names_of, records_from, share_of
+from deniable.attack.likelihoods import Priors, Source, names_of, records_from, share_of
 from deniable.attack.sampled import Assumed, assumed_share
 from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from deniable.attack.evidence import guessed_of, values_of
+from deniable.attack.likelihoods import guessed_of, values_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.law.law import Integers
 from deniable.plan.plan import Plan

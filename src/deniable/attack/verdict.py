@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniable.attack.told import AttributeSuccess, Success
+from deniable.attack.results import AttributeSuccess, Success
 from deniable.attack.wording import percent, points
 
 

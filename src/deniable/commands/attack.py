@@ -57,7 +57,7 @@ def attack_plan(
     import numpy as np
 
     from deniable.attack.background import misspelt
-    from deniable.attack.examining import examine
+    from deniable.attack.examination import examine
     from deniable.tables.answers import header_of, separator_of
 
     for option in ("separator", "top", "users"):
@@ -74,7 +74,7 @@ def attack_plan(
     with console.progress("attacking") as show:
         found = examine(read, codes, collections, top, users, seed, show)
     if plot_files:
-        from deniable.plot_attack import examined_plot
+        from deniable.attack.plot import examined_plot
 
         writing.save_plots(plot_files, partial(examined_plot, found))
     if as_json:

@@ -21,11 +21,11 @@ from typing import final
 import numpy as np
 
 from deniable.attack.background import Background, compact
-from deniable.attack.evidence import Clue
 from deniable.attack.guessing import guessed_values
+from deniable.attack.likelihoods import Clue
 from deniable.attack.matching import Evidence, match, match_surveys
+from deniable.attack.results import Reidentified
 from deniable.attack.sampled import drawn_attributes, sampled_attribute
-from deniable.attack.told import Reidentified
 from deniable.attack.trained import School
 from deniable.data.datasets import Dataset
 from deniable.law.law import Integers

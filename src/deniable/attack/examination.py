@@ -6,7 +6,7 @@ import numpy as np
 
 from deniable.attack.background import Background, compact
 from deniable.attack.chances import COLLECTIONS, success
-from deniable.attack.evidence import cells_of, guessed_of, values_of
+from deniable.attack.likelihoods import cells_of, guessed_of, values_of
 from deniable.attack.matching import Progress, match_surveys
 from deniable.attack.page import Examined, Found
 from deniable.attack.sampled import sampled_success

@@ -9,7 +9,7 @@ from warnings import warn
 
 import numpy as np
 
-from deniable.attack.evidence import HALVES, Part, Source, names_of, parts_of, values_of
+from deniable.attack.likelihoods import HALVES, Part, Source, names_of, parts_of, values_of
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate.estimate import Estimate, MeanEstimate
 from deniable.law.law import Floats, checked_prior
