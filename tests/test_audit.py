@@ -18,9 +18,9 @@ from scipy import stats
 import deniable as dn
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
 from deniable.audit.devices import Devices, InBulk, Side
+from deniable.audit.observations import HEADER, NEITHER, each_supported, supports
 from deniable.audit.pairs import named
 from deniable.audit.repeats import Ids
-from deniable.audit.seen import HEADER, NEITHER, each_supported, supports
 from deniable.audit.setting import setting_of
 from deniable.commands.audit import audit_client
 from deniable.law.law import Integers

@@ -9,14 +9,14 @@ from __future__ import annotations
 from numbers import Real
 
 from deniable.audit.bound import Event
+from deniable.audit.clients import Pairs, taken
 from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, client_of
-from deniable.audit.given import Pairs, taken
+from deniable.audit.observations import HEADER, Unreadable
 from deniable.audit.program import Program, ProgramFailed
 from deniable.audit.repeats import same_sequence
 from deniable.audit.result import Audit
 from deniable.audit.run import Run
-from deniable.audit.seen import HEADER, Unreadable
 from deniable.audit.setting import Setting, setting_of
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number

@@ -29,7 +29,7 @@ import numpy as np
 
 from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, Side
-from deniable.audit.seen import Unreadable
+from deniable.audit.observations import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.law.law import Integers
 from deniable.plan.plan import Plan

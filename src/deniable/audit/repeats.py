@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.audit.seen import HEADER, Bytes
+from deniable.audit.observations import HEADER, Bytes
 
 _CERTAIN = 1e-9  # chance of a false alarm
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.devices import Devices
+from deniable.audit.guessers import Chooser, View, views_of
 from deniable.audit.lineup import Lineups
+from deniable.audit.observations import FIRST, SECOND, Reader, Seen
 from deniable.audit.repeats import Ids
-from deniable.audit.seen import FIRST, SECOND, Reader, Seen
 from deniable.audit.setting import Setting
-from deniable.audit.views import Chooser, View, views_of
 from deniable.errors import counted
 from deniable.law.law import Integers
 from deniable.plan.plan import Plan

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.audit.bound import lower_epsilon
-from deniable.audit.seen import Bytes, Seen
+from deniable.audit.observations import Bytes, Seen
 from deniable.law.law import Floats
 
 Source = Literal["bytes", "support"]
