@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import deniable as dn
-from deniable import data, plot_risks, plot_studies
+from deniable import data
 from deniable.simulate import measure as simulate
 from deniable.simulate import plot, population
 from deniable.studies import allomfree, revisited, risks, rsfd
+from deniable.studies.plot import risks as plot_risks
+from deniable.studies.plot import sweeps as plot_studies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

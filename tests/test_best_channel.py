@@ -350,7 +350,7 @@ def test_runs_that_agree_have_no_scatter() -> None:
 
 def test_the_study_is_drawn() -> None:
     pytest.importorskip("matplotlib")
-    from deniable import plot_geometric
+    from deniable.studies.plot import geometric as plot_geometric
 
     rows = list(study.reproduce(["geometric", "grr"], ["uniform", "zipf"], (2,), (0.5, 1.0), runs=2))
     figure = plot_geometric.geometric_plot(rows)
@@ -360,7 +360,7 @@ def test_the_study_is_drawn() -> None:
 
 def test_what_is_expected_far_above_the_panel_is_a_triangle_at_its_edge() -> None:
     pytest.importorskip("matplotlib")
-    from deniable import plot_geometric
+    from deniable.studies.plot import geometric as plot_geometric
 
     base = study.Row("geometric", "uniform", 2, 1.0, 10_000, 2, 1, l2=3.0, mse=1e-4, mse_stderr=1e-5)
     far = [replace(base, channel="blahut-arimoto", l2=3e12), replace(base, channel="blahut-arimoto", epsilon=0.5)]

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import attack, data, plot_risks
+from deniable import attack, data
 from deniable.attack import plot as plot_attack
 from deniable.attack.bars import in_bars
 from deniable.attack.trained import School, synthetic
@@ -25,6 +25,7 @@ from deniable.commands import console, studying
 from deniable.data.datasets import Dataset
 from deniable.simulate import plot
 from deniable.studies import attacked, points, revisited, risks, surveyed
+from deniable.studies.plot import risks as plot_risks
 from tests import statistics
 from tests.test_attack import loaded
 

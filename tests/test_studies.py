@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 import deniable as dn
-from deniable import data, plot_studies
+from deniable import data
 from deniable.commands.reproduce import reproduce
 from deniable.data import published
 from deniable.errors import DataUnavailable
@@ -29,6 +29,7 @@ from deniable.simulate import plot
 from deniable.simulate.measure import measure_share
 from deniable.simulate.tallies import draw_share, draw_share_tallies, draw_tally, is_drawn_directly
 from deniable.studies import allomfree, rsfd
+from deniable.studies.plot import sweeps as plot_studies
 from tests import statistics
 from tests.test_simulate import compare
 

@@ -48,8 +48,8 @@ def reproduce_rsfd(
 
     Every RS+FD method is there as published, and `at record`: with a true loss per record of no more than epsilon.
     """
-    from deniable import plot_studies
     from deniable.studies import rsfd
+    from deniable.studies.plot import sweeps as plot_studies
 
     writing.check(out, plot_files, force)
     sets = _loaded(dataset, rsfd.DATASETS, quick)
@@ -82,8 +82,8 @@ def reproduce_allomfree(
 
     ALLOMFREE as published spends only a part of what one report may; ALLOMFREE-exact spends all of it.
     """
-    from deniable import plot_studies
     from deniable.studies import allomfree
+    from deniable.studies.plot import sweeps as plot_studies
 
     writing.check(out, plot_files, force)
     sets = _loaded(dataset, allomfree.DATASETS, quick)
@@ -167,8 +167,8 @@ def reproduce_geometric(
     for many people stand beside the best there can be (up to n = 8) and measured errors of the most likely shares. It is
     false for small epsilon, true from 1 to 3 on.
     """
-    from deniable import plot_geometric
     from deniable.studies import geometric
+    from deniable.studies.plot import geometric as plot_geometric
 
     writing.check(out, plot_files, force)
     asked = {"ns": ns, "epsilons": epsilons, "priors": prior, "channels": channel}

@@ -74,9 +74,10 @@ def reproduce_risks(
     but one, drawn anew for each run. By the uniform metric nobody is asked for the same attribute twice; by the non-uniform
     one anybody may be, and then the first report of it is sent again.
     """
-    from deniable import data, plot_risks
+    from deniable import data
     from deniable.attack.trained import KNOWLEDGE, require_classifier
     from deniable.studies import risks
+    from deniable.studies.plot import risks as plot_risks
 
     writing.check(out, plot_files, force)
     for name in dataset:
@@ -146,8 +147,9 @@ def reproduce_revisited(
     `published` has the study's formulas, `exact` those of the law, `guess` what was measured. 100 values: Adult's ages (read
     from the folder $DENIABLE_DATA, or fetched and kept), or 50,000 invented people.
     """
-    from deniable import data, plot_risks
+    from deniable import data
     from deniable.studies import revisited
+    from deniable.studies.plot import risks as plot_risks
 
     writing.check(out, plot_files, force)
     people = data.load("adult-10") if dataset == "adult" else None
