@@ -17,8 +17,8 @@ import pytest
 from rich.console import Console
 
 import deniable as dn
-from deniable import tour
 from deniable.commands import console, simulate
+from deniable.demo import tour
 from deniable.metric import DISTANCED
 from deniable.simulate import plot
 from tests.running import Run

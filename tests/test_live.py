@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable import live
+from deniable.demo import live
 from deniable.errors import DeniableError
 from tests.running import Run
 from tests.services import missing

@@ -98,7 +98,7 @@ def show_story(out: Path | None, seed: int | None, force: bool) -> None:
 
     Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's success.
     """
-    from deniable import tour
+    from deniable.demo import tour
     from deniable.tables.files import replacing
 
     page = _PAGE if out is None else out

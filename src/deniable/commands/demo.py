@@ -17,7 +17,7 @@ from deniable.commands.console import one, whole
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
-    from deniable.live import Row
+    from deniable.demo.live import Row
 
 
 _PEOPLE, _SEED = 3000, 1
@@ -36,8 +36,8 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
     Reports are kept in a temporary folder, and are gone in the end.
     """
     try:
-        from deniable import live
         from deniable.collect.reading import fetch_tallies
+        from deniable.demo import live
     except ModuleNotFoundError as problem:
         raise DeniableError(f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'") from None
     plan = live.make_plan(people)

@@ -1,0 +1,1 @@
+"""Shows the whole system on simulated people."""
