@@ -20,7 +20,7 @@ from deniable.attack.guessing import guessed_values
 from deniable.attack.likelihoods import Clue
 from deniable.attack.matching import Evidence, match
 from deniable.attack.trained import trained_attribute
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.studies.surveyed import SURVEYS, drawn_surveys
 
 EPSILON = 5.0

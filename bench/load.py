@@ -33,9 +33,9 @@ from tests import services  # noqa: E402
 from tests.collector import HTTP, OPERATOR, Running  # noqa: E402
 
 import deniable as dn  # noqa: E402
-from deniable.client.client import Client  # noqa: E402
-from deniable.plan.plan import Plan  # noqa: E402
-from deniable.wire.binary import Report, Wire  # noqa: E402
+from deniable.client import Client  # noqa: E402
+from deniable.plan import Plan  # noqa: E402
+from deniable.wire import Report, Wire  # noqa: E402
 
 CONNECTIONS = (16, 64, 128)
 SECONDS = 3.0

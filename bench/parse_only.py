@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from deniable.wire.binary import Report
+from deniable.wire import Report
 
 
 async def parse(request: Request) -> Response:

@@ -15,8 +15,8 @@ from typing import Any, final
 import httpx
 
 import deniable as dn
-from deniable.plan.plan import Plan
-from deniable.wire.binary import Report, Wire
+from deniable.plan import Plan
+from deniable.wire import Report, Wire
 
 TOKEN = "a-token-for-tests-0123456789"
 BINARY = {"Content-Type": "application/octet-stream"}

@@ -17,14 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Subset, Unary
+from deniable.arrays import Array
+from deniable.mechanisms import Direct, Encoder, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
-from deniable.records.base import Faked, Records, Sample, Share, Split
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated
-from deniable.rounds.memoized import Memoized
-from deniable.words.words import DrawnRows
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Records, Sample, Share, Split
+from deniable.rounds import Memoized
+from deniable.words import DrawnRows
 
 WORDS = 1 << 64
 Law = dict[Any, Fraction]

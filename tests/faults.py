@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
-from deniable.mechanisms.base import Array
-from deniable.words.words import FULL
+from deniable.arrays import Array
+from deniable.words import FULL
 
 
 class Faulty(dn.Mechanism):

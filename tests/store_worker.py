@@ -12,11 +12,11 @@ import numpy as np
 
 import deniable as dn
 from deniable.collect.store import Arrival, open_store
-from deniable.plan.plan import Plan
+from deniable.plan import Plan
+from deniable.records import Sample, Split
 from deniable.records import named as many
-from deniable.records.base import Sample, Split
 from deniable.rounds import named as again
-from deniable.wire.binary import Wire
+from deniable.wire import Wire
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.store_worker"])

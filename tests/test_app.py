@@ -20,8 +20,8 @@ import deniable as dn
 from deniable.collect import files, reading
 from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
-from deniable.plan.plan import Plan, Tallies
-from deniable.wire.binary import Report, Wire, to_batch
+from deniable.plan import Plan, Tallies
+from deniable.wire import Report, Wire, to_batch
 from tests.collector import BINARY, HTTP, JSON, OPERATOR, Running, collecting, small_plan, some_reports
 
 ONE = small_plan("One round")

@@ -27,10 +27,8 @@ from deniable.attack.pooled import Pooled
 from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable
-from deniable.estimate.intervals import bounded
-from deniable.mechanisms.protocols import PROTOCOLS
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Unary
+from deniable.estimate import bounded
+from deniable.mechanisms import PROTOCOLS, Encoder, Unary
 from deniable.plan.references import protocol_name
 from tests import enumeration, statistics
 from tests.services import missing

@@ -15,8 +15,8 @@ import deniable as dn
 from deniable import attack
 from deniable.attack.likelihoods import Source
 from deniable.attack.results import ATTRIBUTE
-from deniable.plan.plan import Plan, Reports
-from deniable.wire.binary import Report, Wire
+from deniable.plan import Plan, Reports
+from deniable.wire import Report, Wire
 
 TOWNS = list("abcdefghij")
 PEOPLE = {"town": TOWNS * 3, "smokes": ["yes", "no", "no"] * 10}

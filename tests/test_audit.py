@@ -16,6 +16,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
 from deniable.audit.devices import Devices, InBulk, Side
 from deniable.audit.observations import HEADER, NEITHER, each_supported, supports
@@ -23,10 +24,9 @@ from deniable.audit.pairs import named
 from deniable.audit.repeats import Ids
 from deniable.audit.setting import setting_of
 from deniable.commands.audit import audit_client
-from deniable.law.law import Integers
-from deniable.mechanisms.shape import Per
-from deniable.plan.plan import Plan
-from deniable.wire.binary import Report, Wire
+from deniable.mechanisms import Per
+from deniable.plan import Plan
+from deniable.wire import Report, Wire
 from tests import statistics
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 

@@ -15,7 +15,7 @@ import pytest
 
 import deniable as dn
 from deniable.audit.repeats import same_sequence
-from deniable.plan.plan import Plan
+from deniable.plan import Plan
 from tests import statistics
 from tests.running import Run
 from tests.services import missing
@@ -40,7 +40,7 @@ for line in sys.stdin:
 WORDS = """
 import json, random, sys
 import deniable as dn
-from deniable.wire.binary import Report, Wire
+from deniable.wire import Report, Wire
 plan = dn.Plan.read("plan.json")
 wire, draw = Wire(plan), random.Random(SEED)
 for line in sys.stdin:

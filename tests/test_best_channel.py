@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import deniable as dn
+from deniable.arrays import Floats
 from deniable.channels import (
     BestChannel,
     _least,
@@ -27,7 +28,6 @@ from deniable.channels import (
 from deniable.channels.candidates import blahut_arimoto, calibrated_exponential, direct, exponential
 from deniable.channels.optimum import Optimum, zigzags
 from deniable.channels.risk import directions, information
-from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
 from deniable.simulate.population import zipf
 from deniable.studies import geometric as study

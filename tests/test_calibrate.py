@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.exact import solve
-from deniable.mechanisms import calibrate
-from deniable.mechanisms.shapes import Direct, Subset, Unary
-from deniable.rounds.memoized import Memoized
-from deniable.words.words import FULL
+from deniable.mechanisms import Direct, Subset, Unary, calibrate
+from deniable.rounds import Memoized
+from deniable.words import FULL
 
 FIRST = calibrate.symmetric(20, 30.0)
 RATIOS: dict[str, tuple[Callable[[int], Fraction], int]] = {

@@ -28,13 +28,11 @@ from deniable.choose import (
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.exact import text_up
-from deniable.mechanisms.protocols import PROTOCOLS
+from deniable.mechanisms import PROTOCOLS
 from deniable.metric import Metric
 from deniable.plan import explain
-from deniable.records.base import Faked, Per, Sample, Share, Split
-from deniable.records.named import equal_part, rsfd, rsrfd, smp, spl
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.named import allomfree
+from deniable.records import Faked, Per, Sample, Share, Split, equal_part, rsfd, rsrfd, smp, spl
+from deniable.rounds import BitFlip, allomfree
 from tests import enumeration
 
 PLAIN = ("grr", "oue", "hr", "ss")

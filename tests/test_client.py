@@ -17,12 +17,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.client import AboveCap, Client, Ledger, NotSent
 from deniable.client import client as client_room
-from deniable.client.client import Client, NotSent
-from deniable.client.ledger import AboveCap, Ledger
-from deniable.plan.plan import Plan
-from deniable.records.base import Sample
-from deniable.wire.binary import Report, Wire
+from deniable.plan import Plan
+from deniable.records import Sample
+from deniable.wire import Report, Wire
 from tests import statistics, vectors
 
 ANSWER = vectors.ANSWERS[0]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import deniable as dn
-from deniable.wire.binary import Report, Wire
+from deniable.wire import Report, Wire
 from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
 from tests.running import Run
 

@@ -13,13 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.client.compose import composed_loss, composed_ratio
+from deniable.client import composed_loss, composed_ratio
 from deniable.exact import exp_down
-from deniable.plan import shuffle
-from deniable.plan.plan import Plan
-from deniable.plan.shuffle import shuffled
-from deniable.records.named import rsfd, smp, spl
-from deniable.rounds.named import l_grr
+from deniable.plan import Plan, shuffle, shuffled
+from deniable.records import rsfd, smp, spl
+from deniable.rounds import l_grr
 
 Law = dict[tuple[int, ...], Fraction]
 

@@ -17,18 +17,20 @@ from scipy.stats import wasserstein_distance
 
 import deniable as dn
 from deniable.likelihood import GeometricChannel, mle
-from deniable.mechanisms.shape import Encoder
-from deniable.summaries.distances import (
+from deniable.mechanisms import Encoder
+from deniable.summaries import (
     circle_wasserstein,
+    circular_mean_of,
     cost_wasserstein,
     grid_wasserstein,
     line_wasserstein,
+    mean_of,
+    quantile_of,
     sliced_wasserstein,
     smoothed_kl,
     total_variation,
 )
 from deniable.summaries.metrics import wasserstein
-from deniable.summaries.summaries import circular_mean_of, mean_of, quantile_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

@@ -18,8 +18,8 @@ import pytest
 import deniable as dn
 from deniable.cli import commands
 from deniable.collect.store import Arrival, open_store
-from deniable.plan.plan import Plan
-from deniable.wire.binary import Wire
+from deniable.plan import Plan
+from deniable.wire import Wire
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(

@@ -17,12 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.domain.answer import number_of
-from deniable.domain.domain import NO_ANSWER, Categories, Domain, Range
+from deniable.domain import NO_ANSWER, Categories, Domain, Range, number_of
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.mechanisms.protocols import grr
-from deniable.plan.plan import Plan
+from deniable.mechanisms import grr
+from deniable.plan import Plan
 from tests import vectors
 
 COLORS = Categories(["red", "green", "blue"])

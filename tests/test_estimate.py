@@ -17,7 +17,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.estimate import consistency
-from deniable.tables.frames import Backend
+from deniable.tables import Backend
 from tests import statistics
 from tests.test_every_mechanism import SHARES, made
 

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.mechanisms.base import Array
-from deniable.words.words import FULL
+from deniable.arrays import Array
+from deniable.words import FULL
 from tests import statistics
 from tests.faults import shape_of
 

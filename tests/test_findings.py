@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.plan import Plan, Tallies, metric_mechanism
 from deniable.plan.findings import Findings
-from deniable.plan.plan import Plan, Tallies
-from deniable.plan.units import metric_mechanism
 from deniable.plot.result import shares_plot
 from deniable.simulate.tallies import draw_tally
-from deniable.summaries.groups import Group, groups_of
+from deniable.summaries import Group, groups_of
 from tests.running import Run
 from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 

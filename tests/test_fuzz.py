@@ -24,8 +24,8 @@ from deniable.collect.intake import Intake, Served
 from deniable.collect.limits import Limits
 from deniable.collect.messages import REASONS
 from deniable.collect.store import Store, open_store
-from deniable.plan.plan import Plan
-from deniable.wire.binary import Report, Wire, to_batch
+from deniable.plan import Plan
+from deniable.wire import Report, Wire, to_batch
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 from tests.vectors import FOLDER
 

@@ -10,11 +10,10 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries import covariance as together
-from deniable.summaries import summaries
-from deniable.summaries.groups import groups_of
+from deniable.summaries import groups_of, summaries
 from tests import statistics
 
 STUDIES = 150

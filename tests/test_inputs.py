@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.mechanisms.base import Array
-from deniable.words.words import FULL
+from deniable.arrays import Array
+from deniable.words import FULL
 from tests.test_every_mechanism import EVERY, EXACT, MAKERS, as_bytes, compile_loops, made
 
 PRIME = 2**31 - 1

@@ -17,10 +17,8 @@ from deniable.collect.intake import BINARY, JSON, Intake, Served
 from deniable.collect.limits import Limits
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
-from deniable.plan.plan import Plan
-from deniable.plan.strict import canonical
-from deniable.wire.binary import Report, Wire, to_batch
-from deniable.wire.json import Refused
+from deniable.plan import Plan, canonical
+from deniable.wire import Refused, Report, Wire, to_batch
 from tests import vectors
 
 CASES = [case for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]

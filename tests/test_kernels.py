@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
+from deniable.arrays import Array
 from deniable.exact import PRIME
-from deniable.mechanisms.base import Array
-from deniable.words.words import FULL
+from deniable.words import FULL
 from tests.test_every_mechanism import compile_loops
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.law.law import binomial
+from deniable.law import binomial
 
 MANY = settings(max_examples=60, deadline=None, derandomize=True)
 CHANCE = st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)

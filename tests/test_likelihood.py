@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 
 import deniable as dn
 from deniable import metric
+from deniable.arrays import Array
 from deniable.estimate import consistency
 from deniable.likelihood import METHODS, GeometricChannel, Likelihood, mle, mle_groups
 from deniable.likelihood.certificate import concave_gap, gap_bound
@@ -31,9 +32,8 @@ from deniable.likelihood.problem import Counted, Grouped, Reported
 from deniable.likelihood.problems import Source, observed
 from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
-from deniable.mechanisms.base import Array
 from deniable.metric.line import Decaying
-from deniable.records.base import Share
+from deniable.records import Share
 from tests.test_metric import staircase
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from deniable.likelihood import GeometricChannel, mle, mle_groups, result
 from deniable.likelihood import intervals as reaching
 from deniable.likelihood.intervals import Reach, flat, unrefused
 from deniable.likelihood.problem import Listed
-from deniable.summaries.summaries import circular_mean_of, mean_of, quantile_of, sum_of
+from deniable.summaries import circular_mean_of, mean_of, quantile_of, sum_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

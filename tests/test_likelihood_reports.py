@@ -14,11 +14,11 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
+from deniable.arrays import Array
 from deniable.likelihood import mle
 from deniable.likelihood.problem import Reported
 from deniable.likelihood.problems import MOST_BYTES, observed
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

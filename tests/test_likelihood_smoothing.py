@@ -21,7 +21,7 @@ from deniable.likelihood.problem import Counted
 from deniable.likelihood.smoothing import PASSES, WEIGHTS
 from deniable.likelihood.steps import along, smoothed_121, smoothed_by
 from deniable.metric.planar import Measure
-from deniable.summaries.summaries import mean_of, quantile_of
+from deniable.summaries import mean_of, quantile_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

@@ -35,7 +35,7 @@ from deniable.metric import (
     square_wave,
     tight_constraints,
 )
-from deniable.words.words import FULL, DrawnRows
+from deniable.words import FULL, DrawnRows
 from tests import statistics
 from tests.enumeration import exact_log
 from tests.test_every_mechanism import check_batch, compile_loops

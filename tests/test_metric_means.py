@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.metric import Duchi, Hybrid, Mean, Piecewise, SquareWave, duchi, hybrid, piecewise, square_wave
-from deniable.words.words import FULL
+from deniable.words import FULL
 from tests import statistics
 from tests.enumeration import exact_log
 

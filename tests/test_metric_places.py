@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.arrays import Floats
 from deniable.domain.grid import Grid
-from deniable.law.law import Floats
 from deniable.metric import (
     Metric,
     PlanarGeometric,
@@ -29,8 +29,8 @@ from deniable.metric import (
 )
 from deniable.metric.globe import EARTH
 from deniable.metric.shells import _folded_sums, planar_noise
-from deniable.plan.units import unit_loss
-from deniable.words.words import FULL
+from deniable.plan import unit_loss
+from deniable.words import FULL
 from tests import statistics
 
 POINTS = 100_000

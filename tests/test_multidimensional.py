@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.mechanisms.base import Array
-from deniable.records.base import Faked, Share
-from deniable.records.fakes import Blank, Guessed, Imitated
-from deniable.records.named import amplified, equal_part, rsfd, rsrfd, smp, spl
+from deniable.arrays import Array
+from deniable.records import Blank, Faked, Guessed, Imitated, Share, amplified, equal_part, rsfd, rsrfd, smp, spl
 from tests.enumeration import law_of, log, true_ratio
 
 ADULT = [74, 7, 16, 7, 14, 6, 5, 2, 41, 2]

@@ -17,7 +17,7 @@ import pytest
 import deniable as dn
 from deniable.collect import results, serving
 from deniable.collect.store import Arrival, Store, open_store
-from deniable.plan.plan import Plan
+from deniable.plan import Plan
 from deniable.tables.spreadsheet import harmless
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 from tests.running import Run

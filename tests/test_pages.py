@@ -21,8 +21,8 @@ import pytest
 
 import deniable as dn
 from deniable.collect.files import FOLDER
-from deniable.plan.plan import Plan, Tallies
-from deniable.wire.binary import Report, Wire
+from deniable.plan import Plan, Tallies
+from deniable.wire import Report, Wire
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
 from tests.running import Run
 from tests.services import missing

@@ -21,20 +21,16 @@ from pyarrow import parquet
 
 import deniable as dn
 from deniable.choose import Objective
-from deniable.domain.domain import Categories, Range
+from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
-from deniable.mechanisms.shape import Encoder
-from deniable.plan.losses import NANO, Loss
-from deniable.plan.plan import InvalidPlan, Plan, Reports, Tallies
-from deniable.plan.strict import canonical
-from deniable.plan.study import Study
+from deniable.mechanisms import Encoder
+from deniable.plan import NANO, InvalidPlan, Loss, Plan, Reports, Study, Tallies, canonical
+from deniable.records import Blank, Faked, Guessed, Imitated, Prior, Records, Sample, Share, Split
 from deniable.records import named as many
-from deniable.records.base import Faked, Records, Sample, Share, Split
-from deniable.records.fakes import Blank, Guessed, Imitated, Prior
+from deniable.rounds import Memoized
 from deniable.rounds import named as again
-from deniable.rounds.memoized import Memoized
+from deniable.words import FULL
 from deniable.words.simulated import remembering, seeded
-from deniable.words.words import FULL
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]

@@ -15,9 +15,8 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.commands import answers, console
 from deniable.estimate import consistency
-from deniable.plan.plan import Plan
-from deniable.plan.study import Study
-from deniable.tables.answers import places_of, read_answers
+from deniable.plan import Plan, Study
+from deniable.tables import places_of, read_answers
 from tests import statistics
 from tests.running import Run
 

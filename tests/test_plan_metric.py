@@ -16,20 +16,17 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable.client.client import Client
+from deniable.client import Client
 from deniable.collect.results import as_csv, as_parquet, estimated
 from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
 from deniable.exact import log_up
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, averaged, geometric, piecewise
 from deniable.metric.shells import planar_noise
-from deniable.plan.losses import NANO, Stated
-from deniable.plan.plan import InvalidPlan, Plan, Tallies
-from deniable.plan.study import Study
-from deniable.plan.units import metric_mechanism, rest_loss
-from deniable.records.base import Sample, Share, Split
-from deniable.wire.binary import Wire
-from deniable.words.words import FULL
+from deniable.plan import NANO, InvalidPlan, Plan, Stated, Study, Tallies, metric_mechanism, rest_loss
+from deniable.records import Sample, Share, Split
+from deniable.wire import Wire
+from deniable.words import FULL
 from tests import vectors
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
 from tests.running import Run

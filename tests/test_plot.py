@@ -205,7 +205,7 @@ import matplotlib
 before = matplotlib.rcParams.copy()
 from deniable import grr
 from deniable.simulate import plot
-from deniable.mechanisms.base import Tally
+from deniable.mechanisms import Tally
 plot.inline_svg(plot.histogram_plot(grr(2, 1.0).estimate(Tally(9, [3, 6])), [0.5, 0.5]), "x", "y")
 assert matplotlib.rcParams.copy() == before
 assert "matplotlib.pyplot" not in sys.modules

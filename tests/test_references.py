@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable.plan import references
-from deniable.plan.plan import Plan
+from deniable.plan import Plan, references
 
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
 

@@ -13,15 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Array
-from deniable.records.base import Faked, Sample, Share, Split
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.records.named import rsfd, rsrfd, smp
-from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
-from deniable.rounds.named import allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.arrays import Array, Integers
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample, Share, Split, rsfd, rsrfd, smp
+from deniable.rounds import HashedMemoized, Memoized, Repeated, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.words import FULL, Device, Rows, SystemRows, WordArray
 from deniable.words.simulated import RememberingRows, remembering
-from deniable.words.words import FULL, Device, Rows, SystemRows, WordArray
 from tests import statistics
 from tests.test_share import compile_loops
 

@@ -16,13 +16,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.arrays import Array
 from deniable.exact import log_up
-from deniable.mechanisms.base import Array
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
-from deniable.rounds.named import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.words import FULL, DrawnRows
 from deniable.words.simulated import remembering
-from deniable.words.words import FULL, DrawnRows
 from tests import statistics
 from tests.enumeration import (
     WORDS,

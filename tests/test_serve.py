@@ -28,9 +28,8 @@ from deniable.collect.limits import Held, Limits, Pace, Room
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival, Outcome, Store, open_store
 from deniable.collect.writer import Writer
-from deniable.plan.plan import Plan, Tallies
-from deniable.plan.strict import canonical
-from deniable.wire.binary import Report, Wire, to_batch
+from deniable.plan import Plan, Tallies, canonical
+from deniable.wire import Report, Wire, to_batch
 from tests import services
 from tests.collector import BINARY, HTTP, JSON, OPERATOR, TOKEN, Running, collecting, small_plan, some_reports
 from tests.running import Run

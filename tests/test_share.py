@@ -14,14 +14,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Encoder
-from deniable.records.base import Faked, Records, Sample, Share, Split
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.records.named import rsfd, rsrfd, smp, spl
-from deniable.rounds.memoized import HashedMemoized, Memoized
-from deniable.rounds.named import l_grr, l_osue, loloha
-from deniable.words.words import FULL
+from deniable.arrays import Array
+from deniable.mechanisms import Encoder
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records, Sample, Share, Split, rsfd, rsrfd, smp, spl
+from deniable.rounds import HashedMemoized, Memoized, l_grr, l_osue, loloha
+from deniable.words import FULL
 from tests import statistics
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio
 

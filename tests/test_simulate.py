@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.mechanisms.protocols import Protocol
+from deniable.mechanisms import Protocol
 from deniable.metric import Metric, averaged
 from deniable.simulate import measure as simulate
 from deniable.simulate import population

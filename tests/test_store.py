@@ -21,8 +21,8 @@ from deniable.collect import counting, recount, schema
 from deniable.collect.store import Arrival, Offer, Outcome, Store, StoreUnavailable, Times, open_store
 from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan.plan import Plan, Tallies
-from deniable.wire.binary import Wire
+from deniable.plan import Plan, Tallies
+from deniable.wire import Wire
 from tests import services
 from tests.running import Run
 from tests.store_worker import FLIPPED, PLANS, SAMPLED, SPLIT, arrivals, bodies

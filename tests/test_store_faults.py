@@ -22,7 +22,7 @@ from deniable.collect.database import Database
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
-from deniable.plan.plan import Plan
+from deniable.plan import Plan
 from tests import services
 from tests.collector import collecting
 from tests.store_worker import FORKS, SAMPLED, SPLIT, add_until_killed, arrivals, deliver

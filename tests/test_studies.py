@@ -23,8 +23,8 @@ from deniable import data
 from deniable.commands.reproduce import reproduce
 from deniable.data import published
 from deniable.errors import DataUnavailable
-from deniable.mechanisms.shape import Encoder
-from deniable.records.fakes import Blank, Guessed, Imitated, Prior
+from deniable.mechanisms import Encoder
+from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
 from deniable.simulate.measure import measure_share
 from deniable.simulate.tallies import draw_share, draw_share_tallies, draw_tally, is_drawn_directly

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 from deniable.choose import Objective
-from deniable.domain.domain import Categories, Domain, Range
+from deniable.domain import Categories, Domain, Range
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.plan.study import Study
+from deniable.plan import Study
 
 ASKED = '[attributes]\na = ["x", "y"]\n'
 HOSTILE = {

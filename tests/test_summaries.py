@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.metric.channel import Metric
 from deniable.metric.inverse import inverted
-from deniable.plan.plan import Tallies
+from deniable.plan import Tallies
 from tests import statistics
 
 STUDIES = 60

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.plan.plan import Plan
-from deniable.records.base import Sample
-from deniable.wire.binary import Report, Wire, from_batch, to_batch
-from deniable.wire.json import Refused
+from deniable.plan import Plan
+from deniable.records import Sample
+from deniable.wire import Refused, Report, Wire, from_batch, to_batch
 from tests import vectors
 
 POSITIVE = [(kind, case) for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]

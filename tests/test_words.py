@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
+from deniable.words import FULL, cell
 from deniable.words.simulated import Seeded
-from deniable.words.words import FULL, cell
 from tests import statistics
 
 MANY = settings(max_examples=200, deadline=None, derandomize=True)

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import deniable as dn
-from deniable.domain.domain import Domain
-from deniable.mechanisms.shape import Encoder
+from deniable.domain import Domain
+from deniable.mechanisms import Encoder
 from deniable.metric.numbers import MEANS, averaged
-from deniable.plan.plan import Plan
-from deniable.plan.strict import canonical
-from deniable.plan.units import metric_mechanism
-from deniable.records.base import Sample, Share
-from deniable.wire.binary import Report, Wire
-from deniable.words.words import FULL, Device
+from deniable.plan import Plan, canonical, metric_mechanism
+from deniable.records import Sample, Share
+from deniable.wire import Report, Wire
+from deniable.words import FULL, Device
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
 
@@ -328,7 +326,7 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
 
 
 def refusal_of(plan: Plan, text: str) -> str | None:
-    from deniable.wire.json import Refused
+    from deniable.wire import Refused
 
     try:
         Wire(plan).from_json(text.encode())

@@ -13,10 +13,9 @@ import sys
 import deniable as dn
 from deniable.metric import averaged
 from deniable.metric.numbers import MEANS, Averaged
-from deniable.plan.plan import Plan
-from deniable.plan.units import metric_mechanism
-from deniable.wire.binary import Report, Wire
-from deniable.words.words import Device
+from deniable.plan import Plan, metric_mechanism
+from deniable.wire import Report, Wire
+from deniable.words import Device
 
 EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]

@@ -9,10 +9,8 @@ import typing as _typing
 
 from deniable import data as data
 from deniable.choose import Objective
-from deniable.client.client import Client, NotSent
-from deniable.client.compose import composed_loss
-from deniable.client.ledger import AboveCap, Ledger
-from deniable.domain.domain import Categories, Range
+from deniable.client import AboveCap, Client, Ledger, NotSent, composed_loss
+from deniable.domain import Categories, Range
 from deniable.errors import (
     DeniableError,
     DeniableWarning,
@@ -23,26 +21,54 @@ from deniable.errors import (
     NotExact,
     WordsExhausted,
 )
-from deniable.estimate.estimate import Estimate, Interval
-from deniable.law.law import Law, Marginal, Moments
-from deniable.law.matrix import Matrix
-from deniable.mechanisms.base import Mechanism, Tally
-from deniable.mechanisms.protocols import PROTOCOLS, adaptive, blh, grr, hr, lh, olh, oue, rr, she, ss, sue, the, ue
-from deniable.mechanisms.robust import alh, ass, athe, aue
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
-from deniable.mechanisms.summed import Summed
-from deniable.plan.plan import Plan
-from deniable.plan.shuffle import Shuffled, shuffled
-from deniable.plan.strict import InvalidPlan
-from deniable.plan.study import Study
-from deniable.records.base import Faked, Records, Sample, Share, Split
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.records.named import rsfd, rsrfd, smp, spl
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Losses, Memoized
-from deniable.rounds.named import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.estimate import Estimate, Interval
+from deniable.law import Law, Marginal, Matrix, Moments
+from deniable.mechanisms import (
+    PROTOCOLS,
+    Direct,
+    Hadamard,
+    Hashed,
+    Mechanism,
+    Subset,
+    Summed,
+    Tally,
+    Unary,
+    adaptive,
+    alh,
+    ass,
+    athe,
+    aue,
+    blh,
+    grr,
+    hr,
+    lh,
+    olh,
+    oue,
+    rr,
+    she,
+    ss,
+    sue,
+    the,
+    ue,
+)
+from deniable.plan import InvalidPlan, Plan, Shuffled, Study, shuffled
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records, Sample, Share, Split, rsfd, rsrfd, smp, spl
+from deniable.rounds import (
+    BitFlip,
+    HashedMemoized,
+    Losses,
+    Memoized,
+    allomfree,
+    dbitflip,
+    l_grr,
+    l_osue,
+    l_oue,
+    l_soue,
+    l_sue,
+    loloha,
+)
+from deniable.words import Words, below, chance, device, keyed, system
 from deniable.words.simulated import fixed, remembering, seeded
-from deniable.words.words import Words, below, chance, device, keyed, system
 
 if _typing.TYPE_CHECKING:
     from deniable import attack as attack
@@ -81,18 +107,22 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
-    from deniable.summaries.distances import (
+    from deniable.summaries import (
+        Summary,
         circle_wasserstein,
+        circular_mean_of,
         cost_wasserstein,
         grid_wasserstein,
         line_wasserstein,
+        mean_of,
+        quantile_of,
         sliced_wasserstein,
         smoothed_kl,
+        sum_of,
         total_variation,
     )
-    from deniable.summaries.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
 
-_LATER = ("grid", "numeric", "metric", "likelihood", "channels", "summaries", "distances")
+_LATER = ("domain.grid", "domain.number", "metric", "likelihood", "channels", "summaries")
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
 _ROOMS = ("attack", "audit")
 """Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered."""

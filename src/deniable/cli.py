@@ -99,7 +99,7 @@ def show_story(out: Path | None, seed: int | None, force: bool) -> None:
     Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's success.
     """
     from deniable.demo import tour
-    from deniable.tables.files import replacing
+    from deniable.tables import replacing
 
     page = _PAGE if out is None else out
     console.refuse_existing([page], overwrite=force or out is None)

@@ -11,14 +11,14 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.attack.likelihoods import cells_of
-from deniable.domain.domain import NO_ANSWER
+from deniable.domain import NO_ANSWER
 from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Array, integers
+from deniable.mechanisms import integers
 from deniable.metric import Averaged
-from deniable.plan.plan import Plan
-from deniable.tables.answers import DEGREES, column_names, columns_of, split_places
+from deniable.plan import Plan
+from deniable.tables import DEGREES, column_names, columns_of, split_places
 
 _NEAR = 0.75
 """How alike a column's and an attribute's names are, by difflib, for the one to be taken for a slip of the other."""

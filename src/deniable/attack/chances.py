@@ -15,8 +15,8 @@ from deniable.attack.priors import checked_priors
 from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
 from deniable.attack.results import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
 from deniable.exact import whole_number
-from deniable.records.base import Faked, Sample, Share
-from deniable.rounds.memoized import Repeated
+from deniable.records import Faked, Sample, Share
+from deniable.rounds import Repeated
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from deniable.law.law import Floats, binomial
+from deniable.arrays import Floats
+from deniable.law import binomial
 
 
 def binomial_law(trials: int, chance: float) -> Floats:

@@ -17,11 +17,11 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Floats, Integers
 from deniable.attack.likelihoods import Chance, realness
 from deniable.estimate.consistency import norm_mul
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Tally
-from deniable.records.base import Faked, Records
+from deniable.mechanisms import Tally
+from deniable.records import Faked, Records
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from deniable.arrays import Floats, Integers
 from deniable.attack.background import Background, compact
 from deniable.attack.chances import COLLECTIONS, success
 from deniable.attack.likelihoods import cells_of, guessed_of, values_of
 from deniable.attack.matching import Progress, match_surveys
 from deniable.attack.page import Examined, Found
 from deniable.attack.sampled import sampled_success
-from deniable.domain.domain import NO_ANSWER
+from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers
 from deniable.metric import Averaged, Metric
-from deniable.plan.plan import Plan
-from deniable.records.base import Faked
+from deniable.plan import Plan
+from deniable.records import Faked
 from deniable.simulate.population import numbers_from
+from deniable.words import Words
 from deniable.words.simulated import remembering, seeded
-from deniable.words.words import Words
 
 USERS = 2000
 """How many people are looked for in the background, drawn at random."""

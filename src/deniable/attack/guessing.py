@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.attack.likelihoods import (
     HALVES,
     Part,
@@ -32,15 +33,12 @@ from deniable.attack.received import are_single
 from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.attack.truths import coded_truth
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import BLOCK
+from deniable.mechanisms import BLOCK
 from deniable.metric import Averaged
-from deniable.plan.plan import Plan
-from deniable.plan.reports import Reports
-from deniable.records.base import Faked, Records
+from deniable.plan import Plan, Reports
+from deniable.records import Faked, Records
 from deniable.simulate.population import numbers_from
-from deniable.tables.frames import Backend, frame_of, frame_of_rows
+from deniable.tables import Backend, frame_of, frame_of_rows
 
 
 @final

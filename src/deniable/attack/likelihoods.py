@@ -16,21 +16,16 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.attack.received import are_single, blocks_of
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.law.law import Floats, Integers
 from deniable.likelihood.problems import layers, odds
 from deniable.likelihood.rows import Supports
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import BLOCK, Encoder
-from deniable.mechanisms.shapes import Direct, Unary
-from deniable.mechanisms.summed import Summed
+from deniable.mechanisms import BLOCK, Direct, Encoder, Summed, Unary
 from deniable.metric import Averaged, Metric
-from deniable.plan.plan import Plan
-from deniable.plan.reports import Reports
-from deniable.records.base import Faked, Records, Share
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated
-from deniable.rounds.bitflip import BitFlip
+from deniable.plan import Plan, Reports
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Records, Share
+from deniable.rounds import BitFlip
 
 Part = Encoder | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""

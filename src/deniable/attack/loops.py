@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.words.kernels import Array, compiled
+from deniable.arrays import Array
+from deniable.words.kernels import compiled
 
 _BLOCK = 2048
 

@@ -18,6 +18,7 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.attack.background import Background, checked_numbers, coded_background
 from deniable.attack.crossed import estimated
 from deniable.attack.guessing import guessed_values
@@ -27,10 +28,8 @@ from deniable.attack.results import Reidentified
 from deniable.attack.sampled import sampled_attribute
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
-from deniable.plan.plan import Plan
-from deniable.records.base import Faked, Records
+from deniable.plan import Plan
+from deniable.records import Faked, Records
 from deniable.simulate.population import numbers_from
 
 Matching = Literal["support", "guess"]

@@ -12,10 +12,10 @@ from functools import reduce
 
 import numpy as np
 
+from deniable.arrays import Floats, Integers
 from deniable.attack.likelihoods import Priors, faked, likelihoods
 from deniable.errors import InvalidParameter
-from deniable.law.law import Floats, Integers
-from deniable.records.base import Faked, Records
+from deniable.records import Faked, Records
 
 MOST_COLLECTIONS = 8
 _AT_ONCE = 1 << 21

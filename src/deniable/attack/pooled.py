@@ -6,12 +6,10 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.attack.likelihoods import Part, likelihoods, width
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shapes import Unary
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.mechanisms import Unary
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.words.hashing import hash_values
 
 

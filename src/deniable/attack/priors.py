@@ -9,15 +9,15 @@ from warnings import warn
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.attack.likelihoods import HALVES, Part, Source, names_of, parts_of, values_of
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.law.law import Floats, checked_prior
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.law import checked_prior
 from deniable.likelihood import Likelihood, mle
-from deniable.mechanisms.base import Tally
+from deniable.mechanisms import Tally
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, ProductGeometric, SquareWave
-from deniable.plan.plan import Plan
-from deniable.plan.result import Result
+from deniable.plan import Plan, Result
 
 _ROUNDED = 0.02  # shares that were rounded to two digits need not add up to one exactly
 _WHOLE = 0.01  # how far a count that is computed back may be from a whole number

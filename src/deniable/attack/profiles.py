@@ -15,17 +15,16 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.attack.counts import binomial_law, most_supported, plurality
 from deniable.attack.likelihoods import CELLS, Chance, Part, by_cell, by_value, values_of
 from deniable.attack.pooled import Pooled
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers, checked_prior
-from deniable.mechanisms.shapes import Direct, Hashed, Unary
-from deniable.mechanisms.summed import Summed
+from deniable.law import checked_prior
+from deniable.mechanisms import Direct, Hashed, Summed, Unary
 from deniable.metric import Averaged
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.simulate.population import numbers_from
 from deniable.words.hashing import occupied_buckets
 from deniable.words.simulated import remembering, seeded

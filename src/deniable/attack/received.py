@@ -7,10 +7,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from deniable.errors import InvalidReport
-from deniable.plan.plan import Plan
-from deniable.plan.reports import records_of
-from deniable.records.base import Records
-from deniable.wire.binary import Report, Wire
+from deniable.plan import Plan, records_of
+from deniable.records import Records
+from deniable.wire import Report, Wire
 
 Travelling = Report | bytes | bytearray
 """A report as a client sends it: itself, its bytes, or the bytes of its JSON form."""

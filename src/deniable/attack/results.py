@@ -12,12 +12,12 @@ from typing import Any, Literal, final
 
 import numpy as np
 
+from deniable.arrays import Floats, Integers
 from deniable.attack.tables import LEVEL, Row, counted_share, simulated
 from deniable.attack.wording import shortened
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers
-from deniable.tables.frames import Backend, frame_of_rows
+from deniable.tables import Backend, frame_of_rows
 
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
 """What is known of every attribute."""

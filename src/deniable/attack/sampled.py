@@ -15,6 +15,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.attack.background import checked_truth
 from deniable.attack.crossed import ENOUGH, Crossed
 from deniable.attack.crossed import estimated as estimated
@@ -23,15 +24,12 @@ from deniable.attack.likelihoods import Chance, Source, expected, faked, names_o
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL
 from deniable.errors import InvalidParameter, InvalidReport, counted
-from deniable.estimate.intervals import bounded
+from deniable.estimate import bounded
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shapes import Direct
-from deniable.records.base import Faked, Sample
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.mechanisms import Direct
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample
 from deniable.simulate.population import numbers_from
-from deniable.tables.frames import Backend, frame_of_rows
+from deniable.tables import Backend, frame_of_rows
 from deniable.words.simulated import seeded
 
 Assumed = Literal["known", "uniform"]

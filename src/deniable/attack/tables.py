@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.estimate.intervals import clopper_pearson, normal_quantile
+from deniable.estimate import clopper_pearson, normal_quantile
 from deniable.exact import number
 
 Row = dict[str, Any]

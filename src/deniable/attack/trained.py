@@ -19,6 +19,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.attack.background import checked_truth
 from deniable.attack.crossed import estimated
 from deniable.attack.likelihoods import Priors, Source, names_of, records_from, share_of
@@ -26,12 +27,10 @@ from deniable.attack.sampled import Assumed, assumed_share
 from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shapes import Direct, Unary
-from deniable.records.base import Faked, Records
+from deniable.mechanisms import Direct, Unary
+from deniable.records import Faked, Records
 from deniable.simulate.population import numbers_from
-from deniable.tables.frames import Backend, frame_of_rows
+from deniable.tables import Backend, frame_of_rows
 from deniable.words.simulated import seeded
 
 Classifier = Literal["xgboost", "logistic"]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.attack.likelihoods import guessed_of, values_of
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.law.law import Integers
-from deniable.plan.plan import Plan
-from deniable.tables.answers import columns_of
+from deniable.plan import Plan
+from deniable.tables import columns_of
 
 
 def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) -> Integers:

@@ -20,10 +20,10 @@ from deniable.audit.run import Run
 from deniable.audit.setting import Setting, setting_of
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.mechanisms.shape import Per
-from deniable.plan.plan import Plan
-from deniable.tables.answers import Show
-from deniable.words.words import Words, checked_source
+from deniable.mechanisms import Per
+from deniable.plan import Plan
+from deniable.tables import Show
+from deniable.words import Words, checked_source
 
 __all__ = ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
 

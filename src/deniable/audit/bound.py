@@ -20,8 +20,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.estimate.intervals import exact_low, reach_of
-from deniable.law.law import Floats
+from deniable.arrays import Floats
+from deniable.estimate import exact_low, reach_of
 
 Odds = tuple[tuple[float, int], ...]
 """Odds by chance, and how many guesses have them."""

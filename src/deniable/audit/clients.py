@@ -10,6 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.audit.apart import apart, neighbors, some_neighbors
 from deniable.audit.devices import Answers, Devices, Side, devices_of
 from deniable.audit.pairs import VALUE, Named
@@ -17,14 +18,12 @@ from deniable.audit.program import Program
 from deniable.audit.setting import ROUNDS, Claimed
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import whole_number
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Mechanism
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder, Mechanism
 from deniable.metric import Metric
-from deniable.plan.plan import Plan
-from deniable.records.base import Share
-from deniable.rounds.memoized import Repeated
-from deniable.words.words import Words, checked_source
+from deniable.plan import Plan
+from deniable.records import Share
+from deniable.rounds import Repeated
+from deniable.words import Words, checked_source
 
 Pairs = Named | Iterable[object]
 

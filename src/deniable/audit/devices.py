@@ -10,14 +10,14 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.audit.copies import Copies, copied_twice
-from deniable.client.client import Client
+from deniable.client import Client
 from deniable.errors import InvalidParameter
-from deniable.law.law import Integers
-from deniable.plan.plan import Plan
-from deniable.wire.binary import Report, Wire
+from deniable.plan import Plan
+from deniable.wire import Report, Wire
+from deniable.words import Words, checked_source
 from deniable.words.simulated import remembering
-from deniable.words.words import Words, checked_source
 
 Answers = Mapping[str, object]
 Side = tuple[Answers, ...]

@@ -12,9 +12,9 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.audit.bound import lower_epsilon
 from deniable.audit.observations import Bytes, Seen
-from deniable.law.law import Floats
 
 Source = Literal["bytes", "support"]
 

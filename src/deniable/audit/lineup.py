@@ -10,11 +10,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Integers
 from deniable.audit.bound import Event
 from deniable.audit.devices import Side
 from deniable.audit.setting import codes_of
-from deniable.law.law import Integers
-from deniable.plan.plan import Plan
+from deniable.plan import Plan
 
 _PLACES = 1 << 27  # people in line times devices, attributes and rounds, at most
 

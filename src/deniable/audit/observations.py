@@ -10,16 +10,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.exact import PRIME
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, Encoder, Hashed, Subset, Unary
 from deniable.metric import Averaged, Metric
 from deniable.metric.means import PLACES
-from deniable.plan.plan import Plan
-from deniable.wire.binary import PREFIX, VERSION, Wire
-from deniable.wire.json import plain
+from deniable.plan import Plan
+from deniable.wire import PREFIX, VERSION, Wire, plain
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from deniable.audit.apart import neighbors, some_neighbors
 from deniable.audit.devices import Answers, Side
-from deniable.domain.domain import Range
+from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
-from deniable.mechanisms.shape import Per
+from deniable.mechanisms import Per
 from deniable.metric import Metric
-from deniable.plan.document import Attribute
-from deniable.plan.plan import Plan
+from deniable.plan import Attribute, Plan
 
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]

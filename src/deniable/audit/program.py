@@ -27,14 +27,13 @@ from typing import IO, final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, Side
 from deniable.audit.observations import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.law.law import Integers
-from deniable.plan.plan import Plan
-from deniable.wire.binary import Wire
-from deniable.wire.json import Refused
+from deniable.plan import Plan
+from deniable.wire import Refused, Wire
 
 _HEXADECIMAL = re.compile(rb"(?:[0-9a-fA-F]{2})+")
 _LONGEST = 1 << 24  # bytes of a line

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.devices import Devices
 from deniable.audit.guessers import Chooser, View, views_of
@@ -16,11 +17,10 @@ from deniable.audit.observations import FIRST, SECOND, Reader, Seen
 from deniable.audit.repeats import Ids
 from deniable.audit.setting import Setting
 from deniable.errors import counted
-from deniable.law.law import Integers
-from deniable.plan.plan import Plan
-from deniable.tables.answers import Show
-from deniable.wire.binary import Wire
-from deniable.words.words import Words
+from deniable.plan import Plan
+from deniable.tables import Show
+from deniable.wire import Wire
+from deniable.words import Words
 
 _BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _LINED = 1 / 3  # the part of line-ups in the chance of a false alarm

@@ -11,18 +11,17 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.audit.apart import apart
 from deniable.audit.devices import Answers, Side
 from deniable.audit.pairs import Named, Pair, line_ups, named, several, values_asked
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law.law import Integers
-from deniable.mechanisms.shape import Per, checked_per
+from deniable.mechanisms import Per, checked_per
 from deniable.metric import Metric, PlanarGeometric
-from deniable.plan.losses import NANO, Stated
-from deniable.plan.plan import Plan
-from deniable.records.base import Sample
-from deniable.rounds.memoized import Repeated
+from deniable.plan import NANO, Plan, Stated
+from deniable.records import Sample
+from deniable.rounds import Repeated
 
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""

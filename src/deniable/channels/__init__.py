@@ -14,13 +14,14 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.channels import candidates
 from deniable.channels.candidates import Candidate, Tabled, step_loss
 from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED, lower_bound, optimum
 from deniable.channels.risk import LOSSES, Loss, checked_loss, risk
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.law import Floats, checked_prior
+from deniable.law import checked_prior
 
 __all__ = ["LOSSES", "BestChannel", "best_channel", "channel_risks", "lower_bound", "optimum", "risk", "step_loss"]
 

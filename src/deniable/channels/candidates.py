@@ -13,10 +13,10 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.channels.risk import risk
-from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
-from deniable.mechanisms.base import Tally
+from deniable.mechanisms import Tally
 
 ALL_OF_IT = 1 - 1e-6
 """A channel whose neighbors lose this part of epsilon spends it."""

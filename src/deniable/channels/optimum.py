@@ -13,10 +13,10 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.channels.candidates import step_loss
 from deniable.channels.risk import directions, weighing
 from deniable.errors import InvalidParameter
-from deniable.law.law import Floats
 from deniable.likelihood.threads import few_threads
 
 MOST_SEARCHED = 8

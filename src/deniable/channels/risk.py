@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
-from deniable.law.law import Floats
 
 Loss = Literal["l2", "cdf", "kl"]
 LOSSES = ("l2", "cdf", "kl")

@@ -9,12 +9,10 @@ from functools import lru_cache
 from typing import NamedTuple, final
 
 from deniable.choose.objective import Objective
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.metric import Averaged, Metric
-from deniable.records.base import Faked, Per, Sample, Share, Split
-from deniable.records.fakes import Prior
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
+from deniable.records import Faked, Per, Prior, Sample, Share, Split
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 
 _NAMED = 3  # of several attributes that the same is said of
 

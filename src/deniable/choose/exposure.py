@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from deniable.choose.candidate import Considered, label, most_told, the_same
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.metric import Metric
 
 _FAR = 0.5  # of the way from a blind guess to certainty

@@ -10,7 +10,7 @@ from typing import Literal, final
 
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law.law import Law, Marginal
+from deniable.law import Law, Marginal
 from deniable.metric import Averages
 
 

@@ -9,15 +9,11 @@ from typing import final
 
 from deniable.choose.candidate import most_told
 from deniable.errors import InvalidParameter
-from deniable.mechanisms.protocols import PROTOCOLS
-from deniable.mechanisms.robust import alh, ass, aue
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import PROTOCOLS, Encoder, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.numbers import MEANS, averaged
-from deniable.records.fakes import Fake, Prior
-from deniable.records.named import FAKES, REALISTIC_FAKES
-from deniable.rounds.memoized import Repeated
-from deniable.rounds.named import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.records import FAKES, REALISTIC_FAKES, Fake, Prior
+from deniable.rounds import Repeated, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)

@@ -15,9 +15,7 @@ from deniable.choose.task import NO_SHARE, Given, Names, Protocols, Sizes, Task,
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.metric import Averaged
-from deniable.records.base import Faked, Per, Sample, Split
-from deniable.records.fakes import Fake
-from deniable.records.named import equal_part, largest_budget
+from deniable.records import Fake, Faked, Per, Sample, Split, equal_part, largest_budget
 
 _MOST_COUNTED = 1 << 32
 

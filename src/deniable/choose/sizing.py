@@ -14,9 +14,8 @@ from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_t
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.metric import Averaged, Geometric, Metric
-from deniable.records.base import Faked, Per, Sample
-from deniable.records.fakes import Guessed, Imitated, Prior
-from deniable.rounds.memoized import Repeated
+from deniable.records import Faked, Guessed, Imitated, Per, Prior, Sample
+from deniable.rounds import Repeated
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0

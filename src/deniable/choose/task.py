@@ -13,11 +13,9 @@ from deniable.choose.objective import Objective
 from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, given_name
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.metric.numbers import MEANS
-from deniable.records.base import Per
-from deniable.records.fakes import Prior
-from deniable.records.named import FAKES, REALISTIC_FAKES, inexact
+from deniable.records import FAKES, REALISTIC_FAKES, Per, Prior, inexact
 
 Names = str | Iterable[str]
 Sizes = Sequence[int] | Mapping[str, int]

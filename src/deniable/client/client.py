@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, final
 
+from deniable.arrays import Integers
 from deniable.client.ledger import Ledger
-from deniable.domain.answer import is_missing
+from deniable.domain import is_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
-from deniable.law.law import Integers
-from deniable.plan.plan import InvalidPlan, Plan
-from deniable.tables.answers import DEGREES
-from deniable.wire.binary import Report, Wire
-from deniable.words.words import device
+from deniable.plan import InvalidPlan, Plan
+from deniable.tables import DEGREES
+from deniable.wire import Report, Wire
+from deniable.words import device
 
 __all__ = ["Client", "NotSent"]
 

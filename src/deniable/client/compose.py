@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
-from deniable.mechanisms.shape import Encoder, checked_per
-from deniable.plan.plan import Plan
-from deniable.records.base import Per, Share
-from deniable.rounds.memoized import Repeated
+from deniable.mechanisms import Encoder, checked_per
+from deniable.plan import Plan
+from deniable.records import Per, Share
+from deniable.rounds import Repeated
 
 Answer = Fraction | Encoder | Share | Plan
 

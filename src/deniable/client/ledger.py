@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any, final
 
 from deniable.errors import DeniableError
-from deniable.plan.losses import NANO, Stated
-from deniable.plan.plan import Plan
-from deniable.plan.strict import InvalidPlan
-from deniable.tables.files import replacing
+from deniable.plan import NANO, InvalidPlan, Plan, Stated
+from deniable.tables import replacing
 
 try:
     import fcntl

@@ -23,7 +23,7 @@ from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.store import Arrival, Store, StoreUnavailable
 from deniable.collect.writer import Busy, Writer
-from deniable.wire.json import Refused
+from deniable.wire import Refused
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.collect.database import Database
 from deniable.collect.sums import Sums
-from deniable.law.law import Integers
-from deniable.plan.plan import Plan, Reports
-from deniable.wire.binary import Wire
+from deniable.plan import Plan, Reports
+from deniable.wire import Wire
 
 Outcome = Literal["counted", "counted before", "form", "invitation", "closed", "plan"]
 """What became of a report. `form`: it is not canonical; `invitation`: it has none that is unused; `closed`: its round is

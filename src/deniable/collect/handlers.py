@@ -27,7 +27,7 @@ from deniable.collect.openapi import CSV, PARQUET, Operation, describe
 from deniable.collect.store import Store
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate.consistency import NAMES
-from deniable.plan.plan import Reports, Tallies
+from deniable.plan import Reports, Tallies
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")

@@ -15,9 +15,8 @@ from deniable.collect.limits import Limits, longest_json, longest_report
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
-from deniable.plan.plan import Plan
-from deniable.wire.binary import PREFIX, Report, Wire, alike, from_batch
-from deniable.wire.json import Refused, parsed
+from deniable.plan import Plan
+from deniable.wire import PREFIX, Refused, Report, Wire, alike, from_batch, parsed
 
 BINARY = b"application/octet-stream"
 JSON = b"application/json"

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, Self, final
 
 from deniable.collect.messages import Refusal
-from deniable.wire.binary import Wire
+from deniable.wire import Wire
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 

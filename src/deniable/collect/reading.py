@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deniable.errors import DeniableError, InvalidParameter, listed
-from deniable.plan.plan import Plan, Tallies
+from deniable.plan import Plan, Tallies
 
 if TYPE_CHECKING:
     from deniable.collect.store import Store

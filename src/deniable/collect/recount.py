@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.collect.counting import Known
 from deniable.collect.database import Database
-from deniable.law.law import Integers
 
 BLOCK = 10_000
 """Reports that are held in memory at a time."""

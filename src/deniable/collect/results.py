@@ -11,9 +11,8 @@ import msgspec
 from deniable.collect.messages import Estimates, Mean, Refusal, Row
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.plan import MEAN, Plan, Result, Tallies
 from deniable.plan.findings import Findings
-from deniable.plan.plan import Plan, Result, Tallies
-from deniable.plan.result import MEAN
 from deniable.tables.spreadsheet import csv_bytes
 
 Kind = TypeVar("Kind", Row, Mean)

@@ -24,7 +24,7 @@ from deniable.collect import counting, recount
 from deniable.collect.counting import Arrival, Known, Outcome, is_open
 from deniable.collect.database import Database, StoreUnavailable
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan.plan import Plan, Tallies
+from deniable.plan import Plan, Tallies
 
 __all__ = ["Arrival", "Offer", "Outcome", "Registered", "Round", "Store", "StoreUnavailable", "Times", "no_round", "open_store"]
 

@@ -6,13 +6,12 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.errors import InvalidReport
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Tally
-from deniable.mechanisms.shape import Shape
-from deniable.plan.plan import Plan, Reports, Tallies
-from deniable.records.base import Records
-from deniable.wire.json import plain
+from deniable.mechanisms import Shape, Tally
+from deniable.plan import Plan, Reports, Tallies
+from deniable.records import Records
+from deniable.wire import plain
 
 _STORED = np.dtype("<i8")
 

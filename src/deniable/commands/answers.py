@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.domain.answer import is_missing, listed, people_of
-from deniable.domain.domain import NO_ANSWER, Categories
+from deniable.domain import NO_ANSWER, Categories, is_missing, listed, people_of
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue, counted
-from deniable.tables.answers import Show, lacking, places_of, read_answers
+from deniable.tables import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:
-    from deniable.law.law import Integers
-    from deniable.plan.document import Attribute
-    from deniable.plan.plan import Plan
+    from deniable.arrays import Integers
+    from deniable.plan import Attribute, Plan
 
 _ABSENT = ("na", "n/a", "none", "null", "-", "?")  # how people write that there is no answer
 _MOST_ANSWERS = 1 << 14  # different ones of a column that are refused and counted, in a few seconds

@@ -58,7 +58,7 @@ def attack_plan(
 
     from deniable.attack.background import misspelt
     from deniable.attack.examination import examine
-    from deniable.tables.answers import header_of, separator_of
+    from deniable.tables import header_of, separator_of
 
     for option in ("separator", "top", "users"):
         if data is None and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:

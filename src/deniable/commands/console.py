@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from deniable.tables.answers import Show
+    from deniable.tables import Show
 
 FILE = click.Path(path_type=Path)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -134,7 +134,7 @@ def save_plot(figure: Figure, file: Path) -> None:
 @contextmanager
 def writing(file: Path, private: bool = False, told: bool = True) -> Iterator[Path]:
     """A temporary file that takes its place when all of it is written, which may be told; for its owner only, if private."""
-    from deniable.tables.files import replacing
+    from deniable.tables import replacing
 
     with replacing(file, private) as temporary:
         yield temporary

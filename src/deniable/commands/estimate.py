@@ -16,7 +16,7 @@ from deniable.estimate import consistency
 
 if TYPE_CHECKING:
     from deniable.collect.reading import Collected
-    from deniable.plan.plan import Plan
+    from deniable.plan import Plan
 
 
 @click.command("estimate")

@@ -86,7 +86,7 @@ INVENTED = 50_000
 @console.force
 def write_example(study: Path, data: Path | None, force: bool) -> None:
     """Write a commented example of a study to STUDY (study.toml)."""
-    from deniable.tables.files import replacing
+    from deniable.tables import replacing
 
     if data is not None:
         console.refuse_ending(data, [".csv"], "the invented data")

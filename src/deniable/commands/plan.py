@@ -18,8 +18,8 @@ from deniable.commands.example import write_example
 from deniable.errors import InvalidParameter, counted
 
 if TYPE_CHECKING:
-    from deniable.plan.plan import Reports
-    from deniable.tables.answers import Show
+    from deniable.plan import Reports
+    from deniable.tables import Show
 
 
 @click.command("plan")
@@ -59,7 +59,7 @@ def make_plan(study: Path, people: int, out: Path | None, cite: bool, as_json: b
 @console.as_json
 def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     """Recompute from a plan's integers alone what it gives away, and print it; or refuse the plan with the reason."""
-    from deniable.plan.plan import InvalidPlan
+    from deniable.plan import InvalidPlan
 
     read = reading.read_plan(plan)
     loss = read.verify()

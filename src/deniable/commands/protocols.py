@@ -12,8 +12,7 @@ import click
 from deniable.commands import console, writing
 from deniable.commands.console import one, percent, real, short, whole
 from deniable.errors import InvalidParameter, NotExact
-from deniable.mechanisms.base import Mechanism
-from deniable.mechanisms.protocols import PROTOCOLS, Protocol, lh, rr, ue
+from deniable.mechanisms import PROTOCOLS, Mechanism, Protocol, lh, rr, ue
 from deniable.metric import DISTANCED, Distanced, Metric
 
 _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon

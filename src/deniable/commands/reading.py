@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
-    from deniable.plan.plan import Plan, Tallies
-    from deniable.tables.answers import Show
+    from deniable.plan import Plan, Tallies
+    from deniable.tables import Show
 
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 
 def planned(path: Path, people: int) -> Plan:
     """The plan of a study in a file."""
-    from deniable.plan.study import Study
-    from deniable.tables.files import file_kind
+    from deniable.plan import Study
+    from deniable.tables import file_kind
 
     try:
         study = Study.read(path)
@@ -34,8 +34,8 @@ def planned(path: Path, people: int) -> Plan:
 
 def read_plan(path: Path) -> Plan:
     """The plan in a file, or what is there instead."""
-    from deniable.plan.plan import InvalidPlan, Plan
-    from deniable.tables.files import file_kind
+    from deniable.plan import InvalidPlan, Plan
+    from deniable.tables import file_kind
 
     try:
         return Plan.read(path)

@@ -23,7 +23,7 @@ from deniable.errors import DeniableError, InvalidParameter, counted, listed
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
     from deniable.collect.store import Store
-    from deniable.plan.plan import Plan
+    from deniable.plan import Plan
 
 store_option = click.option(
     "--store",

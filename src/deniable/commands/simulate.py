@@ -14,7 +14,7 @@ from deniable.commands.console import FILE, one, percent, real, several, short, 
 from deniable.commands.protocols import refuse_nothing_but_refusals
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
-from deniable.mechanisms.protocols import PROTOCOLS
+from deniable.mechanisms import PROTOCOLS
 from deniable.simulate.measure import Row, sweep
 from deniable.simulate.population import POPULATIONS, Population, named_population, read_column
 

@@ -16,7 +16,7 @@ from deniable.errors import DeniableError, InvalidParameter, counted
 
 if TYPE_CHECKING:
     from deniable.collect.store import Round, Store
-    from deniable.plan.plan import Plan, Reports
+    from deniable.plan import Plan, Reports
 
 _where = click.option(
     "--store",
@@ -164,7 +164,7 @@ def export_store(url: str, plan_file: Path | None, number: int | None, out: Path
 
 
 def _reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
-    from deniable.wire.binary import Wire
+    from deniable.wire import Wire
 
     wire = Wire(plan)
     return (wire.reports(bodies) for bodies in store.bodies(plan.id, number))

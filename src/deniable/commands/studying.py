@@ -18,7 +18,7 @@ from deniable.errors import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.tables.answers import Show
+    from deniable.tables import Show
 
 Command = Callable[..., None]
 names = console.several(str.strip)

@@ -106,7 +106,7 @@ def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    from deniable.tables.files import require_pyarrow
+    from deniable.tables import require_pyarrow
 
     require_pyarrow()
     import pyarrow as pa

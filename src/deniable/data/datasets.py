@@ -12,12 +12,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Integers
 from deniable.data.published import FILES, FOLDER, expected, find, present, rows_of
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
-from deniable.law.law import Integers
 from deniable.simulate.population import from_column
+from deniable.words import below
 from deniable.words.simulated import seeded
-from deniable.words.words import below
 
 
 @final

@@ -22,12 +22,10 @@ from typing import final
 
 import numpy as np
 
-from deniable.client.client import Client
-from deniable.domain.domain import Range
+from deniable.client import Client
+from deniable.domain import Range
 from deniable.errors import DeniableError
-from deniable.plan.plan import Plan
-from deniable.plan.result import Result
-from deniable.plan.study import Study
+from deniable.plan import Plan, Result, Study
 
 TITLE = "How people come to work"
 EPSILON = 1.5

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from deniable.estimate.estimate import Estimate
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.protocols import PROTOCOLS, ss
-from deniable.mechanisms.shapes import Subset
+from deniable.arrays import Array
+from deniable.estimate import Estimate
+from deniable.mechanisms import PROTOCOLS, Subset, ss
 from deniable.simulate import plot
 from deniable.simulate.measure import Row, sweep
 from deniable.simulate.population import Population
+from deniable.words import system
 from deniable.words.simulated import seeded
-from deniable.words.words import system
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

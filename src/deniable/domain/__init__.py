@@ -1,1 +1,17 @@
 """Describes what can be answered, and reads what people answer."""
+
+from deniable.domain.answer import checked_text, is_missing, listed, number_of, people_of
+from deniable.domain.domain import NO_ANSWER, Categories, Domain, Range, refuse_missing
+
+__all__ = [
+    "NO_ANSWER",
+    "Categories",
+    "Domain",
+    "Range",
+    "checked_text",
+    "is_missing",
+    "listed",
+    "number_of",
+    "people_of",
+    "refuse_missing",
+]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.law.law import Floats
 
 _JOINERS = "\u200c\u200d"
 _AS_EMOJI = "\ufe0f"

@@ -20,11 +20,11 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.domain.answer import SELF, called, checked_label, composed, is_missing, label_of, listed, numbers_of
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import checked_values
+from deniable.mechanisms import checked_values
 
 NO_ANSWER = -1
 """The code of a missing answer."""

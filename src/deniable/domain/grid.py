@@ -12,11 +12,11 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.domain.answer import SELF, called, is_missing, number_of
 from deniable.domain.domain import NO_ANSWER, Domain, Privacy, check_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
-from deniable.law.law import Floats, Integers
 from deniable.metric import great_circle
 
 _MOST_SIDE = 1 << 12

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.domain.answer import SELF, called, numbers_of
 from deniable.domain.domain import (
     LARGEST,
@@ -21,7 +22,6 @@ from deniable.domain.domain import (
 )
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
-from deniable.law.law import Integers
 from deniable.metric.means import PLACES
 
 

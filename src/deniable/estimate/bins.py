@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 
 
 @final

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
-
-Floats = npt.NDArray[np.float64]
 
 
 def clip(frequencies: Floats) -> Floats:

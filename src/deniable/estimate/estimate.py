@@ -11,12 +11,13 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, counted
 from deniable.estimate import consistency, intervals
 from deniable.estimate.bins import Bins
 from deniable.exact import number
-from deniable.law.law import Convention, Floats, Law, Marginal, Moments
-from deniable.tables.frames import Backend, frame_of
+from deniable.law import Convention, Law, Marginal, Moments
+from deniable.tables import Backend, frame_of
 
 Method = Literal["exact", "wilson", "normal"]
 _METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.exact import number
-from deniable.law.law import Floats
 
 Ends = tuple[Floats, Floats]
 _TRIED = 257  # means that are tried on either side, before the outermost is refined

@@ -17,11 +17,10 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Convention = Literal["sampled", "fixed"]
 """Who the truth is about: people `sampled` from a larger population, or just the `fixed` people who answered."""
 

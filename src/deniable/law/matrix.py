@@ -12,9 +12,10 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, whole_number
-from deniable.law.law import Floats, checked_prior
+from deniable.law.law import checked_prior
 
 
 @final

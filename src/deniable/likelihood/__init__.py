@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from deniable.arrays import Array
 from deniable.errors import InvalidParameter
-from deniable.estimate.bins import Bins
+from deniable.estimate import Bins
 from deniable.exact import number, whole_number
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.problems import Source, observed
@@ -21,7 +22,7 @@ from deniable.likelihood.smoothing import Smoothing
 from deniable.likelihood.solution import Found, Progress, Stop
 from deniable.likelihood.solving import LIMITS, solve
 from deniable.likelihood.sources import MOST_ASKED, of_wave, usual_bins, values_of
-from deniable.mechanisms.base import Array, Tally
+from deniable.mechanisms import Tally
 from deniable.metric import ContinuousWave
 from deniable.metric.line import GeometricChannel
 
@@ -65,7 +66,7 @@ def mle(
     Reports of a continuous Square Wave, numbers, are counted in bins here: `bins` from 0 to 1, about the root of the number of
     reports unless given (8 to 256), and twice as many for the reports. Means and quantiles of the result are from 0 to 1.
 
-    >>> from deniable.mechanisms.base import Tally
+    >>> from deniable.mechanisms import Tally
     >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
     >>> result = mle(channel, Tally(10, [5, 0, 0, 3, 2]))
     >>> result.frequencies.round(4).tolist(), result.stop, result.gap <= 1e-9

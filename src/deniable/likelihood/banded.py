@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.law.law import Floats, Integers
+from deniable.arrays import Floats, Integers
 from deniable.likelihood.interior import Newton, Point, interior
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.solution import Found, Search

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 
 _UNIT = 2.0**-53
 

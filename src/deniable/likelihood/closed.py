@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.rows import Kept
 from deniable.likelihood.solution import Found

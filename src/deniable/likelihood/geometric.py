@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.likelihood.lines import Lattice
 from deniable.metric.line import GeometricChannel
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.rows import Rows, shared
 from deniable.likelihood.solution import Found, Search

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.law.law import Floats, Integers
+from deniable.arrays import Floats, Integers
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Listed
 from deniable.likelihood.rows import Rows, Stacked, Supports, shared

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.likelihood.rows import Rows
 from deniable.metric.line import Decaying
 

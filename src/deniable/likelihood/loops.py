@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.words.kernels import Array, compiled
+from deniable.arrays import Array
+from deniable.words.kernels import compiled
 
 _BLOCK = 4096
 _NOTHING = 1e-300  # is added to what decays: less than the least normal number would stay there, a hundred times slower

@@ -11,8 +11,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.law.law import Floats, Integers
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
 from deniable.likelihood.lines import Decay, Lattice, Window
 from deniable.likelihood.rows import Dense, Kept, Rows, Stacked

@@ -11,32 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 from deniable.estimate.consistency import simplex
-from deniable.law.law import Floats, Integers, Law, Marginal
-from deniable.law.matrix import Matrix
+from deniable.law import Law, Marginal, Matrix
 from deniable.likelihood.geometric import GeometricChannel, GridChannel
 from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.likelihood.sources import all_counted, celled, of_law, refuse_numbers, table_of
-from deniable.mechanisms.base import Array, Mechanism, Tally, checked_values
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
-from deniable.metric import (
-    MOST_ENTRIES,
-    Averaged,
-    Channel,
-    Geometric,
-    Metric,
-    PlanarGeometric,
-    ProductGeometric,
-    SquareWave,
-)
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Mechanism, Subset, Tally, Unary, checked_values
+from deniable.metric import MOST_ENTRIES, Averaged, Channel, Geometric, Metric, PlanarGeometric, ProductGeometric, SquareWave
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.words import FULL
 from deniable.words.simulated import seeded
-from deniable.words.words import FULL
 
 Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
 """What reports can come from: a mechanism, its law, or the channel itself."""

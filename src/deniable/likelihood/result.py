@@ -9,12 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate.bins import Bins
-from deniable.estimate.estimate import Interval
-from deniable.estimate.intervals import reach_of
+from deniable.estimate import Bins, Interval, reach_of
 from deniable.exact import number, whole_number
-from deniable.law.law import Floats
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
 from deniable.likelihood.intervals import flat, searched, unrefused
@@ -23,7 +21,7 @@ from deniable.likelihood.rows import shared
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solution import Found, Stop
 from deniable.likelihood.solving import solve
-from deniable.tables.frames import frame_of
+from deniable.tables import frame_of
 
 Repeats = Callable[[int, int], None]
 """Hears how many repeats are done, and of how many."""

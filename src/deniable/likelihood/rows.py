@@ -13,9 +13,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.law.law import Floats
-from deniable.mechanisms.base import Array
 
 _WORK = 1 << 22  # numbers made at a time
 

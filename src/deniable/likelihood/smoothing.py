@@ -13,9 +13,10 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers, finite
+from deniable.law import finite
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
 from deniable.likelihood.rows import Rows, Stacked, shared

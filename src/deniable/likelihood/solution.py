@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, final
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 
 Stop = Literal["certified", "iteration limit", "rounding limit", "likelihood settled", "passes done"]
 """Why a search ended. `certified`: the gap is within the tolerance. `iteration limit`: it is not, more steps may help.

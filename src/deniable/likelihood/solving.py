@@ -7,8 +7,8 @@ from typing import TypeGuard
 
 import numpy as np
 
+from deniable.arrays import Array, Floats
 from deniable.errors import InvalidParameter, not_among
-from deniable.law.law import Floats
 from deniable.likelihood import closed
 from deniable.likelihood.banded import banded
 from deniable.likelihood.geometric import GeometricChannel
@@ -19,7 +19,6 @@ from deniable.likelihood.rows import Kept
 from deniable.likelihood.solution import Found, Progress, Search
 from deniable.likelihood.steps import along, em, ems, normal, smoothed_121, squarem
 from deniable.likelihood.threads import few_threads
-from deniable.mechanisms.base import Array
 from deniable.metric.line import Decaying
 
 LIMITS = {

@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers, Law, Marginal, Moments
-from deniable.law.matrix import Matrix
+from deniable.law import Law, Marginal, Matrix, Moments
 from deniable.likelihood.problem import Celled, Counted, Problem, Table
 from deniable.likelihood.rows import Kept
-from deniable.mechanisms.base import Array, Tally, unmasked
+from deniable.mechanisms import Tally, unmasked
 from deniable.metric import ContinuousWave, Mean, PlanarLaplace
 
 FEWEST_BINS, MOST_BINS = 8, 256

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.rows import Rows, shared
 from deniable.likelihood.solution import Found, Search

@@ -10,13 +10,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.estimate.estimate import Estimate
+from deniable.estimate import Estimate
 from deniable.exact import whole_number
-from deniable.law.law import Integers, Law, Moments
-from deniable.words.words import Words
-
-Array = npt.NDArray[Any]
+from deniable.law import Law, Moments
+from deniable.words import Words
 
 
 @final

@@ -13,7 +13,7 @@ from deniable.exact import PRIME, exp_down, number, positive_epsilon, solve, who
 from deniable.mechanisms.base import checked_k
 from deniable.mechanisms.search import minimum
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary, keep_ratio
-from deniable.words.words import FULL
+from deniable.words import FULL
 
 _LARGEST = FULL - 1
 _MIDDLE = FULL >> 1

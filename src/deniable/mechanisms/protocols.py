@@ -21,7 +21,7 @@ from deniable.mechanisms.base import Mechanism, checked_k
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.mechanisms.summed import Summed
-from deniable.words.words import FULL
+from deniable.words import FULL
 
 
 def grr(k: int, epsilon: float) -> Direct:

@@ -19,7 +19,7 @@ from deniable.mechanisms.base import checked_k
 from deniable.mechanisms.search import least, minimum
 from deniable.mechanisms.shape import Shape
 from deniable.mechanisms.shapes import Hashed, Subset, Unary
-from deniable.words.words import FULL
+from deniable.words import FULL
 
 S = TypeVar("S", bound=Shape)
 Score = Callable[[Shape], float]

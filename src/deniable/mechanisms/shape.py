@@ -14,12 +14,13 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate.estimate import Estimate, MeanEstimate
+from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
-from deniable.law.law import Integers, Law, Marginal
-from deniable.mechanisms.base import Array, Mechanism, Tally, in_domain, integers, unmasked
-from deniable.words.words import Rows, WordArray, Words, checked_source
+from deniable.law import Law, Marginal
+from deniable.mechanisms.base import Mechanism, Tally, in_domain, integers, unmasked
+from deniable.words import Rows, WordArray, Words, checked_source
 
 Per = Literal["record", "attribute"]
 """Whose answers are compared: those of any two people, or of two who differ in one answer only."""

@@ -10,12 +10,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate.estimate import Estimate
+from deniable.estimate import Estimate
 from deniable.exact import number, positive_epsilon
-from deniable.law.law import Moments
-from deniable.mechanisms.base import Array, Mechanism, Tally, checked_k, checked_values, unmasked
-from deniable.words.words import Words, checked_source
+from deniable.law import Moments
+from deniable.mechanisms.base import Mechanism, Tally, checked_k, checked_values, unmasked
+from deniable.words import Words, checked_source
 
 _BLOCK = 1 << 17
 

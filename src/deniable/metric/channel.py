@@ -13,14 +13,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate.estimate import Estimate
-from deniable.estimate.intervals import seen_squares
+from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
-from deniable.law.law import Convention, Floats, Integers, Moments, checked_prior, finite
-from deniable.law.matrix import Matrix
-from deniable.mechanisms.base import Array, Tally
-from deniable.mechanisms.shape import Shape
+from deniable.law import Convention, Matrix, Moments, checked_prior, finite
+from deniable.mechanisms import Shape, Tally
 from deniable.mechanisms.shapes.common import smallest
 from deniable.metric.certified import divided_up, times_up
 from deniable.metric.inverse import inverted, off

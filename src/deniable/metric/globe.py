@@ -10,10 +10,10 @@ from typing import NoReturn, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidValue, NotExact
 from deniable.exact import number, positive_epsilon
-from deniable.law.law import Floats
-from deniable.words.words import Words, checked_source
+from deniable.words import Words, checked_source
 
 EARTH = 6_371_008.8
 """The mean radius of the Earth, in meters."""

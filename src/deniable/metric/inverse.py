@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 
 _CLOSE = 1e-9  # how far decoding may be off before a slower way is taken
 

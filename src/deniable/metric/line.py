@@ -9,10 +9,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.law import Floats, Integers, finite
+from deniable.law import finite
 
 SMALL = 300
 """Up to here a table of all pairs is faster than a compiled loop, and quicker to begin."""

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.words.kernels import SPAN, ZERO, Address, Array, below, compiled, draw
-from deniable.words.words import WordArray
+from deniable.arrays import Array
+from deniable.words import WordArray
+from deniable.words.kernels import SPAN, ZERO, Address, below, compiled, draw
 
 _TOP = np.uint64(63)
 _LEAST = 1e-300

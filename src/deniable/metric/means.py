@@ -12,17 +12,16 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.estimate.estimate import MeanEstimate as MeanEstimate
-from deniable.estimate.intervals import clopper_pearson, scattered
+from deniable.estimate import MeanEstimate as MeanEstimate
+from deniable.estimate import clopper_pearson, scattered
 from deniable.exact import log_up, number, positive_epsilon, whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array, Tally, floats, unmasked
+from deniable.mechanisms import Tally, as_sent, floats, unmasked
 from deniable.mechanisms.calibrate import largest
-from deniable.mechanisms.shape import as_sent
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
-from deniable.words.words import FULL, WordArray, Words, checked_source
+from deniable.words import FULL, WordArray, Words, checked_source
 
 PLACES = 1 << 32
 """A number is one of so many places and one more, from -1 to 1: what lies between is far below any noise."""

@@ -12,13 +12,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.estimate.estimate import MeanEstimate
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array, Tally
+from deniable.estimate import MeanEstimate
+from deniable.mechanisms import Tally
 from deniable.metric.channel import Numbered
 from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
-from deniable.words.words import Rows, WordArray
+from deniable.words import Rows, WordArray
 
 MOST_OUTPUTS = 1 << 12
 """Reports of a number are counted by what they say, so that a plan's have few different ones."""

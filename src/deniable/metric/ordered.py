@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.channel import Metric, shown
 from deniable.metric.line import GeometricChannel
-from deniable.words.words import FULL, Rows, WordArray
+from deniable.words import FULL, Rows, WordArray
 
 if TYPE_CHECKING:
     from deniable.metric.loops import Guide

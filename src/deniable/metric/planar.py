@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
 from deniable.metric.certified import largest_ratio
 from deniable.metric.channel import Metric, loss_by_units, per_unit, shown
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
-from deniable.words.words import FULL, Rows, WordArray
+from deniable.words import FULL, Rows, WordArray
 
 if TYPE_CHECKING:
     from deniable.metric.loops import Guide

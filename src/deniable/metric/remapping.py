@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
-from deniable.law.law import Floats, Integers, checked_prior, finite
-from deniable.law.matrix import Matrix
+from deniable.law import Matrix, checked_prior, finite
 from deniable.metric.channel import Channel, Metric
 from deniable.metric.globe import checked_places, unit_vectors
 

@@ -8,11 +8,11 @@ from itertools import product
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
-from deniable.law.law import Floats
 from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
-from deniable.words.words import FULL, WordArray
+from deniable.words import FULL, WordArray
 
 _FLOOR = 2.0**-32  # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
 _DIGITS = 36  # binary digits of a real probability that count: the last ones of floats differ between processors

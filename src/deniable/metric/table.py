@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms.base import Mechanism
-from deniable.mechanisms.protocols import Protocol
+from deniable.mechanisms import Mechanism, Protocol
 from deniable.metric.globe import planar_laplace
 from deniable.metric.means import duchi, hybrid, piecewise
 from deniable.metric.ordered import geometric

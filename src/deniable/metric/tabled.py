@@ -11,21 +11,12 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
-from deniable.metric.certified import (
-    LARGEST,
-    calibrated,
-    checked_budget,
-    floored,
-    largest_ratio,
-    rate_at_peaks,
-    unit_loss,
-)
+from deniable.metric.certified import LARGEST, calibrated, checked_budget, floored, largest_ratio, rate_at_peaks, unit_loss
 from deniable.metric.channel import Metric, loss_by_units, shown
-from deniable.words.words import FULL, Rows, WordArray
+from deniable.words import FULL, Rows, WordArray
 
 Distances = npt.ArrayLike | Callable[[int, int], float]
 

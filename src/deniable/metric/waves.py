@@ -11,14 +11,14 @@ from typing import NoReturn, final, overload
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidValue, NotExact
 from deniable.exact import log_up, number, positive_epsilon, whole_number
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array, floats
+from deniable.mechanisms import floats
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.metric.channel import Metric
-from deniable.words.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
+from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
 
 MOST_BINS = 1 << 20
 

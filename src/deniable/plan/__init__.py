@@ -1,1 +1,32 @@
 """Plans a study: what is asked, how it is reported, what a report gives away, and what comes out."""
+
+from deniable.plan.document import Attribute
+from deniable.plan.losses import NANO, Loss, Stated
+from deniable.plan.plan import Plan, Tallies
+from deniable.plan.reports import Reports, records_of
+from deniable.plan.result import MEAN, Result
+from deniable.plan.shuffle import Shuffled, shuffled
+from deniable.plan.strict import InvalidPlan, canonical
+from deniable.plan.study import Study
+from deniable.plan.units import metric_mechanism, rest_loss, unit_loss
+
+__all__ = [
+    "MEAN",
+    "NANO",
+    "Attribute",
+    "InvalidPlan",
+    "Loss",
+    "Plan",
+    "Reports",
+    "Result",
+    "Shuffled",
+    "Stated",
+    "Study",
+    "Tallies",
+    "canonical",
+    "metric_mechanism",
+    "records_of",
+    "rest_loss",
+    "shuffled",
+    "unit_loss",
+]

@@ -11,18 +11,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, final, get_args
 
-from deniable.domain.answer import checked_text
-from deniable.domain.domain import Domain
+from deniable.domain import Domain, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.metric import Averaged, Metric
 from deniable.plan.losses import Loss
 from deniable.plan.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
 from deniable.plan.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
-from deniable.records.base import Faked, Sample, Share
-from deniable.rounds.memoized import Losses, Repeated
+from deniable.records import Faked, Sample, Share
+from deniable.rounds import Losses, Repeated
 
 VERSION = 1
 NO_ANSWER_LABEL = "no answer"

@@ -8,19 +8,18 @@ from fractions import Fraction
 from textwrap import fill
 
 from deniable.choose import Considered, Objective, exposure, far_told, plainer, warning
-from deniable.domain.domain import Domain, Range
+from deniable.domain import Domain, Range
 from deniable.domain.number import Number
 from deniable.errors import counted
 from deniable.exact import text_up
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.metric import Averaged
 from deniable.plan.document import Content
 from deniable.plan.losses import NANO, Loss
 from deniable.plan.references import has_prior, protocol_name
 from deniable.plan.shuffle import shuffled
-from deniable.records.base import Faked, Sample, Split
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import Repeated
+from deniable.records import Faked, Sample, Split
+from deniable.rounds import BitFlip, Repeated
 
 _DELTA = 1e-6  # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
 _MOST_ROWS = 12

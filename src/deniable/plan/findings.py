@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.domain.domain import Range
+from deniable.arrays import Floats
+from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, counted
 from deniable.exact import number
-from deniable.law.law import Floats
 from deniable.plan.plan import Plan, Result, Tallies
 from deniable.plan.result import MEAN, heading, lines_without_shares, share_lines, width_of
-from deniable.summaries.groups import Group, group_rows, groups_of
-from deniable.summaries.summaries import Summary
+from deniable.summaries import Group, Summary, group_rows, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

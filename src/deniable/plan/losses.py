@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 
 from deniable.plan.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.plan.units import UnitLoss
-from deniable.rounds.memoized import Losses
+from deniable.rounds import Losses
 
 NANO = 10**9
 """Losses are stated in units of 1 / NANO nat."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deniable.domain.domain import Categories, Domain, Range
+from deniable.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.plan.strict import (
     InvalidPlan,
     Json,
@@ -24,8 +24,7 @@ from deniable.plan.strict import (
     checked_threshold,
 )
 from deniable.plan.written import mechanism_from_dict, mechanism_to_dict
-from deniable.records.base import Faked, Sample, Share, Split
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample, Share, Split
 
 _FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...]]] = {
     "guessed": (Guessed, ("direct",)),

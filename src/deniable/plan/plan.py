@@ -14,28 +14,27 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.choose import Considered
-from deniable.domain.answer import people_of
-from deniable.domain.domain import NO_ANSWER, refuse_missing
+from deniable.domain import NO_ANSWER, people_of, refuse_missing
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.domain.refusals import located
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
-from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.law.law import Integers, Law, Marginal
-from deniable.mechanisms.shape import Encoder
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.law import Law, Marginal
+from deniable.mechanisms import Encoder
 from deniable.plan import explain, references, reports_file
 from deniable.plan.document import VERSION, Attribute, Content, Missing
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import MEAN, Result, Unreported, bins_of
 from deniable.plan.strict import InvalidPlan, canonical, parsed
-from deniable.records.base import Faked, Records, Sample, Share
+from deniable.records import Faked, Records, Sample, Share
+from deniable.tables import Backend, files
 from deniable.tables import answers as table
-from deniable.tables import files
-from deniable.tables.frames import Backend
-from deniable.words.words import Words, below, checked_source
+from deniable.words import Words, below, checked_source
 
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
@@ -70,7 +69,7 @@ class Plan:
     ) -> Plan:
         """A plan for these attributes by this share (or, for one attribute, this mechanism), which states its true losses.
 
-        >>> from deniable.records.named import smp
+        >>> from deniable.records import smp
         >>> plan = Plan.of({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, smp([3, 2], 1.0, "grr"), people=1000)
         >>> plan.loss.record <= 1.0, Plan.from_json(plan.to_json()) == plan
         (True, True)

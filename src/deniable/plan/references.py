@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric
-from deniable.records.base import Faked, Share
-from deniable.records.fakes import Guessed, Imitated, Prior
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
-from deniable.words.words import FULL
+from deniable.records import Faked, Guessed, Imitated, Prior, Share
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
+from deniable.words import FULL
 
 
 def protocol_name(part: Encoder) -> str:

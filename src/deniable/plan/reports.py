@@ -9,8 +9,8 @@ from typing import Any, final
 
 from deniable.errors import InvalidParameter, InvalidReport, counted
 from deniable.exact import whole_number
-from deniable.mechanisms.base import Tally
-from deniable.records.base import Records
+from deniable.mechanisms import Tally
+from deniable.records import Records
 
 
 @final

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniable.arrays import Array
 from deniable.errors import InvalidReport, InvalidValue
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Subset
-from deniable.records.base import Records
-from deniable.tables.answers import PLAN_KEY, ROWS, Show
-from deniable.tables.files import existing, replacing, require_pyarrow
+from deniable.mechanisms import Encoder, Subset
+from deniable.records import Records
+from deniable.tables import PLAN_KEY, ROWS, Show, existing, replacing, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

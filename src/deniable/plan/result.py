@@ -7,18 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from deniable.domain.domain import Domain, Range
+from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, counted, not_among
-from deniable.estimate.bins import Bins
-from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.law.law import Marginal
-from deniable.tables.frames import Backend, frame_of_rows
+from deniable.estimate import Bins, Estimate, MeanEstimate
+from deniable.law import Marginal
+from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.summaries.summaries import Summary
+    from deniable.summaries import Summary
 
 MEAN = "mean"
 """What stands for a value where the mean of a number is estimated."""
@@ -77,7 +76,7 @@ class Result(Mapping[str, Any]):
 
         Where an end of the range is open, `ends` are the numbers that people in its first and last bin are taken to have.
         """
-        from deniable.summaries.summaries import Summary, mean_of
+        from deniable.summaries import Summary, mean_of
 
         if name in self.means:
             found = self.means[name]
@@ -99,7 +98,7 @@ class Result(Mapping[str, Any]):
 
         In a bin people are taken to be spread evenly. A bin without an end is infinitely far out.
         """
-        from deniable.summaries.summaries import quantile_of
+        from deniable.summaries import quantile_of
 
         return quantile_of(self._ordered(name)[0], share, level=level)
 

@@ -12,9 +12,9 @@ from typing import Literal, final
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.law import Floats
 
 Bound = Literal["numerical", "closed"]
 _GROUPS = 512  # numbers of clones that are looked at one by one; beyond, neighbors count as the smallest of them

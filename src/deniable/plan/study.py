@@ -14,21 +14,19 @@ from types import MappingProxyType
 from typing import Any, final
 
 from deniable.choose import Considered, Objective, consider, consider_repeated, epsilon_needed, people_needed
-from deniable.domain.answer import checked_text
-from deniable.domain.domain import Domain
+from deniable.domain import Domain, checked_text
 from deniable.domain.grid import Grid
 from deniable.domain.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import Encoder
 from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_people
 from deniable.plan.plan import Plan
 from deniable.plan.units import metric_mechanism, rest_loss
-from deniable.records.base import Per
-from deniable.tables.answers import DEGREES, column_names, columns_of
-from deniable.tables.files import existing, file_kind
+from deniable.records import Per
+from deniable.tables import DEGREES, column_names, columns_of, existing, file_kind
 
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
@@ -44,7 +42,7 @@ _ANYTHING = Objective()
 class Study:
     """Attributes by name, each a list of values, a `Range`, a `Grid` or a `Number`, and the loss that a report may have.
 
-    >>> from deniable.domain.domain import Range
+    >>> from deniable.domain import Range
     >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
     >>> plan = study.plan(people=10_000)
     >>> plan.loss.record <= 1.0

@@ -9,16 +9,16 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, final
 
-from deniable.domain.domain import Domain, Range
+from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
-from deniable.mechanisms.shape import Encoder, Per
+from deniable.mechanisms import Encoder, Per
 from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.plan.written import MOST_BINS, MOST_CELLS
-from deniable.records.base import Faked, Sample, Share
+from deniable.records import Faked, Sample, Share
 
 Unit = Literal["step", "kilometer"]
 _KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.plan.strict import (
     InvalidPlan,
@@ -20,9 +19,8 @@ from deniable.plan.strict import (
     checked_list,
     checked_threshold,
 )
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized
-from deniable.words.words import FULL, WordArray
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.words import FULL, WordArray
 
 MOST_BINS = 1 << 12
 """Bins of a range with geometric noise, whose table a plan holds."""

@@ -7,11 +7,11 @@ from itertools import combinations, pairwise
 from textwrap import wrap
 from typing import NamedTuple
 
+from deniable.arrays import Floats
 from deniable.domain.grid import Grid
 from deniable.errors import counted
-from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.law.law import Floats
-from deniable.summaries.groups import Group
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.summaries import Group
 
 _COLUMNS = 3
 _TALLER = 1.5  # how much taller a page with fewer columns may be

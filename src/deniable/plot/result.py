@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.domain.domain import Domain, Range
+from deniable.arrays import Floats
+from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
-from deniable.estimate.estimate import Estimate, MeanEstimate
-from deniable.law.law import Floats
+from deniable.estimate import Estimate, MeanEstimate
 from deniable.plot.figure import ESTIMATE, INK, TRUTH, style
 from deniable.plot.panels import (
     BELOW,
@@ -29,7 +29,7 @@ from deniable.plot.panels import (
     in_columns,
     what_is_shown,
 )
-from deniable.summaries.groups import groups_of
+from deniable.summaries import groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

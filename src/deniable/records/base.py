@@ -17,14 +17,14 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, counted
 from deniable.exact import log_up, whole_number
-from deniable.law.law import Integers, Law, Marginal
-from deniable.mechanisms.base import Array, Tally, checked_values, in_domain
-from deniable.mechanisms.shape import Encoder, checked_per, worth_compiling
-from deniable.mechanisms.shape import Per as Per
+from deniable.law import Law, Marginal
+from deniable.mechanisms import Encoder, Tally, checked_per, checked_values, in_domain, worth_compiling
+from deniable.mechanisms import Per as Per
 from deniable.records.fakes import Evidence, Fake
-from deniable.words.words import Rows, WordArray, Words, below, cell, checked_source
+from deniable.words import Rows, WordArray, Words, below, cell, checked_source
 
 _ROWS = 128  # rows of a table that are compared at a time
 

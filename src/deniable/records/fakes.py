@@ -16,12 +16,11 @@ from typing import NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.law.law import Floats, Integers, checked_prior
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Shape
-from deniable.mechanisms.shapes import Direct, Unary
-from deniable.words.words import FULL, Rows, WordArray, below, cell
+from deniable.law import checked_prior
+from deniable.mechanisms import Direct, Shape, Unary
+from deniable.words import FULL, Rows, WordArray, below, cell
 
 
 class Evidence(NamedTuple):

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms.protocols import PROTOCOLS, grr, oue, sue
-from deniable.mechanisms.shape import Encoder
+from deniable.mechanisms import PROTOCOLS, Encoder, grr, oue, sue
 from deniable.records.base import Faked, Sample, Split, checked_sizes
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 

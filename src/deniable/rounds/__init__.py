@@ -1,1 +1,21 @@
 """Asks again and again without giving the answer away: what is kept, and what is fresh."""
+
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Losses, Memoized, Repeated
+from deniable.rounds.named import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+
+__all__ = [
+    "BitFlip",
+    "HashedMemoized",
+    "Losses",
+    "Memoized",
+    "Repeated",
+    "allomfree",
+    "dbitflip",
+    "l_grr",
+    "l_osue",
+    "l_oue",
+    "l_soue",
+    "l_sue",
+    "loloha",
+]

@@ -10,13 +10,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
-from deniable.law.law import Integers, Law
-from deniable.mechanisms.base import Array, Tally, checked_k
-from deniable.mechanisms.shapes import Unary
+from deniable.law import Law
+from deniable.mechanisms import Tally, Unary, checked_k
 from deniable.rounds.memoized import Losses, Repeated
-from deniable.words.words import FULL, Rows, below
+from deniable.words import FULL, Rows, below
 
 
 @final

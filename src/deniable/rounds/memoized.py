@@ -16,14 +16,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, power_up, text_up, times_up, whole_number
-from deniable.law.law import Integers, Law
-from deniable.mechanisms.base import Array, Tally, checked_k
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Hashed, Unary
+from deniable.law import Law
+from deniable.mechanisms import Direct, Encoder, Hashed, Tally, Unary, checked_k
+from deniable.words import FULL, Rows
 from deniable.words.hashing import collision, hash_function, occupied_buckets
-from deniable.words.words import FULL, Rows
 
 
 @final

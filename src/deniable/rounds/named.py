@@ -12,12 +12,11 @@ from typing import Literal
 
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, positive_epsilon, whole_number
-from deniable.mechanisms import calibrate
-from deniable.mechanisms.shapes import Direct, Unary
-from deniable.records.base import Sample, checked_sizes
+from deniable.mechanisms import Direct, Unary, calibrate
+from deniable.records import Sample, checked_sizes
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.memoized import HashedMemoized, Memoized
-from deniable.words.words import FULL
+from deniable.words import FULL
 
 _HALF = FULL >> 1
 _LARGEST = FULL - 1

@@ -12,15 +12,13 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, NotExact, not_among
-from deniable.estimate import consistency
-from deniable.estimate.estimate import Estimate
+from deniable.estimate import Estimate, consistency
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.law import Floats
-from deniable.mechanisms.base import Mechanism
-from deniable.mechanisms.protocols import Protocol, named_protocol
+from deniable.mechanisms import Mechanism, Protocol, named_protocol
 from deniable.metric import DISTANCED, Metric
-from deniable.records.base import Share
+from deniable.records import Share
 from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
 from deniable.simulate.tallies import draw_share, draw_tally, is_drawn_directly
 from deniable.summaries.metrics import METRICS

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DeniableError
-from deniable.estimate.estimate import Estimate
+from deniable.estimate import Estimate
 from deniable.plot.figure import (
     ESTIMATE,
     FORMATS,

@@ -15,9 +15,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers
 
 MOST_PEOPLE = 10**18
 MOST_VALUES = 10**7

@@ -14,18 +14,15 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.estimate.estimate import Estimate
+from deniable.estimate import Estimate
 from deniable.exact import whole_number
-from deniable.law.law import Floats, Integers, Law, Marginal
-from deniable.mechanisms.base import Mechanism, Tally
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Hadamard, Unary
-from deniable.mechanisms.summed import Summed
+from deniable.law import Law, Marginal
+from deniable.mechanisms import Direct, Encoder, Hadamard, Mechanism, Summed, Tally, Unary
 from deniable.metric import Averaged, Metric
-from deniable.records.base import Faked, Sample, Share
-from deniable.records.fakes import Blank, Fake, Guessed, Imitated
-from deniable.rounds.memoized import Memoized
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Sample, Share
+from deniable.rounds import Memoized
 from deniable.simulate.population import MOST_PEOPLE
 from deniable.words.simulated import seeded
 

@@ -14,10 +14,9 @@ from typing import Literal, final
 
 from deniable.data.datasets import Dataset
 from deniable.exact import positive_epsilon
-from deniable.mechanisms.shapes import Direct
-from deniable.records.base import Sample
-from deniable.rounds.memoized import Memoized
-from deniable.rounds.named import l_grr, l_osue, l_oue, l_soue, l_sue
+from deniable.mechanisms import Direct
+from deniable.records import Sample
+from deniable.rounds import Memoized, l_grr, l_osue, l_oue, l_soue, l_sue
 from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "PARTS", "RUNS", "Row", "reproduce"]

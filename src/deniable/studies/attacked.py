@@ -8,20 +8,17 @@ from functools import partial
 
 import numpy as np
 
+from deniable.arrays import Array, Floats
 from deniable.attack import profile, sampled_attribute
 from deniable.attack.guessing import guessed_values
 from deniable.attack.sampled import Assumed, estimated
 from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
 from deniable.data.datasets import Dataset
-from deniable.law.law import Floats
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.protocols import PROTOCOLS
-from deniable.mechanisms.shape import Encoder
-from deniable.records.base import Faked, Records
-from deniable.records.named import rsfd, rsrfd
+from deniable.mechanisms import PROTOCOLS, Encoder
+from deniable.records import Faked, Records, rsfd, rsrfd
 from deniable.studies.points import CLASSICAL, COMPUTED, Asked, Cell, targets
+from deniable.words import Words
 from deniable.words.simulated import seeded
-from deniable.words.words import Words
 
 ON_VALUES = ("guess", *COMPUTED)
 ON_SAMPLED = {"sampled-attribute": ("bayes",), "rsrfd": ("bayes", "bayes-uniform")}

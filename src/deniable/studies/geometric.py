@@ -17,18 +17,18 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.channels import candidates, lower_bound, optimum
 from deniable.channels.candidates import Candidate, Tabled
 from deniable.channels.optimum import MOST_SEARCHED, MOST_TESTED, Optimum
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.law import Floats
 from deniable.likelihood import GeometricChannel, mle
 from deniable.likelihood.threads import few_threads
-from deniable.mechanisms.base import Tally
+from deniable.mechanisms import Tally
 from deniable.simulate.population import checked_people, numbers_from, uniform, zipf
 from deniable.studies.sweep import Progress, checked_methods
-from deniable.summaries.distances import line_wasserstein, smoothed_kl
+from deniable.summaries import line_wasserstein, smoothed_kl
 from deniable.summaries.metrics import mean_squared_error
 
 __all__ = [

@@ -11,14 +11,13 @@ from typing import Any, final
 
 import numpy as np
 
+from deniable.arrays import Array, Floats, Integers
 from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter, counted
-from deniable.estimate.intervals import clopper_pearson, student
-from deniable.law.law import Floats, Integers
-from deniable.mechanisms.base import Array
+from deniable.estimate import clopper_pearson, student
 from deniable.simulate.population import numbers_from
 from deniable.studies.sweep import Progress
-from deniable.tables.frames import Backend, frame_of
+from deniable.tables import Backend, frame_of
 
 CLASSICAL = ("grr", "ss", "sue", "oue", "olh")
 """The protocols whose values and people are attacked."""

@@ -14,22 +14,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.attack.guessing import guessed_values
 from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.law import Integers
-from deniable.mechanisms import calibrate
-from deniable.mechanisms.protocols import grr, lh, olh, oue, ss, sue, the, ue
-from deniable.mechanisms.robust import alh, ass, athe, aue
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Hashed, Unary
+from deniable.mechanisms import Encoder, Hashed, Unary, alh, ass, athe, aue, calibrate, grr, lh, olh, oue, ss, sue, the, ue
 from deniable.simulate.population import dirichlet, numbers_from
 from deniable.studies.points import Row, frame, over_runs, with_chance, without_chance
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.summaries.metrics import mean_squared_error
+from deniable.words import FULL
 from deniable.words.simulated import seeded
-from deniable.words.words import FULL
 
 __all__ = ["EPSILONS", "METHODS", "RUNS", "Row", "frame", "reproduce"]
 

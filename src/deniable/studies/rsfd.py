@@ -19,10 +19,8 @@ from typing import final
 
 from deniable.data.datasets import Dataset
 from deniable.exact import positive_epsilon
-from deniable.mechanisms.protocols import adaptive
-from deniable.mechanisms.shape import Encoder
-from deniable.records.base import Sample, Share, Split
-from deniable.records.named import Calibration, equal_part, rsfd
+from deniable.mechanisms import Encoder, adaptive
+from deniable.records import Calibration, Sample, Share, Split, equal_part, rsfd
 from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "Row", "reproduce"]

@@ -20,6 +20,7 @@ from typing import final
 
 import numpy as np
 
+from deniable.arrays import Array, Integers
 from deniable.attack.background import Background, compact
 from deniable.attack.guessing import guessed_values
 from deniable.attack.likelihoods import Clue
@@ -28,13 +29,9 @@ from deniable.attack.results import Reidentified
 from deniable.attack.sampled import drawn_attributes, sampled_attribute
 from deniable.attack.trained import School
 from deniable.data.datasets import Dataset
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.protocols import PROTOCOLS
-from deniable.mechanisms.shape import Encoder
-from deniable.plan.plan import Plan
-from deniable.records.base import Faked, Records
-from deniable.records.named import rsfd
+from deniable.mechanisms import PROTOCOLS, Encoder
+from deniable.plan import Plan
+from deniable.records import Faked, Records, rsfd
 from deniable.simulate.population import numbers_from
 from deniable.studies.attacked import training_work
 from deniable.studies.points import CLASSICAL, Asked, Cell, targets

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.records.base import Share
+from deniable.records import Share
 from deniable.simulate.measure import measure_share
 from deniable.simulate.population import numbers_from
 

@@ -1,1 +1,31 @@
 """Sums up estimates: means, quantiles, groups and distances."""
+
+from deniable.summaries.distances import (
+    circle_wasserstein,
+    cost_wasserstein,
+    grid_wasserstein,
+    line_wasserstein,
+    sliced_wasserstein,
+    smoothed_kl,
+    total_variation,
+)
+from deniable.summaries.groups import Group, group_rows, groups_of
+from deniable.summaries.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
+
+__all__ = [
+    "Group",
+    "Summary",
+    "circle_wasserstein",
+    "circular_mean_of",
+    "cost_wasserstein",
+    "grid_wasserstein",
+    "group_rows",
+    "groups_of",
+    "line_wasserstein",
+    "mean_of",
+    "quantile_of",
+    "sliced_wasserstein",
+    "smoothed_kl",
+    "sum_of",
+    "total_variation",
+]

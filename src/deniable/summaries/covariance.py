@@ -9,9 +9,10 @@ import math
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
-from deniable.estimate.estimate import Estimate
-from deniable.law.law import Floats, Law, Marginal, Moments
+from deniable.estimate import Estimate
+from deniable.law import Law, Marginal, Moments
 
 
 def pairs(law: Law) -> tuple[float, float]:

@@ -14,11 +14,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
-from deniable.estimate.estimate import Estimate
+from deniable.estimate import Estimate
 from deniable.exact import number, whole_number
-from deniable.law.law import Floats, finite
+from deniable.law import finite
 from deniable.likelihood import Likelihood
 
 Shares = npt.ArrayLike | Estimate | Likelihood

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deniable.domain.domain import Domain, Range
+from deniable.arrays import Floats, Integers
+from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
-from deniable.estimate.estimate import Estimate
-from deniable.law.law import Floats, Integers
+from deniable.estimate import Estimate
 from deniable.summaries.summaries import Summary, sum_of
 
 _MANY_BINS = 20  # of a range with more, groups are shown

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from deniable.law.law import Floats
+from deniable.arrays import Floats
 
 
 def mean_squared_error(estimates: Floats, truth: Floats) -> float:

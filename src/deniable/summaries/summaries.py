@@ -14,15 +14,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
-from deniable.estimate import consistency
-from deniable.estimate.bins import Bins
-from deniable.estimate.estimate import Estimate
-from deniable.estimate.intervals import normal_quantile, reach_of, scored, seen_squares, student
+from deniable.estimate import Bins, Estimate, consistency, normal_quantile, reach_of, scored, seen_squares, student
 from deniable.exact import number
-from deniable.law.law import Floats, Moments, finite
+from deniable.law import Moments, finite
 from deniable.likelihood import Likelihood
-from deniable.mechanisms.base import checked_values
+from deniable.mechanisms import checked_values
 from deniable.summaries.covariance import cumulative_errors, error_of, known_squares
 
 Result = Estimate | Likelihood
@@ -54,8 +52,8 @@ def mean_of(
     half a bin from it, which is `within`), nor for values without names, which are at 0, 1, 2, ... On a grid, ask once for each
     coordinate.
 
-    >>> from deniable.mechanisms.protocols import grr
-    >>> from deniable.mechanisms.base import Tally
+    >>> from deniable.mechanisms import grr
+    >>> from deniable.mechanisms import Tally
     >>> m = grr(k=3, epsilon=1.0)
     >>> half = mean_of(m.estimate(Tally(10_000, [5000, 2500, 2500])), places=[0, 50, 100])
     >>> round(half.value, 1), round(half.stderr, 2), half.low < half.value < half.high
@@ -86,8 +84,8 @@ def sum_of(result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: 
     count: values whose neighborhood nobody happened to report are not known to be rare. Of one value it is `interval`.
     That of a most likely distribution is by bootstrap, and holds what the intervals of single values allow.
 
-    >>> from deniable.mechanisms.protocols import grr
-    >>> from deniable.mechanisms.base import Tally
+    >>> from deniable.mechanisms import grr
+    >>> from deniable.mechanisms import Tally
     >>> m = grr(k=3, epsilon=1.0)
     >>> two = sum_of(m.estimate(Tally(10_000, [5000, 2500, 2500])), [0, 1])
     >>> round(two.value, 3), round(two.stderr, 3)

@@ -1,1 +1,6 @@
 """Writes reports as bytes and as JSON, in one canonical form each, and reads them back."""
+
+from deniable.wire.binary import PREFIX, VERSION, Report, Wire, alike, from_batch, to_batch
+from deniable.wire.json import Refused, parsed, plain
+
+__all__ = ["PREFIX", "VERSION", "Refused", "Report", "Wire", "alike", "from_batch", "parsed", "plain", "to_batch"]

@@ -11,12 +11,10 @@ from typing import NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.law.law import Integers
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Encoder
-from deniable.plan.plan import Plan, Reports
-from deniable.plan.strict import canonical
-from deniable.records.base import Records, Sample
+from deniable.arrays import Array, Integers
+from deniable.mechanisms import Encoder
+from deniable.plan import Plan, Reports, canonical
+from deniable.records import Records, Sample
 from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 
 VERSION = 1

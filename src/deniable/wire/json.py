@@ -9,14 +9,12 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
+from deniable.arrays import Array
 from deniable.errors import InvalidReport
 from deniable.exact import PRIME
-from deniable.mechanisms.base import Array
-from deniable.mechanisms.shape import Encoder
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Geometric, PlanarGeometric
-from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
 
 Reason = Literal["malformed", "version", "plan", "round", "size", "form"]
 """Why a report is refused: it cannot be read; made by another version, for another plan or another round; too long or

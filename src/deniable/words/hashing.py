@@ -12,9 +12,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.exact import PRIME
-
-Floats = npt.NDArray[np.float64]
 
 _IN_NUMPY = 1024  # up to here all pairs of denominators fit in memory
 _WALKED = 1 << 14  # up to here a walk over all fractions is done in a second

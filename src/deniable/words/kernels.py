@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from deniable.arrays import Array
+
 F = TypeVar("F", bound=Callable[..., Any])
-Array = npt.NDArray[Any]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 HALF, LOW = np.uint64(32), np.uint64(0xFFFFFFFF)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable.words.kernels import ONE, SPAN, ZERO, Address, Array, compiled, mix, row_start
+from deniable.arrays import Array
+from deniable.words.kernels import ONE, SPAN, ZERO, Address, compiled, mix, row_start
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LANES = np.uint64(0x0101010101010101)

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter
 from deniable.mechanisms.shape import Shape
-from deniable.words.words import FULL, WordArray, below, cell, chance
+from deniable.words import FULL, WordArray, below, cell, chance
 
 
 def set_numbers(shape: Shape, **numbers: int) -> None:

@@ -10,12 +10,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.exact import whole_number
-from deniable.law.law import Integers, Law, checked_prior
-from deniable.mechanisms.base import Array, checked_k
+from deniable.law import Law, checked_prior
+from deniable.mechanisms.base import checked_k
 from deniable.mechanisms.shape import Shape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
-from deniable.words.words import FULL, Rows, WordArray, chance
+from deniable.words import FULL, Rows, WordArray, chance
 
 
 @final

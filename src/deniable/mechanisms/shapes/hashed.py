@@ -10,13 +10,14 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.exact import PRIME, whole_number
-from deniable.law.law import Integers, Law
-from deniable.mechanisms.base import Array, checked_k
+from deniable.law import Law
+from deniable.mechanisms.base import checked_k
 from deniable.mechanisms.shape import BLOCK, Shape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
+from deniable.words import FULL, Rows, WordArray
 from deniable.words.hashing import collision, hash_function, hash_values, occupied_buckets
-from deniable.words.words import FULL, Rows, WordArray
 
 
 @final

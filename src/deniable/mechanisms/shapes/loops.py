@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from deniable.arrays import Array
 from deniable.exact import PRIME
-from deniable.words.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, Array, below, compiled, draw, mix, row_start
+from deniable.words.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, below, compiled, draw, mix, row_start
 
 
 @compiled

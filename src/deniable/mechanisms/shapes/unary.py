@@ -10,14 +10,15 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law.law import Integers, Law
-from deniable.mechanisms.base import Array, checked_k
+from deniable.law import Law
+from deniable.mechanisms.base import checked_k
 from deniable.mechanisms.shape import BLOCK, Shape
 from deniable.mechanisms.shapes.common import set_numbers
+from deniable.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
 from deniable.words.simulated import SeededRows
-from deniable.words.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
 
 
 @final
