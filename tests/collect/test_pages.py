@@ -1,0 +1,1338 @@
+"""The survey and the dashboard in a real browser, served by a real collector."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, final
+
+import httpx
+import pytest
+
+import deniable as dn
+from deniable.collect.files import FOLDER
+from deniable.plan import Plan, Tallies
+from deniable.wire import Report, Wire
+from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
+from tests.running import Run
+from tests.services import missing
+
+if find_spec("playwright") is None and os.environ.get("CI") != "true":
+    pytest.skip("playwright is not installed", allow_module_level=True)
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, expect, sync_playwright
+
+SOURCES = Path(__file__).parents[2] / "js" / "pages"
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+PATIENCE = 20_000  # milliseconds: a busy machine is slow, and nothing waits that long where it works
+expect.set_options(timeout=PATIENCE)
+PHONE = {"width": 390, "height": 844}
+COLORS = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white"]
+CODE = "an_invitation_of_-32-_characters"  # in the form of those that `deniable tokens` makes
+LABEL = "<img src=x onerror=alert(1)> & co"
+
+ONCE = dn.Study(
+    {"Do you smoke?": ["yes", "no"], "Color": COLORS, "Age": dn.Range(0, 100, step=10, open_high=True)},
+    epsilon=3.0,
+    share="split",
+    missing="value",
+    title=f"Habits {LABEL}",
+).plan(people=1000)
+AGAIN = dn.Study(
+    {"How do you feel?": ["well", "so-so", "badly"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=3, title="Every month"
+).plan(people=1000)
+MONTHS = dn.Study(
+    {"How do you feel?": ["well", "so-so", "badly"]}, epsilon_first=1.5, epsilon_forever=3.0, rounds=3, title="Months"
+).plan(people=1000)
+TWICE = dn.Study({"Hours": dn.Range(0, 24, step=4)}, epsilon_first=1.0, epsilon_forever=2.0, rounds=2, title="Sleep").plan(
+    people=1000
+)
+FILLED = dn.Study({"Coffee": ["none", "one", "two", LABEL], "Tea": ["yes", "no"]}, epsilon=2.0, title="Drinks").plan(
+    people=1000
+)
+
+TOWN = dn.Grid(47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000))
+MIXED = dn.Study(
+    {
+        "Do you smoke?": ["yes", "no"],
+        "Age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.1, open_high=True),
+        "Home": TOWN,
+        "Income": dn.Number(0, 10_000, open_high=True),
+    },
+    epsilon=2.0,
+    share="split",
+    missing="random",
+    title="Town",
+).plan(people=1000)
+
+
+@final
+class Visit:
+    """A browser of its own, and what must not happen in it."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context, self.url = context, url
+        self.problems: list[str] = []
+        self.sent: list[Request] = []
+        self.page = self.open()
+
+    def open(self) -> Page:
+        page = self.context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", self._said)
+        page.on("pageerror", lambda problem: self.problems.append(str(problem)))
+        page.on("request", lambda request: self.sent.append(request))
+        return page
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(message.text)
+
+    def survey(self, plan: Plan, more: str = "") -> Page:
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.url}/#plan={plan.id}{more}")
+        return self.page
+
+    def dashboard(self, plan: Plan) -> Page:
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.url}/dashboard#plan={plan.id}&token={TOKEN}")
+        return self.page
+
+    def check(self) -> None:
+        """Refusals that the collector answers with a 4xx are the only complaints, and nothing was asked of anybody else."""
+        assert [text for text in self.problems if not re.match(r"Failed to load resource.* (4\d\d|ERR_INTERNET)", text)] == []
+        assert [one.url for one in self.sent if not one.url.startswith((self.url, "about:", "blob:", "data:"))] == []
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("pages"), [ONCE, AGAIN, MONTHS, FILLED, MIXED], "--minimum", "50") as running:
+        post(running, FILLED, 400)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        missing("Chromium is not installed")
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=program, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, collector: Running) -> Iterator[Visit]:
+    with visiting(browser, collector) as visit:
+        yield visit
+
+
+@contextmanager
+def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[Visit]:
+    with browser.new_context(**options) as context:
+        visit = Visit(context, collector.url)
+        yield visit
+        visit.check()
+
+
+def post(collector: Running, plan: Plan, n: int, number: int = 1, **numbers: float) -> None:
+    """Reports of n people, all of whom give the first answer to everything, or these numbers."""
+    wire = Wire(plan)
+    answers: dict[str, Any] = {one.name: [*one.domain.labels[:1]] * n for one in plan.content.attributes}
+    answers |= {name: [number] * n for name, number in numbers.items()}
+    if plan is MIXED:
+        answers |= {"Age": [20 + i % 60 for i in range(n)], "Home": [(47.64, 6.86), (47.66, 6.9)] * (n // 2)}
+        answers |= {"Income": [100.0 * (i % 60) for i in range(n)]}
+    made = plan.privatize(answers, dn.remembering(n, dn.seeded(n)))
+    reports = [Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
+    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+    answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
+    assert answer.json()["counted"] == n
+
+
+def look(page: Page) -> None:
+    """As when the tab is shown again: the dashboard does not wait for its next turn."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def counted(collector: Running, plan: Plan, number: int = 1) -> int:
+    return int(collector.metrics().get(f'deniable_reports{{plan="{plan.id}",round="{number}"}}', 0))
+
+
+def set_round(collector: Running, plan: Plan, number: int, closes: str | None) -> None:
+    body = json.dumps({"opens": None, "closes": closes})
+    answer = httpx.put(f"{collector.url}/plans/{plan.id}/rounds/{number}", content=body, headers=OPERATOR)
+    assert answer.status_code == 200, answer.text
+
+
+def fill_in(page: Page) -> None:
+    """All of ONCE."""
+    page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
+    page.get_by_label("Color").select_option("blue")
+    page.get_by_label("Age").fill("42")
+
+
+def make(page: Page) -> None:
+    page.get_by_role("button", name="Make my report").click()
+    expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
+
+
+def send(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("^Send")).click()
+    expect(page.get_by_role("heading", name="Received")).to_be_focused()
+
+
+def entries(page: Page) -> list[dict[str, Any]]:
+    found = page.evaluate("localStorage.getItem('deniable')")
+    return list(json.loads(found)["entries"]) if found else []
+
+
+def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: Running) -> None:
+    before = counted(collector, ONCE)
+    page = visit.survey(ONCE)
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Habits {LABEL}")
+    expect(page.get_by_text("Verified on this device")).to_be_visible()
+    expect(page.locator(".headline")).to_contain_text(
+        re.compile(r"Whoever sees your report guesses right at most .*blind guessing: 1 in \d")
+    )
+    press = page.keyboard.press
+    page.get_by_role("button", name="Make my report").focus()
+    press("Enter")
+    expect(page.get_by_role("group", name="Do you smoke?").get_by_label("yes")).to_be_focused()  # the first that is missing
+    expect(page.get_by_role("alert").first).to_have_text("Please choose an answer.")
+    press("Space")
+    press("ArrowDown")  # no
+    press("Tab")
+    page.keyboard.type("blue")
+    press("Tab")
+    page.keyboard.type("-1")
+    press("Enter")
+    expect(page.get_by_text("Please enter a number from 0 up.")).to_be_visible()
+    expect(page.get_by_label("Age")).to_be_focused()
+    press("Backspace")
+    press("Backspace")
+    page.keyboard.type("42")
+    press("Enter")
+    expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
+    stays = page.get_by_role("region", name="Stays on this device")
+    for answer in ("no", "blue", "42 (40 to under 50)"):
+        expect(stays.get_by_text(answer, exact=True)).to_be_visible()
+    assert not [one for one in visit.sent if one.method == "POST"]
+    page.get_by_role("button", name="Send").focus()
+    press("Enter")
+    expect(page.get_by_role("heading", name="Received, and counted")).to_be_focused()
+    expect(page.get_by_text("42 (40 to under 50)")).to_have_count(0)
+    assert counted(collector, ONCE) == before + 1
+
+
+def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    leaves = page.get_by_role("region", name="Leaves this device")
+    leaves.get_by_text(re.compile("All of its .* bytes")).click()
+    shown = leaves.locator(".bytes code").inner_text().replace(" ", "")
+    said = leaves.locator(".chip").all_inner_texts()
+    send(page)
+    [posted] = [one for one in visit.sent if one.method == "POST"]
+    assert posted.post_data_buffer is not None
+    assert posted.post_data_buffer.hex() == shown
+    whole = page.locator(".receipt code").get_attribute("title")
+    assert whole == Report.from_bytes(bytes.fromhex(shown)).id.hex()
+    report = json.loads(Wire(ONCE).to_json(Report.from_bytes(bytes.fromhex(shown))))["report"]
+    labels = {one.name: [*one.domain.labels, "no answer"] for one in ONCE.content.attributes}
+    supported = {name: said if isinstance(said, list) else [said] for name, said in report.items()}
+    assert said == [labels[name][code] for name in labels for code in supported[name]]
+    assert [one["report"] for one in entries(page)] == [shown]
+    stored = page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+    assert "blue" not in stored
+    assert "42" not in re.sub(r"[0-9a-f]{32,}", "", stored)
+
+
+def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2) as visit:
+        page = visit.survey(ONCE)
+        page.get_by_role("group", name="Do you smoke?").get_by_text("No answer").tap()
+        page.get_by_label("Color").select_option("green")
+        page.locator(".question", has=page.get_by_label("Age")).get_by_text("No answer").tap()
+        expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+        small = "nodes => nodes.filter(node => node.offsetParent && node.getBoundingClientRect().height < 44).length"
+        assert page.locator("button, select, .choice, input[type=number]").evaluate_all(small) == 0
+        page.get_by_role("button", name="Make my report").tap()
+        expect(page.get_by_role("region", name="Stays on this device").get_by_text("No answer")).to_have_count(2)
+        page.get_by_role("button", name="Send").tap()
+        expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+        page.get_by_text("What I have sent").tap()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page = visit.dashboard(FILLED)
+        expect(page.get_by_role("img", name="Estimates of Coffee").locator("text", has_text=LABEL)).to_be_visible()  # not cut
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.get_by_text("Download", exact=True).tap()
+        menu = page.locator(".downloads > div").bounding_box()
+        assert menu is not None
+        assert menu["x"] >= 0
+        assert menu["x"] + menu["width"] <= PHONE["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_report_is_drawn_once_and_counted_once(visit: Visit, collector: Running) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    made = entries(page)
+    page.reload()
+    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+    send(page)
+    before = counted(collector, ONCE)
+    page.reload()
+    expect(page.get_by_role("heading", name="You have answered this round")).to_be_visible()
+    send(page)
+    expect(page.get_by_text("It is counted once.")).to_be_visible()
+    assert counted(collector, ONCE) == before
+    assert entries(page) == made
+
+
+def tampered(change: Callable[[dict[str, Any]], None], honest_id: bool) -> tuple[str, str]:
+    """A plan that was changed, with the id that fits it or with the old one."""
+    data = json.loads(ONCE.to_json())
+    change(data)
+    if honest_id:
+        body = {name: value for name, value in data.items() if name != "id"}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        data["id"] = hashlib.sha256(text.encode()).hexdigest()
+    return data["id"], json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("honest_id", [True, False])
+def test_a_plan_that_leaks_more_than_it_says_is_refused(visit: Visit, honest_id: bool) -> None:
+    def understate(data: dict[str, Any]) -> None:
+        data["losses"]["record"] -= 1
+
+    plan_id, text = tampered(understate, honest_id)
+    listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
+    visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
+    visit.context.route(f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json"))
+    page = visit.page
+    page.goto(f"{visit.url}/")
+    expect(page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
+    why = "but its thresholds lose" if honest_id else "was changed after it was made"
+    expect(page.get_by_role("alert").filter(has_text=why)).to_be_visible()
+    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+
+
+def test_a_collector_that_sends_another_plan_is_refused(visit: Visit) -> None:
+    visit.context.route(f"**/plans/{ONCE.id}", lambda route: route.fulfill(body=FILLED.to_json()))
+    page = visit.survey(ONCE)
+    expect(page.get_by_text("another plan than the one that was asked for")).to_be_visible()
+
+
+def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
+    limit.fill("-3")
+    limit.press("Enter")
+    expect(page.get_by_text("The limit is a number above 0.")).to_be_visible()
+    limit.fill("2.5")
+    limit.press("Enter")
+    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
+    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+    page.get_by_role("link", name="change the limit").click()
+    expect(limit).to_be_focused()
+    limit.fill("3")
+    limit.press("Enter")
+    fill_in(page)
+    make(page)
+    visit.survey(AGAIN)  # 3 and 2 are more than 3
+    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
+
+
+def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
+    page = visit.survey(AGAIN)
+    expect(page.get_by_text("round 1 of 3")).to_be_visible()
+    promise = "Whoever sees your reports of all 3 rounds, if your answer does not change"
+    expect(page.locator(".promise")).to_contain_text(promise)
+    page.get_by_text("The exact loss").click()
+    expect(page.get_by_text("Any number of rounds, if your answers do not change")).to_be_visible()
+    expect(page.get_by_text("All 3 rounds, whatever changes")).to_be_visible()
+    page.get_by_label("badly").check()
+    sent = page.locator(".ledger > summary")
+    expect(sent).to_have_text("What I have sent0")
+    make(page)
+    expect(sent).to_have_text("What I have sent01 made, not sent")
+    set_round(collector, AGAIN, 1, "2026-01-01T00:00:00Z")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("This round has closed. Your report was not counted")).to_be_visible()
+    expect(sent).to_have_text("What I have sent01 made, not sent")
+    page.reload()
+    expect(page.get_by_role("heading", name="This study is closed now")).to_be_visible()
+    expect(page.get_by_text("Come back when the next round opens.")).to_be_visible()
+    expect(page.get_by_text("1 report made on this device got no receipt from the collector.")).to_be_visible()
+    expect(page.locator("#study")).not_to_contain_text("You have answered")
+    set_round(collector, AGAIN, 2, None)
+    page.reload()
+    expect(page.get_by_text("round 2 of 3")).to_be_visible()
+    page.get_by_label("badly").check()
+    make(page)
+    send(page)
+    assert counted(collector, AGAIN, 2) == 1
+    expect(sent).to_have_text("What I have sent11 made, not sent")
+    stays = page.get_by_role("region", name="Never left this device")
+    expect(stays).to_contain_text("The report was drawn from them, and then they were forgotten")
+    page.get_by_text("What I have sent").click()
+    expect(page.get_by_text("Round 1 · made, no receipt yet")).to_be_visible()
+    expect(page.get_by_text("Round 2 · received by the collector")).to_be_visible()
+    total = "Lifetime loss over 2 reports, 1 of them without a receipt, if your answers do not change"
+    expect(page.get_by_text(total)).to_be_visible()
+    expect(page.get_by_text("The same, whatever changes")).to_be_visible()
+    expect(page.get_by_text("In a study with rounds, the limit holds for answers that stay the same.")).to_be_visible()
+
+
+def test_after_the_last_round_nobody_is_asked_to_come_back(browser: Browser, tmp_path: Path) -> None:
+    closed = "2026-01-01T00:00:00Z"
+    with collecting(tmp_path, [TWICE]) as running, visiting(browser, running) as visit:
+        page = visit.survey(TWICE)
+        expect(page.locator(".promise")).to_contain_text("Whoever sees your reports of both rounds, if your answer")
+        page.get_by_text("The exact loss").click()
+        expect(page.get_by_text("Both rounds, whatever changes")).to_be_visible()
+        page.get_by_label("Hours").fill("24")
+        page.get_by_role("button", name="Make my report").click()
+        expect(page.get_by_text("Please enter a number from 0 to under 24.", exact=True)).to_be_visible()
+        expect(page.locator("main")).not_to_contain_text(re.compile("open_|widen"))  # advice for the operator
+        page.get_by_label("Hours").fill("8")
+        make(page)
+        send(page)
+        set_round(running, TWICE, 1, closed)
+        page.reload()
+        expect(page.get_by_text("Come back when the next round opens.")).to_be_visible()
+        expect(page.get_by_text("You have answered 1 round;")).to_be_visible()
+        set_round(running, TWICE, 2, closed)
+        page.reload()
+        expect(page.get_by_role("heading", name="This study has ended")).to_be_visible()
+        expect(page.get_by_text("No more reports are taken.")).to_be_visible()
+        expect(page.locator("#study")).not_to_contain_text("Come back")
+        with visiting(browser, running) as other:  # who never answered
+            expect(other.survey(TWICE).get_by_role("heading", name="This study has ended")).to_be_visible()
+        page = visit.dashboard(TWICE)
+        given = page.locator(".panel", has_text="What is given away")
+        expect(given).to_contain_text("Any number of rounds, if answers do not change")
+        expect(given).to_contain_text("Both rounds, whatever changes")
+
+
+def test_of_several_open_rounds_the_newest_that_was_not_answered_is_offered(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [AGAIN]) as running, visiting(browser, running) as visit:
+        set_round(running, AGAIN, 2, None)
+        page = visit.survey(AGAIN)
+        expect(page.get_by_text("round 2 of 3")).to_be_visible()
+        page.get_by_label("badly").check()
+        make(page)
+        page.reload()  # its report waits, and comes before an older round
+        expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+        send(page)
+        page.reload()
+        expect(page.get_by_text("round 1 of 3")).to_be_visible()
+        page.get_by_label("badly").check()
+        make(page)
+        send(page)
+        page.reload()
+        expect(page.get_by_text("round 2 of 3")).to_be_visible()
+        expect(page.get_by_role("heading", name="You have answered this round")).to_be_visible()
+        assert [counted(running, AGAIN, number) for number in (1, 2)] == [1, 1]
+
+
+def test_a_page_of_the_network_is_no_receipt(visit: Visit, collector: Running) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    before = counted(collector, ONCE)
+    portal = "<html>Accept the terms</html>"
+    visit.context.route("**/reports", lambda route: route.fulfill(status=200, content_type="text/html", body=portal))
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("The collector cannot be reached. Your report waits on this device")).to_be_visible()
+    assert page.evaluate("localStorage.getItem('deniable.received')") is None
+    visit.context.unroute("**/reports")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+    assert counted(collector, ONCE) == before + 1
+
+
+def test_a_report_that_was_made_can_be_sent_whatever_the_limit_is_now(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
+    limit.fill("0.1")
+    limit.press("Enter")
+    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+    send(page)
+
+
+def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
+    page = visit.survey(AGAIN, f"&invitation={CODE}")
+    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == CODE
+    before = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
+    inert: list[str | None] = []
+
+    def asked_again(route: Route) -> None:
+        inert.append(page.locator("#study").get_attribute("inert"))
+        route.continue_()
+
+    page.route("**/plans", asked_again)
+    other = visit.open()
+    other.goto(f"{visit.url}/#plan={AGAIN.id}&invitation={CODE[::-1]}")
+    other.get_by_role("button", name="Forget me").click()
+    other.get_by_role("button", name="Forget everything").click()
+    expect(other.get_by_role("dialog", name="Forget me?")).to_be_hidden()
+    for one in (page, other):
+        one.wait_for_function("sessionStorage.getItem('deniable.invitation') === null")
+    expect(page.locator("#study")).not_to_have_attribute("inert", "")
+    assert inert == [""]  # nobody answers the form that is about to go
+    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    page.get_by_label("badly").check()
+    make(page)
+    assert len(entries(page)) == 1
+    assert page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret") != before
+
+
+def test_text_of_others_cannot_turn_the_page_around(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    for place in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
+        expect(page.locator(place).first, place).to_be_attached()
+
+    def turn(data: dict[str, Any]) -> None:
+        data["attributes"][0]["domain"]["labels"][0] = "\u202esey"
+
+    plan_id, text = tampered(turn, honest_id=True)
+    listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
+    visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
+    visit.context.route(f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json"))
+    page.goto("about:blank")
+    page.goto(f"{visit.url}/")
+    expect(page.get_by_text("A label must be visible text on one line")).to_be_visible()
+
+
+def test_forgetting_is_confirmed(visit: Visit) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    send(page)
+    secret = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
+    page.get_by_role("button", name="Forget me").click()
+    dialog = page.get_by_role("dialog", name="Forget me?")
+    expect(dialog).to_contain_text("Both together give away more than was promised")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert len(entries(page)) == 1
+    page.get_by_role("button", name="Forget me").click()
+    page.get_by_role("button", name="Forget everything").click()
+    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    assert entries(page) == []
+    assert secret not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+
+
+def test_without_a_connection_the_report_waits(visit: Visit, collector: Running) -> None:
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    before = counted(collector, ONCE)
+    visit.context.set_offline(True)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("You are offline. Your report waits on this device")).to_be_visible()
+    visit.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+    assert counted(collector, ONCE) == before + 1
+
+
+def test_an_invitation_is_taken_out_of_the_address(visit: Visit) -> None:
+    page = visit.survey(ONCE, f"&invitation={CODE}")
+    fill_in(page)
+    assert "invitation" not in page.url
+    make(page)
+    send(page)
+    [posted] = [one for one in visit.sent if one.method == "POST"]
+    assert posted.header_value("authorization") == f"Invitation {CODE}"
+
+
+def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: Path) -> None:
+    with collecting(tmp_path, [FILLED], "--invited") as running:
+        invitation = run("tokens", "plan-0.json", "--count", "1").out.split()[-1]
+        with visiting(browser, running) as visit:
+            page = visit.survey(FILLED)
+            page.get_by_label("two").check()
+            page.get_by_role("group", name="Tea").get_by_label("no").check()
+            make(page)
+            page.get_by_role("button", name="Send").click()
+            expect(page.get_by_text("Without an invitation the report would be refused.")).to_be_visible()
+            expect(page.get_by_label("Your invitation")).to_be_focused()
+            page.get_by_label("Your invitation").fill("what? this")
+            page.get_by_role("button", name="Send").click()
+            expect(page.get_by_text("This is no invitation.")).to_be_visible()
+            assert not [one for one in visit.sent if one.method == "POST"]
+            page.get_by_label("Your invitation").fill(CODE)
+            page.get_by_role("button", name="Send").click()
+            expect(page.get_by_text("the invitation is unknown, or was used already")).to_be_visible()
+            page.get_by_label("Your invitation").fill(f"  {running.url}/#invitation={invitation} ")
+            page.get_by_role("button", name="Try again").click()
+            expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
+            assert [one.header_value("authorization") for one in visit.sent if one.method == "POST"] == [
+                f"Invitation {CODE}",
+                f"Invitation {invitation}",
+            ]
+            assert invitation not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})"), "it is used"
+            page.reload()
+            expect(page.get_by_label("Your invitation")).to_be_hidden()
+            send(page)
+            expect(page.get_by_text("It is counted once.")).to_be_visible()
+        assert counted(running, FILLED) == 1
+
+
+def test_a_missing_invitation_is_told_before_anything_is_answered(browser: Browser, run: Run, tmp_path: Path) -> None:
+    with collecting(tmp_path, [FILLED], "--invited") as running:
+        made = run("tokens", "plan-0.json", "--count", "1", "--url", running.url).out.splitlines()[-1]
+        invitation, link = made.split(",")
+        with visiting(browser, running) as visit:
+            page = visit.page
+            page.goto(link)
+            expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+            expect(page.get_by_label("Your invitation")).to_have_count(0)
+        for damaged in ("hello", invitation[:-1], invitation + "x", "a b"):
+            with visiting(browser, running) as visit:
+                page = visit.survey(FILLED, f"&invitation={damaged}")
+                expect(page.get_by_text("The link that you have followed is damaged")).to_be_visible()
+                page.get_by_label("Your invitation").fill(f"<{link}>.")
+                expect(page.get_by_label("Your invitation")).to_have_value(invitation)
+                expect(page.get_by_text("The link that you have followed is damaged")).to_have_count(0)
+                assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
+        with visiting(browser, running) as visit:
+            page = visit.survey(FILLED)
+            page.get_by_label("Your invitation").fill(f"{running.url}/#plan={FILLED.id}")  # a link without one
+            expect(page.get_by_text("This is no invitation.")).to_be_visible()
+            page.get_by_label("Your invitation").fill(link)
+            page.get_by_label("two").check()
+            expect(page.get_by_label("Your invitation")).to_have_value(invitation)
+            page.get_by_role("group", name="Tea").get_by_label("no").check()
+            make(page)
+            expect(page.get_by_label("Your invitation")).to_be_hidden()
+            send(page)
+        assert counted(running, FILLED) == 1
+
+
+SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, share="sample").plan(people=1000)
+FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.0, share="faked").plan(people=1000)
+SEVERAL = dn.Plan.of(
+    {f"Question {n}?": ["yes", "no"] for n in range(4)}, dn.Sample((dn.grr(2, 1.0),) * 4, drawn=2), people=1000
+)
+
+
+def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path: Path) -> None:
+    said = {
+        SAMPLED: "Your device draws one of these 5 questions. Only that answer, randomized, leaves it;",
+        SEVERAL: "Your device draws 2 of these 4 questions. Only those answers, randomized, leave it;",
+        FAKED: "Your device draws one of these 3 questions. Only that answer, randomized, is in the report;",
+    }
+    with collecting(tmp_path, [*said, ONCE]) as running, visiting(browser, running, viewport=PHONE) as visit:
+        for plan, text in said.items():
+            page = visit.survey(plan)
+            expect(page.locator(".promise .drawing")).to_contain_text(text)
+            for group in page.locator("fieldset").all():
+                group.get_by_label("no").check()
+            make(page)
+            leaves = page.get_by_role("region", name="Leaves this device")
+            named = plan.content.share.drawn if isinstance(plan.content.share, dn.Sample) else len(plan.names)
+            expect(leaves.get_by_text("not drawn: the report has nothing of it")).to_have_count(len(plan.names) - named)
+        page = visit.survey(ONCE)
+        expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+        expect(page.locator(".drawing")).to_have_count(0)
+
+
+def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser, collector: Running) -> None:
+    before = counted(collector, MIXED)
+    with visiting(browser, collector, viewport=PHONE) as visit:
+        page = visit.survey(ONCE)
+        expect(page.get_by_text("Verified on this device")).to_be_visible()
+        more = ("survey-more.js", "survey-place.js")
+        assert not [one for one in visit.sent if one.url.endswith(more)]  # this plan does not need them
+        page = visit.survey(MIXED)
+        expect(page.get_by_text("Verified on this device")).to_be_visible()
+        assert len([one for one in visit.sent if one.url.endswith(more)]) == 2
+        promise = page.locator(".promise")  # its folds are closed: the worst case is said all the same
+        expect(promise).to_contain_text(
+            "“Age”: Answers near yours can hardly be told from it: your report is at most 1.11 times likelier from you than "
+            "from someone off by 1; from someone off by 20, at most 7.39 times. Answers far from yours can be told from it: "
+            "in the worst case, your report is at most "
+        )
+        expect(promise).to_contain_text(
+            re.compile(r"“Home”: .* from someone 500 m away; .* in the worst case, .* from someone elsewhere in the")
+        )
+        for one in promise.locator(".distant").all():
+            expect(one).to_be_visible()
+        page.get_by_text("Question by question").click()
+        expect(page.locator(".guesses")).to_contain_text("guesses right in which half of the range your number is at most")
+        page.get_by_text("The exact loss").click()
+        figures = page.locator(".promise .figures")
+        for line in ("This report, per 1 in “Age”", "This report, per kilometer in “Home”", "This report, in the worst case"):
+            expect(figures).to_contain_text(line)
+        expect(page.get_by_text("A latitude from 47.6 to 47.7 and a longitude from 6.8 to 6.95, in degrees.")).to_be_visible()
+        expect(page.get_by_text("A number from 0 up; what is above 10000 counts as 10000.")).to_be_visible()
+        page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
+        page.get_by_label("Age").fill("42")
+        page.get_by_label("Latitude").fill("48.64, 6.86")
+        page.get_by_label("Longitude").focus()
+        expect(page.get_by_label("Longitude")).to_have_value("6.86")
+        page.get_by_label("Income").fill("2500")
+        page.get_by_role("button", name="Make my report").click()
+        expect(page.get_by_text("Please enter a latitude from 47.6 to 47.7 and a longitude from 6.8")).to_be_visible()
+        expect(page.get_by_label("Latitude")).to_be_focused()
+        page.get_by_label("Latitude").fill("47.64")
+        make(page)
+        stays, leaves = (page.get_by_role("region", name=f"{what} this device") for what in ("Stays on", "Leaves"))
+        for answer in ("42 (42 to under 43)", f"47.64, 6.86 (the cell {TOWN.labels[34]})", "2500"):
+            expect(stays.get_by_text(answer, exact=True)).to_be_visible()
+        _, age, cell, number = leaves.locator(".chip").all_inner_texts()
+        expect(leaves).to_contain_text(f"was moved at random to {age}")
+        expect(leaves).to_contain_text(f"was moved at random to the cell {cell}")
+        expect(leaves).to_contain_text(f"stands for {number}, which is right only on average, over many people")
+        send(page)
+        [posted] = [one for one in visit.sent if one.method == "POST"]
+        assert posted.post_data_buffer is not None
+        said = json.loads(Wire(MIXED).to_json(Report.from_bytes(posted.post_data_buffer)))["report"]
+        assert cell == TOWN.labels[said["Home"]]
+        assert age == (str(said["Age"]) if said["Age"] < 99 else "99 or more")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert counted(collector, MIXED) == before + 1
+        assert entries(page)[0]["unchanged"] == MIXED.stated.record  # the worst case
+
+
+def chances(text: str) -> int:
+    """How often of 100 times, as a sentence says it."""
+    [found] = re.findall(r"guesses right.*? at most (?:(\d+) times in 100|1 time in (\d+))", text)
+    return int(found[0]) if found[0] else -(-100 // int(found[1]))
+
+
+def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
+    page = visit.survey(MIXED)
+    page.get_by_text("Question by question").click()
+    said = {one.locator("strong").inner_text(): chances(one.inner_text()) for one in page.locator(".guesses > li").all()}
+    headline = page.locator(".headline").inner_text()
+    share = MIXED.content.share
+    assert isinstance(share, dn.Split)
+    truth = dict(zip(MIXED.names, (part.success() for part in share.parts), strict=True))
+    for name, chance in truth.items():  # as `deniable plan` and `deniable attack` say it; in words it is rounded up
+        assert 0 <= said[name] / 100 - chance < 0.02, (name, said[name], chance)
+    assert max(said.values()) == chances(headline)
+    [easiest] = [name for name, chance in truth.items() if chance == max(truth.values())]
+    expect(page.locator(".headline + .soft")).to_have_text(f"This is for “{easiest}”, which is the easiest to guess.")
+
+
+NUMBERED = dn.Study({"Tea": COLORS, "Income": dn.Number(0, 10_000)}, epsilon=1.0, share="split").plan(people=1000)
+
+
+def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [NUMBERED]) as running, visiting(browser, running) as visit:
+        page = visit.survey(NUMBERED)
+        expect(page.locator(".headline")).to_contain_text("guesses right in which half of the range your number is at most")
+        expect(page.locator(".headline + .soft")).to_contain_text("“Income”")
+        expect(page.locator(".promise")).to_contain_text(
+            re.compile("Of whole answers, “Tea” is the easiest: whoever sees your report guesses right at most .* 1 in 8")
+        )
+        expect(page.locator(".distant")).to_have_count(0)
+
+
+ORDERED = dn.Study(
+    {f"Scale {n}": dn.Range(0, 10, step=1, privacy="metric", epsilon=n / 10) for n in range(1, 6)}, share="split"
+).plan(people=1000)
+
+
+def test_of_many_questions_with_distances_the_worst_are_told_at_once(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [ORDERED]) as running, visiting(browser, running) as visit:
+        page = visit.survey(ORDERED)
+        shown = page.locator(".distant")
+        expect(shown).to_have_count(3)
+        for one, n in zip(shown.all(), (5, 4, 3), strict=True):
+            expect(one).to_contain_text(f"“Scale {n}”: ")
+        expect(page.get_by_text("The same holds, less strongly, for 2 more questions below.")).to_be_visible()
+        page.get_by_text("Question by question").click()
+        folded = page.locator(".guesses > li", has_text="In the worst case, your report is at most")  # 0.9 and 1.8: not far
+        expect(folded).to_have_count(2)
+        assert [one.locator("strong").inner_text() for one in folded.all()] == ["Scale 1", "Scale 2"]
+
+
+def test_a_place_is_written_or_pasted_into_one_field(visit: Visit) -> None:
+    page = visit.survey(MIXED)
+    latitude, longitude = page.get_by_label("Latitude"), page.get_by_label("Longitude")
+    cell = page.get_by_role("group", name="Home").get_by_text("In the cell")
+    expect(page.get_by_text("You can paste both at once: 47.656, 6.882")).to_be_visible()
+
+    def both(north: str, east: str) -> None:
+        expect(latitude).to_have_value(north)
+        expect(longitude).to_have_value(east)
+
+    latitude.focus()
+    page.keyboard.type("47.64, 6.86")
+    both("47.64, 6.86", "")  # nothing moves while somebody writes
+    page.keyboard.press("Tab")
+    both("47.64", "6.86")
+    expect(cell).to_have_text(f"In the cell {TOWN.labels[34]}")
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("47.66, 6.9")
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("ControlOrMeta+X")
+    latitude.focus()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("ControlOrMeta+V")
+    both("47.66", "6.9")  # at once
+    for written, found in {
+        "(47.64,6.86)": ("47.64", "6.86"),
+        "47,64; 6,86": ("47.64", "6.86"),
+        "47,64 6,86": ("47.64", "6.86"),
+        "\N{MINUS SIGN}12.5, \N{MINUS SIGN}70": ("-12.5", "-70"),
+        "47,64": ("47,64", ""),  # one number with a comma
+        "47.64,": ("47.64,", ""),
+    }.items():
+        longitude.fill("")
+        latitude.fill("")
+        page.keyboard.type(written)
+        page.keyboard.press("Tab")
+        both(*found)
+    latitude.fill("47,64")
+    longitude.fill("6,86")
+    expect(cell).to_have_text(f"In the cell {TOWN.labels[34]}")
+    for group, answer in (("Do you smoke?", "yes"), ("Home", "No answer")):
+        page.get_by_role("group", name=group).get_by_label(answer).check()
+    expect(cell).to_have_count(0)
+    expect(latitude).to_be_disabled()
+    page.get_by_role("group", name="Home").get_by_label("No answer").uncheck()
+    page.get_by_label("Age").fill("42")
+    page.get_by_label("Income").fill("2500")
+    longitude.fill("")
+    latitude.fill("6.86, 47.64")
+    page.keyboard.press("Enter")  # sends what was not left
+    swapped = page.get_by_text("Did you swap latitude and longitude? Please enter a latitude from 47.6 to 47.7")
+    expect(swapped).to_be_visible()
+    both("6.86", "47.64")
+    latitude.fill("50")
+    page.get_by_role("button", name="Make my report").click()
+    expect(page.get_by_text("Please enter a latitude from 47.6 to 47.7")).to_be_visible()
+    expect(swapped).to_have_count(0)
+    latitude.fill("47,64")
+    longitude.fill("6,86")
+    make(page)
+    expect(page.get_by_text(f"47.64, 6.86 (the cell {TOWN.labels[34]})", exact=True)).to_be_visible()
+
+
+def test_a_cell_is_chosen_on_a_picture_of_the_box(visit: Visit) -> None:
+    page = visit.survey(MIXED)
+    picture = page.locator(".box")
+    expect(picture.locator(".chosen")).to_be_hidden()
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    assert box is not None
+    for row, column in ((0, 0), (4, 6), (7, 9)):
+        x, y = (column + 0.5) / TOWN.columns * box["width"], (TOWN.rows - 0.5 - row) / TOWN.rows * box["height"]
+        picture.click(position={"x": x, "y": y})
+        label = TOWN.labels[row * TOWN.columns + column]
+        expect(page.get_by_text(f"In the cell {label}", exact=True)).to_be_visible()
+        marked = picture.locator(".chosen").bounding_box()
+        assert marked is not None
+        assert abs(marked["x"] + marked["width"] / 2 - box["x"] - x) < 2
+        assert abs(marked["y"] + marked["height"] / 2 - box["y"] - y) < 2
+        place = float(page.get_by_label("Latitude").input_value()), float(page.get_by_label("Longitude").input_value())
+        assert TOWN.labels[MIXED.encode([{"Do you smoke?": "yes", "Age": 1, "Home": place, "Income": 1}])[2][0]] == label
+
+
+def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) -> None:
+    here, allowed = {"latitude": 47.641234567, "longitude": 6.8612, "accuracy": 20}, ["geolocation"]
+    with visiting(browser, collector, geolocation=here, permissions=allowed, viewport=PHONE) as visit:
+        page = visit.survey(MIXED)
+        home, button = page.get_by_role("group", name="Home"), page.get_by_role("button", name="Use where I am now")
+        expect(home.get_by_text("Your position stays on this page")).to_be_visible()
+        before = len(visit.sent)
+        button.click()
+        expect(page.get_by_label("Latitude")).to_have_value("47.641235")
+        expect(page.get_by_label("Longitude")).to_have_value("6.8612")
+        expect(home.get_by_text(f"In the cell {TOWN.labels[34]}")).to_be_visible()
+        expect(home.locator(".found")).to_have_text("")
+        visit.context.set_geolocation({"latitude": 47.65, "longitude": 6.85, "accuracy": 2500})
+        page.reload()
+        button.click()
+        expect(home.get_by_text("Your device knows this only to about 3 km, which is more than a cell.")).to_be_visible()
+        visit.context.set_geolocation({"latitude": 12.0, "longitude": 13.0})
+        page.reload()
+        button.click()
+        expect(home.get_by_text("Where you are now is outside of the box")).to_be_visible()
+        home.get_by_label("No answer").check()
+        expect(button).to_be_disabled()
+        asked = [one.url + str(one.post_data) for one in visit.sent[before:]]
+        assert [text for text in asked if re.search(r"47\.6[45]|6\.8[56]|12\.0", text)] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    with visiting(browser, collector) as visit:  # nobody allowed it
+        page = visit.survey(MIXED)
+        page.get_by_role("button", name="Use where I am now").click()
+        expect(page.get_by_text("This page was not allowed to know where you are.")).to_be_visible()
+        expect(page.get_by_role("button", name="Use where I am now")).to_be_enabled()
+        for code, words in ((2, "Your device cannot find out where it is now."), (3, "Your device took too long")):
+            fails = f"(_, failed) => setTimeout(() => failed({{code: {code}}}))"
+            page.evaluate(f"() => {{ navigator.geolocation.getCurrentPosition = {fails} }}")
+            page.get_by_role("button", name="Use where I am now").click()
+            expect(page.get_by_text(words)).to_be_visible()
+    with visiting(browser, collector) as visit:  # a browser that cannot
+        visit.context.add_init_script("delete Navigator.prototype.geolocation")
+        page = visit.survey(MIXED)
+        expect(page.get_by_label("Latitude")).to_be_visible()
+        expect(page.get_by_role("button", name="Use where I am now")).to_have_count(0)
+
+
+def test_a_plan_that_leaks_more_per_unit_than_it_says_is_refused(visit: Visit) -> None:
+    data = json.loads(MIXED.to_json())
+    data["losses"]["metric"]["units"][1]["loss"] -= 2
+    del data["id"]
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    data["id"] = hashlib.sha256(text.encode()).hexdigest()
+    body = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    plans = {"plans": [{"id": data["id"], "title": "Town", "people": 1, "rounds": None, "round": 1, "invited": False}]}
+    visit.context.route(re.compile("/plans$"), lambda route: route.fulfill(json=plans))
+    visit.context.route(f"**/plans/{data['id']}", lambda route: route.fulfill(body=body))
+    visit.page.goto(f"{visit.url}/")
+    expect(visit.page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
+    expect(visit.page.get_by_text("(Home per kilometer), but its thresholds lose")).to_be_visible()
+
+
+def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Running) -> None:
+    post(collector, MIXED, 400)
+    post(collector, MIXED, 402)
+    found = collector.get(f"/plans/{MIXED.id}/estimates", round=1, level=0.95).json()
+    page = visit.dashboard(MIXED)
+    expect(page.get_by_role("img", name="Estimates of Age")).to_be_visible()
+    drawn = page.get_by_role("img", name="Estimates of Home").locator("rect")
+    assert drawn.count() == TOWN.k
+    tallies = Tallies.from_dict(collector.get(f"/plans/{MIXED.id}/tallies", round=1).json())
+    together = MIXED.estimate(tallies)["Home"].interval(0.95, simultaneous=True).low
+    rows = [row for row in found["rows"] if row["attribute"] == "Home"]
+    assert [row["low_together"] for row in rows] == pytest.approx(together.tolist())
+    assert not any("low_together" in row for row in found["rows"] if row["attribute"] != "Home")
+    sure = [row["value"] for row in rows if row["low_together"] > 0]
+    assert sure
+    marked = page.locator(".map .cell.sure > title").all_text_contents()
+    assert [title.startswith(f"{value} ") for title, value in zip(marked, sure, strict=True)] == [True] * len(sure)
+    expect(page.get_by_role("region", name="Home")).to_contain_text(f"so that all {TOWN.k} hold at once")
+    sides = page.locator(".attribute .aside").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().x)")
+    assert len(sides) == len(MIXED.names)
+    assert len(set(sides)) == 1  # all cards have one layout, whether of shares or of a mean
+    expect(page.locator(".links code")).to_have_attribute("title", MIXED.id)
+    expect(page.get_by_role("img", name="The mean of Income", exact=True)).to_be_visible()
+    means = {one["attribute"]: one for one in found["means"]}
+    assert means.keys() == {"Income"}  # an age has an open end, and so no mean
+    assert means["Income"]["low"] < 2950 < means["Income"]["high"]
+    expect(page.get_by_role("region", name="Age", exact=True)).to_contain_text("so they are shown in groups")
+    shown = page.get_by_role("region", name="Income").locator(".center")
+    expect(shown).to_contain_text(f"{round(means['Income']['mean']):,}"[:3])
+    page.get_by_text("Tables", exact=True).click()
+    expect(page.get_by_role("table", name="Estimates of Income").get_by_role("row")).to_have_count(2)
+    expect(page.get_by_role("table", name="Estimates of Home").get_by_role("row")).to_have_count(1 + TOWN.k)
+    expect(page.get_by_text("One report, per kilometer in “Home”")).to_be_visible()
+
+
+def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "Age": dn.Range(0, 100, step=5, privacy="metric", epsilon=0.5),
+        "Hours": dn.Range(0, 24, step=4),
+        "Income": dn.Number(0, 10_000),
+    }
+    plan = dn.Study(asked, epsilon=4.0, share="split", title="Bins").plan(people=1000)
+    with collecting(tmp_path, [plan], "--minimum", "50") as running, visiting(browser, running) as visit:
+        post(running, plan, 300, Age=42, Hours=7, Income=5000.0)
+        page = visit.dashboard(plan)
+        region = {name: page.get_by_role("region", name=name, exact=True) for name in asked}
+        for name, within in (("Age", "2.5"), ("Hours", "2")):
+            center = region[name].locator(".center")
+            expect(center).to_have_text(
+                re.compile(rf"^Mean .* to .*\), give or take {within} for where people are in their bins$")
+            )
+        center = region["Income"].locator(".center")
+        expect(center).to_have_text(re.compile(r"^Mean .* to [\d,]+\)$"))
+        expect(region["Income"].locator(".reported")).to_have_text("300 reports")
+        before = center.inner_text()
+        page.get_by_label("Confidence").select_option("0.99")
+        expect(center).not_to_have_text(before)  # though it has no shares that would change
+        post(running, plan, 400, Age=42, Hours=7, Income=6000.0)
+        look(page)
+        expect(region["Income"].locator(".reported")).to_have_text("700 reports")
+        expect(region["Age"].get_by_role("heading", name="The mean as reports arrived")).to_be_visible()
+        expect(region["Hours"].get_by_role("heading", name="As reports arrived", exact=True)).to_be_visible()
+        expect(region["Hours"].locator(".steps .small")).to_have_count(6)  # few bins without distances: shares are followed
+        page.get_by_text("Tables", exact=True).click()
+        expect(region["Age"].locator(".center")).to_contain_text("give or take 2.5 for")
+
+
+def test_what_is_rounded_to_zero_has_no_minus(visit: Visit) -> None:
+    def changed(route: Route) -> None:
+        answer = route.fetch()
+        data = answer.json()
+        data["rows"][0] |= {"frequency": -1e-6, "low": -1e-6, "high": 0.01, "count": -0.2}
+        data["rows"][1] |= {"frequency": -0.012, "low": -0.1, "high": 0.01, "count": -4.8}
+        route.fulfill(response=answer, json=data)
+
+    visit.context.route("**/estimates?*", changed)
+    page = visit.dashboard(FILLED)
+    page.get_by_text("Tables", exact=True).click()
+    table = page.get_by_role("table", name="Estimates of Coffee")
+    for place, told in ((1, "0.00 %,0.00 %,1.00 %,0"), (2, "-1.20 %,-10.00 %,1.00 %,-5")):
+        cells = table.get_by_role("row").nth(place).get_by_role("cell")
+        expect(cells).to_have_text(told.replace("-", "\N{MINUS SIGN}").split(","))
+
+
+def test_small_drawings_stay_in_their_frames(visit: Visit, collector: Running) -> None:
+    post(collector, MIXED, 70)
+    post(collector, MIXED, 400)
+    page = visit.dashboard(MIXED)
+    expect(page.get_by_role("region", name="Age", exact=True).locator(".steps svg").first).to_be_visible()
+    inside = (
+        page.get_by_role("region", name="Age", exact=True)
+        .locator(".steps path")
+        .evaluate_all("paths => paths.map(path => Boolean(path.closest('[clip-path]')))")
+    )
+    assert len(inside) >= 2 * 8  # a band and a line for each
+    assert all(inside), "with few reports an interval is wider than any scale"
+
+
+def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(visit: Visit, collector: Running) -> None:
+    post(collector, MIXED, 400)
+    given = {10: (0.01, -0.01), 20: (0.02, 0.01), 30: (-0.01, -0.02)}  # a cell's own low end, and the one of all at once
+
+    def changed(route: Route) -> None:
+        answer = route.fetch()
+        data = answer.json()
+        rows = [row for row in data["rows"] if row["attribute"] == "Home"]
+        for code, row in enumerate(rows):
+            row["low"], row["low_together"] = given.get(code, (-0.1, -0.1))
+        route.fulfill(response=answer, json=data)
+
+    visit.context.route("**/estimates?*", changed)
+    page = visit.dashboard(MIXED)
+    marked = page.locator(".map .cell.sure > title")
+    expect(marked).to_have_count(1)
+    expect(marked).to_have_text(re.compile(f"^{re.escape(TOWN.labels[20])} "))
+    expect(page.get_by_role("region", name="Home")).to_contain_text("With 95 % confidence, the cell with a border is above 0:")
+    given.clear()
+    page.get_by_label("Confidence").select_option("0.99")
+    expect(marked).to_have_count(0)
+    expect(page.get_by_role("region", name="Home")).to_contain_text(
+        f"With 99 % confidence for all {TOWN.k} cells at once, none can be said to be above 0 yet."
+    )
+
+
+def test_without_https_the_page_says_so(browser: Browser, collector: Running) -> None:
+    """As on a phone that was given the plain address of another machine: there is no cryptography for the page."""
+    with browser.new_context() as context:
+        plain = "http://survey.example"
+
+        def serve(route: Route) -> None:
+            route.fulfill(response=route.fetch(url=route.request.url.replace(plain, collector.url)))
+
+        context.route(f"{plain}/**", serve)
+        page = context.new_page()
+        page.goto(f"{plain}/#plan={ONCE.id}")
+        expect(page.get_by_text("This address does not begin with https")).to_be_visible()
+        assert page.evaluate("crypto.subtle") is None
+        expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+
+
+def test_a_study_is_chosen_among_several(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.url}/")
+    page.get_by_role("link", name="Every month").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Every month")
+    page.get_by_role("link", name="All studies").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Choose a study")
+
+
+def test_a_collector_that_is_away_is_said_in_plain_words(visit: Visit) -> None:
+    visit.context.route("**/plans", lambda route: route.abort())
+    page = visit.page
+    page.goto(f"{visit.url}/")
+    expect(page.get_by_text("The collector cannot be reached.")).to_be_visible()
+    visit.context.unroute("**/plans")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Choose a study")).to_be_visible()
+    visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
+
+
+def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.url}/dashboard#plan={FILLED.id}")
+    page.get_by_label("Operator token").fill("not the token")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text(
+        re.compile("This is not the operator.s token, or not any more. The one that holds is in operator.token")
+    )
+    page.get_by_label("Operator token").fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Operator token")).to_be_visible()
+    assert TOKEN not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+    visit.dashboard(FILLED)
+    expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
+    assert TOKEN not in page.url
+
+
+def test_refused_reports_are_told_from_other_refusals(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [FILLED], "--minimum", "50") as running, visiting(browser, running) as visit:
+        assert httpx.get(f"{running.url}/nowhere").status_code == 404
+        assert running.get("/metrics").status_code == 200
+        page = visit.dashboard(FILLED)  # asks for results too early
+        expect(page.get_by_role("heading", name="Nothing to show yet")).to_be_visible()
+        panel = page.locator(".panel", has_text="The collector")
+        refused = panel.locator("dt", has_text="Reports refused").locator("+ dd")
+        look(page)
+        expect(panel).to_contain_text("Other requests refused: 2")
+        expect(refused).to_have_text("0")
+        for body in (b"nonsense", b"more nonsense"):
+            assert httpx.post(f"{running.url}/reports", content=body, headers=BINARY).status_code == 400
+        look(page)
+        expect(refused).to_have_text("2")
+        panel.get_by_text("Why reports were refused").click()
+        expect(panel.locator("details[open] dl")).to_have_text(re.compile("^cannot be read2$"))
+        expect(panel).to_contain_text("Other requests refused: 2")
+
+
+def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(MONTHS)
+    expect(page.get_by_role("heading", name="Nothing to show yet")).to_be_visible()
+    page.evaluate("window.stays = true")
+    reports = page.locator(".fact", has_text="Reports")
+    post(collector, MONTHS, 40)
+    expect(page.get_by_text("There are 40 reports yet; results are shown from 50 on.")).to_be_visible()
+    post(collector, MONTHS, 64)
+    look(page)
+    expect(reports).to_contain_text("104")
+    chart = page.get_by_role("img", name="Estimates of How do you feel?")
+    said = chart.locator("desc")
+    first = said.text_content()
+    assert first
+    page.get_by_role("button", name="Open round 2").click()
+    expect(page.get_by_text("Rounds 1 and 2 are open at once; the survey offers each device the newest")).to_be_visible()
+    post(collector, MONTHS, 640)
+    post(collector, MONTHS, 100, number=2)
+    look(page)
+    expect(reports).to_contain_text("744")
+    expect(page.get_by_role("group", name="How do you feel?, as reports arrived")).to_be_visible()
+    expect(page.get_by_role("group", name="How do you feel?, from round to round")).to_be_visible()
+    expect(said).not_to_have_text(first)
+    drawing = chart.element_handle()
+    assert drawing is not None
+    page.wait_for_timeout(4500)
+    assert drawing.evaluate("node => node.isConnected")  # nothing new: nothing is drawn again
+    page.get_by_label("Round", exact=True).select_option("2")
+    expect(reports).to_contain_text("100")
+    assert page.evaluate("window.stays")
+
+
+@pytest.mark.parametrize("status", [403, 200])
+def test_the_dashboard_does_without_the_counters(visit: Visit, status: int) -> None:
+    page = visit.page
+    visit.context.route("**/metrics", lambda route: route.fulfill(status=status, body="<html>not for you</html>"))
+    visit.dashboard(FILLED)
+    expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+    expect(page.locator(".fact", has_text="Reports")).to_contain_text("400")
+    expect(page.get_by_role("table", name="Rounds")).to_contain_text("400")
+    expect(page.get_by_text("Its counters cannot be read from here.")).to_be_visible()
+    expect(page.locator("#trouble")).to_have_text("")
+
+
+def test_the_dashboard_shows_what_is_chosen(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+    page.get_by_text("Tables", exact=True).click()
+    table = page.get_by_role("table", name="Estimates of Coffee")
+    rows = collector.get(f"/plans/{FILLED.id}/estimates", round=1, level=0.95).json()["rows"]
+    expect(table.get_by_role("row").nth(1)).to_contain_text(f"{100 * rows[0]['frequency']:.2f} %")
+    expect(table.get_by_role("rowheader", name=LABEL)).to_be_visible()
+    page.get_by_label("Confidence").select_option("0.99")
+    high = collector.get(f"/plans/{FILLED.id}/estimates", round=1, level=0.99).json()["rows"][0]["high"]
+    expect(table.get_by_role("row").nth(1)).to_contain_text(f"{100 * high:.2f} %")
+    page.get_by_label("Consistency step").select_option("norm-sub")
+    expect(table.get_by_role("columnheader", name="Consistent")).to_be_visible()
+    page.get_by_text("Charts", exact=True).click()
+    expect(page.get_by_text("◇ after the consistency step").first).to_be_visible()
+    expect(page.get_by_role("link", name="Read the plan")).to_have_attribute("href", f"plans/{FILLED.id}")
+    expect(page.get_by_role("heading", name="What is given away")).to_be_visible()
+    expect(page.get_by_role("heading", name="The collector")).to_be_visible()
+
+
+def test_the_dashboard_opens_and_closes_rounds(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+
+    def state() -> dict[str, Any]:
+        [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
+        return dict(found)
+
+    dialog = page.get_by_role("dialog", name="Close round 1?")
+    for leave in ("Enter", "Escape"):
+        page.get_by_role("button", name="Close round 1").click()
+        expect(dialog).to_contain_text("its reports are refused")
+        page.get_by_role("button", name="Leave it open").focus()
+        page.keyboard.press(leave)
+        expect(dialog).to_have_count(0)
+        assert state()["open"] is True
+    page.get_by_role("button", name="Close round 1").click()
+    page.get_by_role("button", name="Close it").click()
+    expect(page.get_by_role("button", name="Open round 1")).to_be_focused()
+    assert state()["open"] is False
+    page.get_by_role("button", name="Open round 1").click()
+    expect(page.get_by_role("button", name="Close round 1")).to_be_visible()
+    [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
+    assert found["open"] is True
+
+
+def test_a_round_that_somebody_else_closed_keeps_its_time(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+    page.get_by_role("button", name="Close round 1").click()
+    closed = "2026-01-01T00:00:00Z"
+    set_round(collector, FILLED, 1, closed)  # while the question is on the screen
+    try:
+        page.get_by_role("button", name="Close it").click()
+        expect(page.get_by_text("Round 1 was closed already, on Jan 1, 2026")).to_be_visible()
+        [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
+        assert found["closes"] == closed
+        expect(page.get_by_role("button", name="Open round 1")).to_be_visible()
+    finally:
+        set_round(collector, FILLED, 1, None)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_line_crosses_the_words_of_a_drawing(visit: Visit, width: int) -> None:
+    page = visit.page
+    page.set_viewport_size({"width": width, "height": 900})
+    visit.dashboard(FILLED)
+    chart = page.get_by_role("img", name="Estimates of Coffee")
+    expect(chart).to_be_visible()
+    boxes = "nodes => nodes.map(node => node.getBoundingClientRect().toJSON())"
+    words = chart.locator("text").evaluate_all(boxes)
+    drawn = chart.locator("line, circle, rect:not(clipPath rect)").evaluate_all(boxes)
+    assert len(words) > 8
+    assert len(drawn) > 16
+
+    def meet(one: dict[str, float], other: dict[str, float]) -> bool:
+        across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+        return across >= 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) >= 0  # a line has no width
+
+    assert [(word, line) for word in words for line in drawn if meet(word, line)] == []
+
+
+def test_the_table_of_rounds_reads_from_the_left(visit: Visit) -> None:
+    page = visit.dashboard(FILLED)
+    table = page.get_by_role("table", name="Rounds")
+    aligned = "nodes => nodes.map(node => getComputedStyle(node).textAlign)"
+    expect(table.get_by_role("row")).to_have_count(2)
+    assert set(table.locator("th, td").evaluate_all(aligned)) == {"left"}
+
+
+def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> None:
+    page = visit.dashboard(FILLED)
+    row = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()["rows"][0]
+    ends = [f"{100 * row[end]:.1f}".replace("-", "\N{MINUS SIGN}") for end in ("frequency", "low", "high")]
+    chart = page.get_by_role("img", name="Estimates of Coffee")
+    expect(chart.get_by_text(f"{ends[0]} % ({ends[1]} to {ends[2]})")).to_be_visible()
+    expect(page.locator("main")).not_to_contain_text("±")
+    expect(page.get_by_role("heading", name="Coffee")).to_contain_text(f"{row['n']} reports")
+    note = page.get_by_text("may leave 0 to 100 %")
+    expect(note).to_be_visible()
+    page.get_by_label("Consistency step").select_option("norm-sub")
+    expect(note).to_have_count(0)
+
+
+def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_path: Path) -> None:
+    page = visit.dashboard(FILLED)
+    expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+    page.get_by_text("Download", exact=True).click()
+    files = {}
+    for name in ("Estimates, CSV", "Estimates, JSON", "Estimates, Parquet", "Tallies, JSON", "Reports, Parquet"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=name).click()
+        files[name] = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(files[name])
+    wanted = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()
+    assert json.loads(files["Estimates, JSON"].read_text()) == wanted
+    rows = list(csv.DictReader(files["Estimates, CSV"].read_text().splitlines()))
+    assert [(row["value"], int(row["n"])) for row in rows] == [(row["value"], row["n"]) for row in wanted["rows"]]
+    assert {(row["plan"], row["round"], row["level"]) for row in rows} == {(FILLED.id, "1", "0.95")}
+    assert json.loads(files["Tallies, JSON"].read_text())["n"] == wanted["n"]
+    for name in ("Estimates, Parquet", "Reports, Parquet"):
+        assert files[name].read_bytes()[:4] == b"PAR1"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_the_pages(browser: Browser, collector: Running, scheme: str) -> None:
+    axe = SOURCES / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.exists():
+        missing("axe-core is not installed", "make test-js installs it")
+
+    def check(page: Page) -> None:
+        page.add_script_tag(path=axe)
+        found = page.evaluate("async () => (await axe.run({resultTypes: ['violations']})).violations")
+        assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in found if one["impact"] != "minor"] == []
+
+    with visiting(browser, collector, color_scheme=scheme, bypass_csp=True, viewport=PHONE) as visit:
+        page = visit.survey(ONCE)
+        page.get_by_role("button", name="Make my report").click()
+        for one in page.locator("summary").all():
+            one.click()
+        check(page)
+        fill_in(page)
+        make(page)
+        send(page)
+        page.get_by_text("What I have sent").click()
+        page.get_by_role("button", name="Forget me").click()
+        check(page)
+        page.get_by_role("button", name="Keep it").click()
+        page = visit.survey(MIXED)
+        page.get_by_role("button", name="Make my report").click()
+        for one in page.locator("summary").all():
+            one.click()
+        check(page)
+        page = visit.dashboard(FILLED)
+        expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+        page.set_viewport_size({"width": 1280, "height": 900})
+        check(page)
+        post(collector, MIXED, 60)
+        page = visit.dashboard(MIXED)
+        expect(page.get_by_role("img", name="Estimates of Home")).to_be_visible()
+        check(page)
+        if scheme == "light":
+            page.get_by_text("Tables", exact=True).click()
+            check(page)
+
+
+def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None or not (SOURCES / "node_modules").is_dir():
+        missing("the pages' tools are not installed", "make test-js installs them")
+    assert node is not None
+    subprocess.run([node, SOURCES / "build.mjs", tmp_path], check=True, capture_output=True)
+    built = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert built == {file.name: file.read_bytes() for file in FOLDER.iterdir()}
+
+
+def test_the_pages_are_small() -> None:
+    assert sum((FOLDER / name).stat().st_size for name in ("survey.js", "survey-chunk.js")) < 60_000
+    assert (FOLDER / "survey-more.js").stat().st_size < 30_000
+    assert (FOLDER / "survey-place.js").stat().st_size < 8_000
+    assert (FOLDER / "dashboard.js").stat().st_size < 350_000

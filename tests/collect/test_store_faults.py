@@ -1,0 +1,495 @@
+"""What a store must survive: crowds, kills, restarts, full disks, thieves; and planted faults that these tests must find."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import deniable as dn
+from deniable.collect import counting, sqlite
+from deniable.collect.database import Database
+from deniable.collect.postgres import Postgres
+from deniable.collect.sqlite import Sqlite
+from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
+from deniable.plan import Plan
+from tests import services
+from tests.collect.test_store import Make, counted, hashed, make, prepared, store
+from tests.collector import collecting
+from tests.store_worker import FORKS, SAMPLED, SPLIT, add_until_killed, arrivals, deliver
+
+__all__ = ["make", "store"]  # fixtures
+
+CROWD, KILLS = 8, 20
+
+
+def test_a_crowd_delivers_the_same_batches(make: Make) -> None:
+    url = make()
+    store = prepared(url)
+    some = arrivals(SPLIT, 400, 1)
+    batches = [some[at : at + 40] for at in range(0, 400, 40)]
+    results = []
+    for seed in range(CROWD):
+        ours, theirs = FORKS.Pipe(duplex=False)
+        process = FORKS.Process(target=deliver, args=(url, batches, seed, theirs))
+        process.start()
+        theirs.close()
+        results.append((process, ours))
+    assert sum(ours.recv() for _, ours in results) == 400, "each report is counted by one of them"
+    for process, ours in results:
+        process.join()
+        ours.close()
+    assert store.tallies(SPLIT.id) == counted(SPLIT, [one.bodies[0] for one in some])
+    assert store.check() == []
+    store.close()
+
+
+def test_threads_take_turns(store: Store) -> None:
+    some, found = arrivals(SPLIT, 400, 1), []
+
+    def work(seed: int) -> None:
+        for one in random.Random(seed).sample(some, 60):
+            found.extend(store.add([one], 0.0))
+            store.tallies(SPLIT.id)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(CROWD)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == CROWD * 60
+    assert found.count("counted") == store.counted(SPLIT.id)
+    assert store.check() == []
+
+
+def test_nothing_acknowledged_is_lost_by_a_kill(make: Make) -> None:
+    url, draw = make(), random.Random(1)
+    store = prepared(url)
+    acknowledged: set[bytes] = set()
+    for kill in range(KILLS):
+        ours, theirs = FORKS.Pipe(duplex=False)
+        process = FORKS.Process(target=add_until_killed, args=(url, kill, theirs))
+        process.start()
+        theirs.close()
+        said = [ours.recv_bytes()]
+        time.sleep(draw.uniform(0.0, 0.1))
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        try:
+            while True:
+                said.append(ours.recv_bytes())
+        except EOFError:
+            ours.close()
+        process.join()
+        acknowledged.update(text[at : at + 16] for text in said for at in range(0, len(text), 16))
+        key = {"plan": 1, "round": 1}
+        with store._database.transaction():
+            assert store._database.present("reports", key, "id", list(acknowledged)) == acknowledged
+    assert store.counted(SPLIT.id) >= len(acknowledged) >= KILLS
+    assert store.check() == []
+    store.close()
+
+
+def test_postgres_is_restarted_while_reports_arrive() -> None:
+    cluster = services.cluster()
+    store = prepared(cluster.url())
+    some, acknowledged, errors, done = arrivals(SPLIT, 100_000, 1), [], [], threading.Event()
+
+    def work() -> None:
+        while some and not done.is_set():
+            batch = some[-20:]
+            try:
+                outcomes = store.add(batch, 0.0)
+            except StoreUnavailable as problem:
+                errors.append(str(problem))
+                time.sleep(0.02)
+                continue
+            assert set(outcomes) <= {"counted", "counted before"}
+            acknowledged.extend(batch)
+            del some[-20:]
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(3):
+            time.sleep(0.2)
+            before = len(acknowledged)
+            cluster.restart()
+            deadline = time.monotonic() + 20
+            while len(acknowledged) < before + 100:
+                assert time.monotonic() < deadline, f"it did not recover: {errors[-1:]}"
+                time.sleep(0.01)
+    finally:
+        done.set()
+        thread.join()
+    assert len(errors) >= 3
+    assert all(text.startswith("postgresql://127.0.0.1") and "cannot be used now: " in text for text in errors)
+    assert store.counted(SPLIT.id) in (len(acknowledged), len(acknowledged) + 20), "the last was perhaps not told of"
+    assert store.check() == []
+    store.close()
+
+
+def fills_and_recovers(store: Store, make_room: Callable[[], None]) -> None:
+    """Add until the disk is full, make room, and go on."""
+    some = [arrivals(SPLIT, 500, seed) for seed in range(60)]
+    added = 0
+    reason = ""
+    while not reason:
+        try:
+            store.add(some[added], 0.0)
+            added += 1
+        except StoreUnavailable as problem:
+            reason = str(problem)
+    assert "full" in reason
+    assert added > 3
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            store.add(some[added], 0.0)
+    make_room()
+    assert store.counted(SPLIT.id) == 500 * added
+    assert store.add(some[added - 1], 0.0) == ["counted before"] * 500
+    assert store.add(some[added], 0.0) == ["counted"] * 500
+    assert store.check() == []
+    store.close()
+
+
+def test_the_disk_is_full_sqlite() -> None:
+    with services.small_disk(2000) as disk:
+        fills_and_recovers(prepared(f"sqlite:///{disk}/reports.db"), lambda: services.grow(disk, 20_000))
+
+
+def test_the_file_may_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where nothing may be mounted."""
+    right = sqlite._PRAGMAS
+    monkeypatch.setattr(sqlite, "_PRAGMAS", (*right, "max_page_count = 200"))
+    store = prepared(f"sqlite:///{tmp_path}/a.db")
+    fills_and_recovers(store, lambda: monkeypatch.setattr(sqlite, "_PRAGMAS", right))
+
+
+def test_the_disk_is_full_postgres() -> None:
+    cluster = services.cluster()
+    with services.small_disk(3000) as disk:
+        cluster.own(disk)
+        cluster.sql(f"CREATE TABLESPACE small LOCATION '{disk}'")
+        url = cluster.url()
+        fills_and_recovers(prepared(f"{url}%20-cdefault_tablespace%3Dsmall"), lambda: services.grow(disk, 40_000))
+        schema = url.partition("search_path%3D")[2]
+        cluster.sql(f"DROP SCHEMA {schema} CASCADE")
+        cluster.sql("DROP TABLESPACE small")
+
+
+def test_another_process_keeps_it_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    store, some = prepared(f"sqlite:///{tmp_path}/a.db"), arrivals(SPLIT, 10, 1)
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="another process keeps it locked"):
+        store.add(some, 0.0)
+    assert store.counted(SPLIT.id) == 0, "it can be read all the same"
+    other.close()
+    assert store.add(some, 0.0) == ["counted"] * 10
+    store.close()
+
+
+def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path) -> None:
+    store = prepared(f"sqlite:///{tmp_path}/a.db")
+    (tmp_path / "a.db").rename(tmp_path / "b.db")
+    with pytest.raises(StoreUnavailable, match="moved, deleted or replaced"):
+        store.add(arrivals(SPLIT, 1, 1), 0.0)
+    with pytest.raises(StoreUnavailable, match="the file is gone"):
+        store.ping()
+    (tmp_path / "b.db").rename(tmp_path / "a.db")
+    assert store.add(arrivals(SPLIT, 1, 1), 0.0) == ["counted"]
+    store.close()
+    with pytest.raises(StoreUnavailable, match="was closed"):
+        store.ping()
+
+
+def test_what_is_acknowledged_is_on_the_disk(store: Store) -> None:
+    database = store._database
+    if isinstance(database, Sqlite):
+        assert database.run("PRAGMA journal_mode") == [("wal",)]
+        assert database.run("PRAGMA synchronous") == [(2,)]
+    else:
+        assert database.run("SHOW synchronous_commit") == [("on",)]
+
+
+class Broken:
+    """A database that fails at its i-th statement, as when it is lost just then."""
+
+    def __init__(self, database: Database, at: int) -> None:
+        self._database, self._left = database, at
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("run", "many", "insert", "present"):
+            if self._left == 0:
+                raise (
+                    psycopg.OperationalError("lost")
+                    if isinstance(self._database, Postgres)
+                    else sqlite3.OperationalError("lost")
+                )
+            self._left -= 1
+        return getattr(self._database, name)
+
+
+def lost_at_any_statement(url: str) -> None:
+    """Whichever statement of a transaction is the last, nothing of it remains."""
+    with closing(prepared(url, invited=True)) as store:
+        store.invite(SPLIT.id, [hashed(n) for n in range(200)])
+        some = [one._replace(invitation=hashed(n)) for n, one in enumerate(arrivals(SPLIT, 100, 1))]
+        whole, failures = store._database, 0
+        while True:
+            store._database = Broken(whole, failures)  # type: ignore[assignment]
+            try:
+                store.add(some, 0.0)
+                break
+            except StoreUnavailable:
+                failures += 1
+            finally:
+                store._database = whole
+            assert (store.counted(SPLIT.id), store.invitations_left(SPLIT.id)) == (0, 200)
+            assert store.history(SPLIT.id, 1) == []
+            assert store.check() == []
+        assert failures >= 7
+        assert (store.counted(SPLIT.id), store.invitations_left(SPLIT.id)) == (100, 100)
+        assert store.check() == []
+
+
+def test_nothing_is_half_written(make: Make) -> None:
+    lost_at_any_statement(make())
+
+
+def test_tallies_outside_the_transaction_are_found(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault."""
+    right = counting._tally
+
+    def wrong(database: Database, *given: Any) -> None:
+        database._commit()
+        database._begin(write=True)
+        right(database, *given)
+
+    monkeypatch.setattr(counting, "_tally", wrong)
+    with pytest.raises(AssertionError):
+        lost_at_any_statement(make())
+
+
+@pytest.mark.parametrize("kind", [Sqlite, Postgres])
+def test_duplicates_that_are_counted_are_found(kind: type[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault."""
+    right = kind.insert
+
+    def wrong(database: Any, plan: int, number: int, ids: list[bytes], bodies: list[bytes]) -> set[bytes]:
+        right(database, plan, number, ids, bodies)
+        return set()  # as if none had been there
+
+    monkeypatch.setattr(kind, "insert", wrong)
+    store = prepared(f"sqlite:///{tmp_path}/a.db" if kind is Sqlite else services.cluster().url())
+    some = arrivals(SPLIT, 30, 1)
+    store.add(some, 0.0)
+    store.add(some[:7], 0.0)
+    assert store.check() == [f"plan {SPLIT.id[:12]}, round 1: the tallies say 37 reports, but there are 30"]
+    store.close()
+
+
+def spend(store: Store, n: int) -> list[bytes]:
+    """Use n invitations of 2 n, one report at a time; their hashes."""
+    store.invite(SPLIT.id, [hashed(i) for i in range(2 * n)])
+    some = [Arrival(*one[:4], hashed(2 * i)) for i, one in enumerate(arrivals(SPLIT, n, 1))]
+    for at in range(0, n, 10):
+        assert set(store.add(some[at : at + 10], 0.0)) == {"counted"}
+    assert store.invitations_left(SPLIT.id) == n
+    return [one.invitation for one in some if one.invitation]
+
+
+def traces(files: Iterable[Path], hashes: Iterable[bytes]) -> int:
+    """How many of the hashes are in the files."""
+    found = b"".join(file.read_bytes() for file in files)
+    return sum(each in found for each in hashes)
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_used_invitations_leave_no_trace_in_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool) -> None:
+    if not secure:  # a planted fault
+        monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "secure_delete = OFF"))
+    store = prepared(f"sqlite:///{tmp_path}/a.db", invited=True)
+    used = spend(store, 1500)
+    kept = [hashed(2 * n + 1) for n in range(1500)]
+    store._sweep()
+    assert (traces(tmp_path.iterdir(), used) == 0) is secure, "while it is open, once it is swept"
+    store.close()
+    assert (traces(tmp_path.iterdir(), used) == 0) is secure
+    assert traces(tmp_path.iterdir(), kept) == 1500, "this is where they are"
+
+
+@pytest.mark.parametrize("swept", [True, False])
+def test_used_invitations_leave_no_trace_in_postgres(monkeypatch: pytest.MonkeyPatch, swept: bool) -> None:
+    cluster = services.cluster()
+    url = cluster.url()
+    if not swept:  # a planted fault
+        monkeypatch.setattr(Postgres, "sweep", lambda database, **_: database.run("VACUUM invitations"))
+    store = prepared(url, invited=True)
+    used = spend(store, 1500)
+    store.close()
+    files = files_of(cluster, url)
+    assert (traces(files, used) == 0) is swept
+    assert traces(files, [hashed(2 * n + 1) for n in range(1500)]) == 1500
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("swept", [True, False])
+def test_withdrawn_invitations_leave_no_trace(kind: str, swept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else services.cluster().url()
+
+    def files() -> Iterable[Path]:
+        return tmp_path.iterdir() if kind == "sqlite" else files_of(services.cluster(), url)
+
+    if not swept:  # a planted fault
+        monkeypatch.setattr(Store, "_sweep", lambda *_, **__: False)
+    store = prepared(url, invited=True)
+    withdrawn = [hashed(n) for n in range(200)]
+    store.invite(SPLIT.id, withdrawn)
+    store.invite(SAMPLED.id, [hashed(n) for n in range(200, 300)])
+    assert store.withdraw(SPLIT.id) == 200
+    assert (traces(files(), withdrawn) == 0) is swept
+    store._database.close()
+    assert traces(files(), [hashed(n) for n in range(200, 300)]) == 100, "this is where they are"
+
+
+def files_of(cluster: services.Cluster, url: str) -> list[Path]:
+    """The files of a store's tables, as they are on the disk."""
+    cluster.sql("CHECKPOINT")
+    where = f"relnamespace = '{url.partition('search_path%3D')[2]}'::regnamespace AND relkind IN ('r', 'i')"
+    tables = cluster.sql(f"SELECT pg_relation_filepath(oid) FROM pg_class WHERE {where}")
+    return [cluster.folder / "data" / str(path) for (path,) in tables]
+
+
+def test_a_start_clears_away_what_a_killed_collector_left(tmp_path: Path) -> None:
+    cluster = services.cluster()
+    url = cluster.url()
+    killed = prepared(url, invited=True)
+    used = spend(killed, 100)
+    killed._database.close()  # without anything that is done at an end
+    assert traces(files_of(cluster, url), used) == 100
+    with collecting(tmp_path, [SPLIT], "--store", url):
+        assert traces(files_of(cluster, url), used) == 0
+
+
+def test_traces_that_a_reader_keeps_are_cleared_away_later(tmp_path: Path) -> None:
+    store = prepared(f"sqlite:///{tmp_path}/a.db", invited=True)
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT COUNT(*) FROM invitations").fetchall()
+        used = spend(store, 100)
+        store.tidy()
+        assert traces(tmp_path.iterdir(), used) == 100, "it reads from the log"
+        assert store._used == 100
+    store.tidy()
+    assert (store._used, traces(tmp_path.iterdir(), used)) == (0, 0)
+    store.close()
+
+
+def test_traces_that_a_reader_keeps_in_postgres_are_cleared_away_later() -> None:
+    cluster = services.cluster()
+    url = cluster.url()
+    store = prepared(url, invited=True)
+    with psycopg.connect(url) as reader:
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT COUNT(*) FROM plans")  # it never looked at invitations, and yet sees those of that time
+        used = spend(store, 100)
+        store.tidy()
+        assert (store._used, traces(files_of(cluster, url), used)) == (100, 100)
+    store.tidy()
+    assert (store._used, traces(files_of(cluster, url), used)) == (0, 0)
+    with psycopg.connect(url) as reader:
+        reader.execute("LOCK TABLE invitations IN ACCESS SHARE MODE")
+        assert not store._sweep()
+    store.close()
+
+
+WORDS = Plan.of({"word": [f"word {v}" for v in range(1000)]}, dn.olh(1000, 3.0), people=1000)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    """Reports with a hash function each, so that every body can be told from all else in the files."""
+    url = make()
+    if not whole:  # a planted fault
+        monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "secure_delete = OFF"))
+        monkeypatch.setattr(Postgres, "sweep", lambda database, **_: database.run("VACUUM reports") == [])
+    store = open_store(url)
+    store.register(WORDS)
+    store.set_round(WORDS.id, 1)
+    some = arrivals(WORDS, 3000, 1)
+    for at in range(0, 3000, 300):
+        store.add(some[at : at + 300], 0.0)
+    assert store.scrub(WORDS.id) == 3000
+    path = Path(url.removeprefix("sqlite:///"))
+    files = sorted(path.parent.glob(f"{path.name}*")) if url.startswith("sqlite") else files_of(services.cluster(), url)
+    left = traces(files, [one.bodies[0] for one in some])
+    assert (left == 0) is whole
+    assert traces(files, [one.ids[0] for one in some]) > 2900, "this is where they were; a page may end within an id"
+    store.close()
+
+
+def test_who_scrubs_beside_a_reader_of_postgres_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
+    url = services.cluster().url()
+    store = prepared(url)
+    store.add(arrivals(SPLIT, 50, 1), 0.0)
+    with psycopg.connect(url) as reader:
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT COUNT(*) FROM plans")
+        with pytest.raises(StoreUnavailable, match="somebody has been reading"):
+            store.scrub(SPLIT.id)
+    assert store.scrub(SPLIT.id) == 0
+    store.close()
+
+
+def test_a_store_that_takes_another_s_place_is_not_taken_for_it(tmp_path: Path) -> None:
+    """There the same keys are other plans': reports must not be counted for those."""
+    path, other = tmp_path / "a.db", tmp_path / "b.db"
+    for file, plans in ((path, (SPLIT, SAMPLED)), (other, (SAMPLED, SPLIT))):
+        with closing(open_store(f"sqlite:///{file}")) as made:
+            for plan in plans:
+                made.register(plan)
+                made.set_round(plan.id, 1)
+    store, reader = open_store(f"sqlite:///{path}"), open_store(f"sqlite:///{path}")
+    some = arrivals(SPLIT, 20, 1)
+    assert store.add(some[:5], 0.0).count("counted") == 5
+    assert reader.counted(SPLIT.id) == 5
+    for name in ("a.db", "a.db-wal", "a.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    other.rename(path)
+    for _ in range(2):  # the file is another one; then its plans have other keys
+        with pytest.raises(StoreUnavailable):
+            store.add(some, 0.0)
+    assert store.add(some, 0.0).count("counted") == 20
+    with pytest.raises(StoreUnavailable):
+        reader.counted(SPLIT.id)
+    assert (reader.counted(SPLIT.id), reader.counted(SAMPLED.id), reader.check()) == (20, 0, [])
+    store.close()
+    reader.close()
+
+
+def test_no_column_relates_an_invitation_or_a_time_to_a_report(store: Store) -> None:
+    database = store._database
+    store.add(arrivals(SPLIT, 1, 1), 0.0)
+    if isinstance(database, Sqlite):
+        columns = [name for _, name, *_ in database.run("PRAGMA table_info(reports)")]
+        with pytest.raises(sqlite3.OperationalError, match="no such column"):
+            database.run("SELECT rowid FROM reports")
+    else:
+        where = "table_name = 'reports' AND table_schema = current_schema()"
+        sql = f"SELECT column_name::text FROM information_schema.columns WHERE {where}"
+        columns = [name for (name,) in database.run(sql)]
+    assert sorted(columns) == ["body", "id", "plan", "round"]

@@ -1,0 +1,304 @@
+"""Datasets are what the papers use, files that are not what they should be are refused, downloads are checked.
+
+Tests that read the public files skip where the folder is absent, and fail there when CI=true.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable import data
+from deniable.data import published
+from deniable.data.published import FILES, FOLDER, rows_of
+from deniable.errors import DataUnavailable
+from tests import statistics
+from tests.services import missing
+
+SHARED = Path(__file__).parents[2] / ".." / "shared" / "datasets"
+ADULT_KS = (7, 16, 7, 14, 6, 5, 2, 41, 2)
+SIZES = {
+    "adult": (45_222, ADULT_KS),
+    "adult-10": (45_222, (74, *ADULT_KS)),
+    "nursery": (12_960, (3, 5, 4, 4, 3, 2, 3, 3, 5)),
+    "acs-employment": (10_336, (92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6)),
+    "ms-fimu": (88_935, (3, 3, 8, 12, 37, 11)),
+}
+"""People and domain sizes, as the papers state them."""
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The public files, from the folder in the environment or next to the project."""
+    path = Path(os.environ.get(FOLDER) or SHARED)
+    if not (path / "adult.data").is_file():
+        missing(f"the public datasets are not in {path}", f"set ${FOLDER} to their folder")
+    monkeypatch.setenv(FOLDER, str(path))
+    return path
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder and a cache of this test's own, both empty."""
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setattr(published, "_cache", lambda: None)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_datasets_have_the_sizes_of_the_papers(name: str, folder: Path) -> None:
+    people = data.load(name)
+    assert (people.n, people.ks) == SIZES[name]
+    assert people.d == len(people.attributes) == len(people.labels) == people.table.shape[1]
+    assert people.table.dtype == np.uint8
+    assert not people.table.flags.writeable
+    assert all(counts.sum() == people.n and counts.min() > 0 for counts in people.counts)
+    dn.Split(tuple(dn.grr(k, 1.0) for k in people.ks)).privatize(people.table[:5])  # every value is in its domain
+
+
+def test_adult_is_known_down_to_its_counts(folder: Path) -> None:
+    people = data.load("adult")
+    income, sex = people.attributes.index("income"), people.attributes.index("sex")
+    assert dict(zip(people.labels[income], people.counts[income].tolist(), strict=True)) == {"<=50K": 34_014, ">50K": 11_208}
+    assert dict(zip(people.labels[sex], people.counts[sex].tolist(), strict=True)) == {"Female": 14_695, "Male": 30_527}
+    first = [labels[code] for labels, code in zip(people.labels, people.table[0], strict=True)]
+    assert first[:3] == ["State-gov", "Bachelors", "Never-married"]
+    aged = data.load("adult-10")
+    assert aged.attributes == ("age", *people.attributes)
+    assert np.array_equal(aged.table[:, 1:], people.table)
+    assert aged.labels[0][aged.table[0, 0]] == "39"
+    assert aged.labels[0][0] == "17"
+
+
+def test_census_income_is_read_whole_or_as_a_sample_that_says_so(folder: Path) -> None:
+    people = data.load("census-income")
+    assert people.d == 33
+    if people.n == 1891:
+        assert "first 1,891 rows" in people.source
+        assert "our choice" in people.source
+        assert (people.ks[0], people.ks[3], people.ks[-1]) == (9, 17, 2)
+    else:
+        assert people.n == 299_285
+        assert people.ks[:5] == (9, 52, 47, 17, 3)
+
+
+def test_the_whole_census_is_preferred_to_the_sample(folder: Path, alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (folder / "census-income-sample.data").read_text().splitlines()
+    for name, part in (("census-income.data", lines[:1000]), ("census-income.test", lines[1000:])):
+        (alone / name).write_text("\n".join(part))
+        monkeypatch.setitem(FILES, name, replace(FILES[name], rows=len(part)))
+    assert data.load("census-income").n == 1891
+    assert "sample" not in data.load("census-income").source
+
+
+def test_ms_fimu_is_a_stand_in_with_exact_marginals(folder: Path) -> None:
+    people = data.load("ms-fimu")
+    published = json.loads((folder / "ms-fimu-marginals.json").read_text())["attributes"]
+    assert "stand-in" in people.source
+    for name, labels, counts in zip(people.attributes, people.labels, people.counts, strict=True):
+        assert dict(zip(labels, counts.tolist(), strict=True)) == published[name]
+    column = {name: np.array(people.labels[j])[people.table[:, j]] for j, name in enumerate(people.attributes)}
+    foreign = column["Visitor category"] == "Foreign tourist"
+    for name in ("Gender", "Age", "Geolife"):
+        assert (column[name][foreign] == "NR").all()
+    assert ((column["Gender"] == "NR") == foreign).all()
+    assert 0 < (column["Region"][foreign] == "Franche-Comte").mean() < 1  # shuffled
+    assert np.array_equal(people.table, data.load("ms-fimu").table)
+
+
+def test_synthetic_sets_are_uniform_and_never_change() -> None:
+    digest = hashlib.sha256()
+    for number in range(1, 7):
+        people = data.load(f"synthetic-{number}")
+        assert people.n == (50_000 if number % 2 else 500_000)
+        assert people.ks == ((10,) * 5 if number < 3 else (10,) * 10 if number < 5 else tuple(range(10, 101, 10)))
+        assert "invented" in people.source
+        assert "our choice" in people.source
+        for attribute, counts in zip(people.attributes, people.counts, strict=True):
+            even = np.full(counts.size, people.n / counts.size)
+            statistics.goodness_of_fit(counts, even, f"{attribute} of {people.name}")
+        digest.update(people.table.tobytes())
+    assert digest.hexdigest()[:16] == "7eae74b60d6a41c0"
+
+
+def test_misspelled_names_are_refused_with_the_nearest() -> None:
+    with pytest.raises(dn.InvalidParameter, match=r"'adlut' is not a dataset .*; did you mean 'adult'"):
+        data.load("adlut")
+    wrong: list[Any] = [None, 3, ["adult"]]
+    for name in wrong:
+        with pytest.raises(dn.InvalidParameter, match="is not a dataset"):
+            data.load(name)
+    assert set(data.NAMES) == {*SIZES, "census-income", *(f"synthetic-{number}" for number in range(1, 7))}
+
+
+def nursery(rows: int, columns: int = 9) -> str:
+    return "".join(",".join(["usual"] * columns) + "\n" for _ in range(rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "message"),
+    [
+        ("nursery", "nursery.data", nursery(12_959), "has 12,959 rows; 12,960 rows of 9 columns were expected; download"),
+        ("nursery", "nursery.data", nursery(3, 8), "has 8 columns in row 1; 12,960 rows of 9 columns"),
+        ("nursery", "nursery.data", nursery(12_960), "'parents' has 1 different values"),
+        ("nursery", "nursery.data", "", "has 0 rows"),
+        ("nursery", "nursery.data", b"\xff\xfe\x00\x00", "is not text"),
+        ("acs-employment", "acs-employment-montana.csv", "a,b\n1,2\n", "has the columns a, b; expected AGEP, SCHL"),
+        ("acs-employment", "acs-employment-montana.csv", "", r"has the columns \(none\)"),
+        ("ms-fimu", "ms-fimu-marginals.json", "{", "is not the counts of 6 attributes in JSON"),
+        ("ms-fimu", "ms-fimu-marginals.json", '{"attributes": {"Gender": {"F": 3}}}', "counts {'Gender': 3}; 88,935 rows"),
+        ("census-income", "census-income-sample.data", "1, 2\n", "has 2 columns in row 1; 1,891 rows of 42"),
+    ],
+)
+def test_files_that_are_not_what_they_should_be_are_refused(
+    name: str, file: str, content: str | bytes, message: str, alone: Path
+) -> None:
+    (alone / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(dn.DeniableError, match=message):
+        data.load(name)
+
+
+def test_wrong_domains_are_refused(alone: Path) -> None:
+    rows = nursery(6480) + nursery(6480).replace("usual", "pretentious")
+    (alone / "nursery.data").write_text(rows)
+    with pytest.raises(DataUnavailable, match=r"nursery has attributes of \[2, 2, .*\] values; \[3, 5, .*\] were expected"):
+        data.load("nursery")
+
+
+def test_the_originals_first_line_is_no_row(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (alone / "adult.test").write_text("|1x3 Cross validator\n" + ", ".join(["x"] * 15) + ".\n\n")
+    monkeypatch.setitem(FILES, "adult.test", replace(FILES["adult.test"], rows=1))
+    assert len(rows_of(FILES["adult.test"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("acs-employment", "acs-employment-montana.csv is not here, and is not an original .* set \\$DENIABLE_DATA"),
+        ("ms-fimu", "ms-fimu-marginals.json is not here"),
+        ("census-income", "census-income.data and census-income.test are not here; unpack them from UCI"),
+    ],
+)
+def test_what_nobody_publishes_must_be_in_the_folder(name: str, message: str, alone: Path) -> None:
+    with pytest.raises(DataUnavailable, match=message):
+        data.load(name)
+
+
+def test_a_folder_that_is_none_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path / "absent"))
+    with pytest.raises(DataUnavailable, match="which is not a folder"):
+        data.load("nursery")
+
+
+def test_without_the_downloader_it_says_what_to_download(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, "find_spec", lambda _name: None)
+    with pytest.raises(DataUnavailable, match=r"download https://archive.*/nursery.data to a folder .*pip install"):
+        data.load("nursery")
+
+
+CONTENT = "".join(
+    f"{'abc'[i % 3]},{'abcde'[i % 5]},{i % 4},{i // 4 % 4},{i % 3},{i % 2},{i % 3},{i % 3},{i % 5}\n" for i in range(12_960)
+)
+"""A file of nursery's form."""
+
+
+@pytest.fixture
+def publisher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[bytes, str], Path]]:
+    """A publisher on this machine: what it offers and the hash that is known; the cache is the test's own."""
+    if importlib.util.find_spec("pooch") is None:
+        missing("pooch is not installed", "pip install 'deniable[data]'")
+    offered: dict[str, bytes] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            known = self.path.strip("/") in offered
+            self.send_response(200 if known else 404)
+            body = offered.get(self.path.strip("/"), b"")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    cache = tmp_path / "cache"
+    monkeypatch.delenv(FOLDER, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("pooch.os_cache", lambda _project: cache)
+
+    def offer(body: bytes, sha256: str) -> Path:
+        offered["nursery.data"] = body
+        url = f"http://127.0.0.1:{server.server_port}/nursery.data"
+        monkeypatch.setitem(FILES, "nursery.data", replace(FILES["nursery.data"], url=url, sha256=sha256))
+        return cache / "nursery.data"
+
+    yield offer
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_file_is_fetched_once_checked_and_kept(publisher: Callable[[bytes, str], Path]) -> None:
+    body = CONTENT.encode()
+    kept = publisher(body, hashlib.sha256(body).hexdigest())
+    assert data.load("nursery").n == 12_960
+    assert kept.read_bytes() == body
+    publisher(b"gone", "0" * 64)
+    assert data.load("nursery").n == 12_960  # from the cache
+
+
+def test_a_fetch_shows_its_progress(
+    publisher: Callable[[bytes, str], Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = CONTENT.encode()
+    publisher(body, hashlib.sha256(body).hexdigest())
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert data.load("nursery").n == 12_960
+    shown = capsys.readouterr()
+    assert "fetching nursery.data" in shown.err
+    assert shown.out == ""
+
+
+def test_what_has_another_checksum_is_not_kept(publisher: Callable[[bytes, str], Path]) -> None:
+    kept = publisher(CONTENT.encode() + b"x", hashlib.sha256(CONTENT.encode()).hexdigest())
+    with pytest.raises(DataUnavailable, match=r"is not the file that was published, so it was not kept: .*expected .* but got"):
+        data.load("nursery")
+    assert not kept.exists()
+
+
+def test_without_a_network_it_says_what_to_download_and_where_to_put_it(
+    publisher: Callable[[bytes, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = publisher(b"", "0" * 64)
+    for url in ("http://127.0.0.1:1/nursery.data", f"{FILES['nursery.data'].url}.absent"):  # nobody there; not found
+        monkeypatch.setitem(FILES, "nursery.data", replace(FILES["nursery.data"], url=url))
+        with pytest.raises(
+            DataUnavailable, match=rf"cannot fetch nursery.data \(\w+\); download {url} by other means, and put"
+        ):
+            data.load("nursery")
+    assert not kept.exists()
+
+
+def test_the_hashes_are_those_of_the_originals(folder: Path) -> None:
+    for name in ("adult.data", "adult.test", "nursery.data"):
+        content = (folder / name).read_bytes()
+        if name == "adult.test" and not content.startswith(b"|"):
+            content = b"|1x3 Cross validator\n" + content  # the original's first line, which the copy leaves out
+        assert hashlib.sha256(content).hexdigest() == FILES[name].sha256

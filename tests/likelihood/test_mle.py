@@ -1,0 +1,865 @@
+"""Most likely shares: known vectors, certificates that hold, every method at the same optimum, and planted faults found.
+
+Certificates are checked against an independent solver (scipy's SLSQP and trust-constr), which knows nothing of them.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import time
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import deniable as dn
+from deniable import metric
+from deniable.arrays import Array
+from deniable.estimate import consistency
+from deniable.likelihood import METHODS, GeometricChannel, Likelihood, mle, mle_groups
+from deniable.likelihood.certificate import concave_gap, gap_bound
+from deniable.likelihood.closed import composite, direct
+from deniable.likelihood.geometric import GridChannel
+from deniable.likelihood.lines import Decay
+from deniable.likelihood.problem import Counted, Grouped, Reported
+from deniable.likelihood.problems import Source, observed
+from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
+from deniable.likelihood.solving import choice
+from deniable.metric.line import Decaying
+from deniable.records import Share
+from tests.metric.test_mechanisms import staircase
+
+Floats = npt.NDArray[np.float64]
+MANY = settings(max_examples=40, deadline=None, derandomize=True)
+HALF = math.log(2)
+
+
+def likelihood_of(channel: Floats, counts: Array, shares: Floats) -> float:
+    """The mean log-likelihood by its definition."""
+    seen = counts > 0
+    return float(counts[seen] @ np.log((shares @ channel)[seen])) / float(counts.sum())
+
+
+def best_by_scipy(channel: Floats, counts: Array) -> float:
+    """The best mean log-likelihood that an independent solver finds."""
+    k = channel.shape[0]
+    weights, seen = counts[counts > 0] / counts.sum(), channel[:, counts > 0]
+
+    def value(shares: Floats) -> float:
+        return -float(weights @ np.log(np.maximum(shares @ seen, 1e-300)))
+
+    def slope(shares: Floats) -> Floats:
+        return np.asarray(-(seen @ (weights / np.maximum(shares @ seen, 1e-300))))
+
+    found = -math.inf
+    sums = {"type": "eq", "fun": lambda shares: shares.sum() - 1, "jac": lambda _: np.ones(k)}
+    for start in (np.full(k, 1 / k), np.arange(1, k + 1) / (k * (k + 1) / 2)):
+        solved = minimize(
+            value,
+            start,
+            jac=slope,
+            bounds=[(0, 1)] * k,
+            constraints=[sums],
+            method="SLSQP",
+            options={"ftol": 1e-15, "maxiter": 500},
+        )
+        shares = np.maximum(solved.x, 0.0)
+        found = max(found, -value(shares / shares.sum()))
+    return found
+
+
+def random_channel(generator: np.random.Generator, k: int, outputs: int) -> Floats:
+    channel = generator.dirichlet(np.full(outputs, 0.5), size=k) + 1e-4
+    return np.asarray(channel / channel.sum(axis=1, keepdims=True))
+
+
+def bimodal(n: int) -> Floats:
+    x = np.arange(n + 1) / n
+    shares = np.exp(-(((x - 0.3) / 0.08) ** 2) / 2) + 0.6 * np.exp(-(((x - 0.7) / 0.1) ** 2) / 2)
+    return np.asarray(shares / shares.sum())
+
+
+def drawn(channel: GeometricChannel, shares: Floats, people: int, seed: int = 1) -> dn.Tally:
+    chances = channel.output(shares)
+    return dn.Tally(people, np.random.default_rng(seed).multinomial(people, chances / chances.sum()))
+
+
+# --- known vectors ---------------------------------------------------------------------------------------------------
+
+
+def test_the_channel_and_its_inverse() -> None:
+    channel = GeometricChannel(3, HALF)
+    twelfths = [[8, 2, 1, 1], [4, 4, 2, 2], [2, 2, 4, 4], [1, 1, 2, 8]]
+    assert np.allclose(channel.matrix() * 12, twelfths, atol=1e-14)
+    wanted = [[2, -1, 0, 0], [-2, 5, -2, 0], [0, -2, 5, -2], [0, 0, -1, 2]]
+    assert np.allclose([channel.inverse(row) for row in np.eye(4)], wanted, atol=1e-13)
+
+
+def test_known_reconstructions() -> None:
+    channel, outputs = GeometricChannel(3, HALF), [0.4, 0.3, 0.2, 0.1]
+    inverse = channel.inverse(outputs)
+    assert np.allclose(inverse, [0.2, 0.7, 0.3, -0.2], atol=1e-14)
+    assert np.allclose(consistency.simplex(inverse), [2 / 15, 19 / 30, 7 / 30, 0], atol=1e-14)
+    assert np.allclose(channel.isotonic(outputs), [0.2, 0.7, 0.1, 0.0], atol=1e-14)
+    exact = mle(channel, dn.Tally(10, np.array([4, 3, 2, 1])), tolerance=1e-13)
+    assert np.allclose(exact.frequencies, [0.2, 0.8, 0, 0], atol=1e-5), "D is exactly 1 at 2: the maximum is flat there"
+    assert exact.gap <= 1e-13
+    for source in (channel, channel.matrix()):
+        plain = mle(source, dn.Tally(10, np.array([4, 3, 2, 1])))
+        assert np.allclose(plain.frequencies, [0.2, 0.8, 0, 0], rtol=0, atol=5e-7), "5.5e-5 off where it ended at the tolerance"
+        assert plain.certified
+        assert mle(source, dn.Tally(10, np.array([4, 3, 2, 1])), iterations=16).iterations <= 16
+    other = mle(GeometricChannel(4, HALF), dn.Tally(10, np.array([5, 0, 0, 3, 2])), tolerance=1e-12)
+    assert np.allclose(other.frequencies, [88 / 175, 0, 0, 16 / 35, 1 / 25], atol=1e-6)
+
+
+def test_direct_encoding_has_a_formula() -> None:
+    found = direct(np.array([0.5, 0.3, 0.15, 0.05]), Kept(4, 1 / 2, 1 / 6))
+    assert np.allclose(found.shares, [0.75, 0.25, 0, 0], atol=1e-15)
+    assert found.gap <= 1e-12
+    assert np.allclose(consistency.simplex((np.array([0.5, 0.3, 0.15, 0.05]) - 1 / 6) * 3), [0.8, 0.2, 0, 0])
+
+
+@MANY
+@given(st.lists(st.integers(0, 500), min_size=2, max_size=12).filter(any), st.floats(0.05, 6.0))
+def test_the_formula_is_the_limit_of_em(counts: list[int], epsilon: float) -> None:
+    m = dn.grr(len(counts), epsilon)
+    exact = mle(m, dn.Tally(sum(counts), np.array(counts)))
+    assert exact.method == "closed form"
+    assert exact.gap <= 1e-12
+    assert math.isclose(exact.frequencies.sum(), 1.0, rel_tol=1e-12)
+    iterated = mle(m, dn.Tally(sum(counts), np.array(counts)), method="em", tolerance=1e-5, iterations=20_000)
+    assert exact.log_likelihood >= iterated.log_likelihood - 1e-13
+    assert exact.log_likelihood <= iterated.log_likelihood + iterated.gap
+
+
+def test_two_rounds_of_direct_encoding_have_the_formula_too() -> None:
+    m = dn.l_grr(8, 1.0, 2.0)
+    reports = m.privatize(np.arange(4000) % 5, dn.seeded(1))
+    assert mle(m, reports).method == mle(m, m.tally(reports)).method == "closed form"
+    assert np.array_equal(mle(m, reports).frequencies, mle(m, m.tally(reports)).frequencies)
+
+
+# --- certificates ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_certificates_hold_against_an_independent_solver(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    k, outputs = int(generator.integers(2, 9)), int(generator.integers(3, 12))
+    channel = random_channel(generator, k, outputs)
+    counts = generator.multinomial(300, generator.dirichlet(np.full(k, 0.3)) @ channel)
+    best = best_by_scipy(channel, counts)
+    for method in ("auto", "em", "squarem"):
+        result = mle(channel, dn.Tally(300, counts), method=method, tolerance=1e-8)
+        level = likelihood_of(channel, counts, result.frequencies)
+        assert math.isclose(level, result.log_likelihood, rel_tol=1e-12)
+        assert best <= level + result.gap + 1e-15, "somebody found a likelihood beyond the certificate"
+        assert level >= best - 1e-7
+    for shares in generator.dirichlet(np.ones(k), size=5):  # it holds anywhere, not only near the maximum
+        rows = Dense(channel.T[counts > 0])
+        ascent = rows.backward(counts[counts > 0] / 300 / rows.forward(shares))
+        assert best <= likelihood_of(channel, counts, shares) + gap_bound(ascent, 1.0, rows.roundings) + 1e-12
+
+
+def test_a_certificate_is_never_below_exact_arithmetic() -> None:
+    """Against the same sums in 50 digits, at shares where the bound is next to zero."""
+    from decimal import Context, Decimal
+
+    digits = Context(prec=50)
+    generator = np.random.default_rng(4)
+    for _ in range(5):
+        channel = random_channel(generator, 6, 7)
+        counts = generator.multinomial(200, np.full(6, 1 / 6) @ channel) + 1
+        result = mle(channel, dn.Tally(int(counts.sum()), counts), tolerance=1e-13, iterations=60)
+        shares = [Decimal(float(share)) for share in result.frequencies]
+        nothing = Decimal(0)
+        total = sum(shares, nothing)
+        level = [
+            sum((p * Decimal(float(row[j])) for p, row in zip(shares, channel, strict=True)), nothing) / total for j in range(7)
+        ]
+        weights = [Decimal(int(count)) / Decimal(int(counts.sum())) for count in counts]
+        highest = max(sum((w * Decimal(float(row[j])) / level[j] for j, w in enumerate(weights)), nothing) for row in channel)
+        assert Decimal(result.gap) >= highest.ln(digits)
+
+
+def test_what_is_not_a_number_certifies_nothing() -> None:
+    assert gap_bound(np.array([1.0, math.nan]), 1.0, 4) == math.inf
+    assert gap_bound(np.array([0.0, 0.0]), 1.0, 4) == math.inf
+    assert concave_gap(np.array([math.inf, 1.0]), np.array([0.5, 0.5]), 4) == math.inf
+    assert gap_bound(np.array([1.0, 1.0]), 1.0, 4) > 0, "rounding is counted, so no gap is zero"
+
+
+def test_a_stop_on_the_change_of_shares_looks_converged_and_is_not() -> None:
+    """The planted fault: EM that ends when nothing moves any more. The certificate sees it."""
+    channel = GeometricChannel(100, 0.1)
+    counts = np.asarray(drawn(channel, bimodal(100), 10_000).counts)
+    rows, outputs = Decay(Decaying(np.arange(101), 0.1)), counts / 10_000
+    p = np.full(101, 1 / 101)
+    for _ in range(100_000):
+        after = p * rows.backward(outputs / rows.forward(p))
+        if np.abs(after - p).max() < 1e-4:
+            break
+        p = after
+    else:
+        raise AssertionError("this stop was to look converged")
+    gap = gap_bound(rows.backward(outputs / rows.forward(p)), 1.0, rows.roundings)
+    exact = mle(channel, dn.Tally(10_000, counts))
+    assert gap > 1e-4
+    assert 10_000 * (exact.log_likelihood - likelihood_of(channel.matrix(), counts, p)) > 1.0, "more than a nat is missing"
+    assert exact.certified
+
+
+def test_dropped_reports_are_seen() -> None:
+    """A peer's fault: outputs that seem impossible are taken for certain, which drops their reports and the true tail."""
+    channel = GeometricChannel(30, 2.0)
+    counts = np.zeros(31, dtype=np.int64)
+    counts[[0, 30]] = 999_000, 1000
+
+    def dropping(p: Floats) -> Floats:
+        likely = p @ channel.matrix()
+        likely[likely < 1e-6] = 1.0
+        return np.asarray(p * (channel.matrix() @ (counts / 1_000_000 / likely)))
+
+    p = np.exp(-np.arange(31.0))
+    p /= p.sum()
+    for _ in range(300):
+        p = dropping(p)
+    assert p[25:].sum() < 1e-9, "the fault is there: the tail is gone"
+    kept = mle(channel, dn.Tally(1_000_000, counts))
+    assert math.isclose(kept.frequencies[30], 1000 / 1_000_000, rel_tol=0.2)
+    shares = p / p.sum()
+    rows = Decay(Decaying(np.arange(31), 2.0))
+    assert gap_bound(rows.backward(counts / 1_000_000 / rows.forward(shares)), 1.0, rows.roundings) > 1.0
+    assert kept.certified
+
+
+# --- the geometric channel ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.5, 1.0, 2.0])
+def test_twenty_steps_are_enough(epsilon: float) -> None:
+    channel = GeometricChannel(100, epsilon)
+    for people in (10_000, 100_000, 1_000_000):
+        for shares in (bimodal(100), 1 / np.arange(1, 102) / (1 / np.arange(1, 102)).sum()):
+            tally = drawn(channel, shares, people)
+            result = mle(channel, tally)
+            assert result.certified
+            assert result.gap <= 1e-9
+            assert result.iterations <= 20
+            took = []
+            for _ in range(3):
+                start = time.perf_counter()
+                mle(channel, tally)
+                took.append(time.perf_counter() - start)
+            assert min(took) < 0.05
+
+
+@MANY
+@given(st.integers(2, 40), st.floats(0.02, 3.0), st.integers(1, 30), st.integers(0, 2**32))
+def test_nobody_is_put_where_nothing_was_observed(n: int, epsilon: float, people: int, seed: int) -> None:
+    """On the whole line, by a search that starts with everybody everywhere: the same likelihood, and nothing elsewhere."""
+    channel = GeometricChannel(n, epsilon)
+    counts = np.bincount(np.random.default_rng(seed).integers(0, n + 1, people), minlength=n + 1)
+    restricted = mle(channel, dn.Tally(people, counts))
+    everywhere = mle(channel.matrix(), dn.Tally(people, counts))
+    assert restricted.certified
+    assert everywhere.certified
+    assert abs(restricted.log_likelihood - everywhere.log_likelihood) <= 2e-9
+    assert restricted.frequencies[counts == 0].max(initial=0.0) == 0.0
+    rows = Decay(Decaying(np.arange(n + 1), epsilon))
+    whole = rows.backward(counts / people / rows.forward(restricted.frequencies))
+    assert gap_bound(whole, 1.0, rows.roundings) <= 1.001e-9 + 1e-12, "the certificate of the whole line is the same"
+
+
+def test_an_inverse_without_negatives_is_the_maximum() -> None:
+    checked = 0
+    for seed in range(60):
+        channel = GeometricChannel(20, 1.5)
+        tally = drawn(channel, np.full(21, 1 / 21), 100_000, seed)
+        inverse = channel.inverse(tally.counts / tally.n)
+        if inverse.min() >= 0:
+            checked += 1
+            found = mle(channel, tally, tolerance=1e-13)
+            assert np.abs(found.frequencies - inverse).max() < 1e-7
+            assert found.log_likelihood >= likelihood_of(channel.matrix(), np.asarray(tally.counts), inverse) - 1e-13
+    assert checked > 20
+
+
+def test_the_papers_iteration_reaches_the_same_optimum() -> None:
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        channel = GeometricChannel(12, float(generator.uniform(0.5, 2)))
+        counts = generator.integers(0, 50, 13)
+        exact, iterated = (
+            mle(channel, dn.Tally(int(counts.sum()), counts), method=m, tolerance=1e-8) for m in ("auto", "iteration")
+        )
+        assert iterated.certified
+        assert abs(exact.log_likelihood - iterated.log_likelihood) <= 1e-8
+    with pytest.raises(dn.InvalidParameter, match="begins at the reported shares"):
+        mle(GeometricChannel(3, 1.0).matrix(), dn.Tally(4, np.array([1, 1, 1, 1])), method="iteration")
+
+
+def test_starting_at_the_counts_is_not_safe_elsewhere() -> None:
+    """Reports on a ring of cells: their maximum is in the middle, where none is."""
+    cells = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
+    channel = np.exp(-0.2 * np.linalg.norm(cells[:, None] - cells, axis=2))
+    channel /= channel.sum(axis=1, keepdims=True)
+    ring = np.abs(cells - 2).max(axis=1) == 1
+    result = mle(channel, dn.Tally(80, np.where(ring, 10, 0)))
+    assert result.certified
+    assert result.frequencies[ring].sum() < 0.5
+    rows, outputs = Dense(channel.T[ring]), np.full(8, 1 / 8)
+    p = np.where(ring, 1 / 8, 0.0)
+    for _ in range(2000):
+        p = p * rows.backward(outputs / rows.forward(p))
+    assert gap_bound(rows.backward(outputs / rows.forward(p)), 1.0, rows.roundings) > 1e-3
+    assert math.isclose(p[ring].sum(), 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 5, 299, 300, 1000, 5000])
+def test_products_are_those_of_the_matrix(n: int) -> None:
+    generator = np.random.default_rng(n)
+    for epsilon in (1e-3, 0.1, 2.0):
+        channel = GeometricChannel(n, epsilon)
+        shares = generator.dirichlet(np.full(n + 1, 0.5))
+        dense = shares @ channel.matrix()
+        assert np.allclose(channel.output(shares), dense, rtol=1e-13, atol=0)
+        assert np.abs(channel.inverse(dense) - shares).max() < 1e-6 / min(1.0, epsilon) ** 2 * 1e-3
+
+
+def test_large_lines_are_quick() -> None:
+    channel = GeometricChannel(100_000, 0.1)
+    channel.output(bimodal(100_000))  # compiled
+    shares, took = bimodal(100_000), []
+    for _ in range(7):
+        start = time.perf_counter()
+        channel.output(shares)
+        took.append(time.perf_counter() - start)
+    assert min(took) < 0.005
+    tally = drawn(channel, shares, 1_000_000)
+    took.clear()
+    for _ in range(3):
+        start = time.perf_counter()
+        assert mle(channel, tally).certified
+        took.append(time.perf_counter() - start)
+    assert min(took) < 3, "0.2 s on a quiet core"
+
+
+def test_tiny_budgets_converge() -> None:
+    """The second system: T is next to singular here.
+
+    The specification names n = 10^6. There 10^5 reports took 38 steps and 4 s, 10^6 reports 33 steps and 47 s on a busy core,
+    both to their certificates; this smaller one goes the same way, and is what a run of all tests has time for.
+    """
+    channel = GeometricChannel(20_000, 1e-5)
+    result = mle(channel, drawn(channel, bimodal(20_000), 100_000))
+    assert result.certified
+    assert result.gap <= 1e-9
+
+
+def test_single_outputs() -> None:
+    alone = mle(GeometricChannel(5, 0.5), dn.Tally(7, np.array([0, 0, 7, 0, 0, 0])))
+    assert alone.frequencies.tolist() == [0, 0, 1, 0, 0, 0]
+    assert alone.certified
+    two = mle(GeometricChannel(1, 0.5), dn.Tally(3, np.array([2, 1])))
+    assert two.certified
+
+
+# --- methods and results -------------------------------------------------------------------------------------------------
+
+
+def test_every_method_says_why_it_ended() -> None:
+    channel, tally = GeometricChannel(20, 0.3), drawn(GeometricChannel(20, 0.3), bimodal(20), 5000)
+    exact = mle(channel, tally)
+    for method in ("interior", "squarem", "em", "iteration", "ems"):
+        short = mle(channel, tally, method=method, iterations=3)
+        assert short.stop in ("iteration limit", "likelihood settled")
+        assert not short.certified
+        assert short.iterations <= 3
+        assert exact.log_likelihood <= short.log_likelihood + short.gap + 1e-12
+    assert exact.stop == "certified"
+    assert mle(channel, tally, tolerance=1e-15).stop == "rounding limit"
+    heard: list[tuple[int, float]] = []
+    mle(channel, tally, progress=lambda step, gap: heard.append((step, gap)))
+    assert heard[-1] == (exact.iterations, exact.gap)
+    assert [step for step, _ in heard] == list(range(exact.iterations + 1))
+
+
+def test_ems_is_smooth_and_says_what_it_is() -> None:
+    channel = GeometricChannel(100, 0.1)
+    tally = drawn(channel, bimodal(100), 10_000)
+    rough, soft = mle(channel, tally), mle(channel, tally, method="ems")
+    assert soft.stop == "likelihood settled"
+    assert soft.gap > 1e-9
+    assert np.abs(np.diff(soft.frequencies)).sum() < 0.2 * np.abs(np.diff(rough.frequencies)).sum()
+    assert ((soft.frequencies - bimodal(100)) ** 2).sum() < 0.1 * ((rough.frequencies - bimodal(100)) ** 2).sum()
+
+
+def test_smoothing_adapts() -> None:
+    """To a smooth truth and to one with a spike; from counts alone, the same for the same seed."""
+    smooth, spiky = bimodal(100), 1 / np.arange(1, 102) / (1 / np.arange(1, 102)).sum()
+    for truth, epsilon, people in ((smooth, 0.1, 1_000_000), (spiky, 0.1, 1_000_000), (spiky, 1.0, 10_000)):
+        channel = GeometricChannel(100, epsilon)
+        rough = mle(channel, drawn(channel, truth, people))
+        soft = rough.smooth()
+        off = [float(np.abs(np.cumsum(each.frequencies - truth)).sum()) for each in (rough, soft)]
+        assert off[1] < off[0]
+        assert soft.stop == "passes done"
+        assert soft.smoothing is not None
+        assert soft.method == f"smoothed: {soft.smoothing.passes} passes with weight {soft.smoothing.weight:g}"
+        assert np.array_equal(rough.smooth().frequencies, soft.frequencies)
+        assert (
+            np.nanmax(np.array(soft.smoothing.held_out))
+            == soft.smoothing.held_out[(0.0, 0.01, 0.05, 0.25).index(soft.smoothing.weight)][
+                (10, 30, 100, 300, 1000).index(soft.smoothing.passes)
+            ]
+        )
+        assert math.isclose(soft.frequencies.sum(), 1.0, rel_tol=1e-12)
+    m = dn.oue(10, 1.0)
+    with pytest.raises(dn.InvalidParameter, match="ordered values"):
+        mle(m, m.privatize([1, 2, 3], dn.seeded(1))).smooth()
+
+
+def test_only_ordered_values_are_smoothed() -> None:
+    """Neighboring codes of categories are not neighbors: blurring them would make up people. Cells have those of their grid."""
+    generator = np.random.default_rng(1)
+    tabled = metric.exponential(np.abs(np.arange(20)[:, None] - np.arange(20)), 1.0)
+    tally = dn.Tally(2000, generator.multinomial(2000, np.full(20, 1 / 20)))
+    for m in (tabled, dn.grr(20, 1.0)):
+        with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+            mle(m, tally, method="ems")
+        with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+            mle(m, tally).smooth()
+        assert mle(m, tally, method="ems", ordered=True).k == 20
+        assert mle(m, tally, ordered=True).smooth().stop == "passes done"
+    bits = dn.oue(20, 1.0)
+    reports = bits.privatize(generator.integers(0, 20, 500), dn.seeded(1))
+    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+        mle(bits, reports, method="ems")
+    assert mle(bits, reports, method="ems", ordered=True).k == 20
+    line = GeometricChannel(19, 0.5)
+    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+        mle_groups([(line, tally), (dn.grr(20, 1.0), tally)], method="ems")
+    assert mle_groups([(line, tally), (line.matrix(), tally)], method="ems").k == 20
+    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
+        mle(line, tally, method="ems", ordered=False)
+    wave = metric.square_wave(1.0, 20)
+    assert mle(wave, np.zeros(50, dtype=np.uint8), method="ems").k == 20
+
+
+def test_groups_of_continuous_waves_are_counted_in_the_same_bins() -> None:
+    """They were refused; each group alone was not."""
+    numbers = np.random.default_rng(1).beta(2, 5, 3000)
+    waves = [dn.square_wave(0.5), dn.square_wave(2.0)]
+    groups = [(wave, wave.privatize(numbers, dn.seeded(i))) for i, wave in enumerate(waves)]
+    both = mle_groups(groups, bins=20)
+    assert (both.k, both.n, both.stop) == (20, 6000, "certified")
+    assert dn.mean_of(both, repeats=20).value == pytest.approx(numbers.mean(), abs=0.03)
+    tables = [wave.matrix(20, 40) for wave in waves]
+    counts = [np.histogram(reports, 40, (-wave.width, 1 + wave.width))[0] for wave, reports in groups]
+    by_hand = mle_groups([(table, dn.Tally(3000, some)) for table, some in zip(tables, counts, strict=True)])
+    assert both.frequencies == pytest.approx(by_hand.frequencies, abs=1e-6)
+    assert mle_groups(groups).k == 77
+    discrete = dn.square_wave(1.0, bins=32)
+    mixed = mle_groups([*groups, (discrete, discrete.privatize((numbers * 32).astype(int), dn.seeded(3)))])
+    assert (mixed.k, mixed.n) == (32, 9000)
+    assert mle_groups([groups[0], (waves[1], np.array([]))], bins=12).n == 3000
+    with pytest.raises(dn.InvalidParameter, match=r"all groups must have the same values, got \[20, 20, 32\]"):
+        mle_groups([*groups, (discrete, np.array([1], dtype=np.uint8))], bins=20)
+    with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
+        mle_groups([(discrete, np.array([1], dtype=np.uint8))], bins=20)
+    with pytest.raises(dn.InvalidParameter, match="there are no reports yet in any group"):
+        mle_groups([(waves[0], np.array([]))])
+
+
+def test_masked_numbers_are_refused() -> None:
+    with pytest.raises(dn.InvalidReport, match="reports are masked"):
+        mle(dn.square_wave(1.0), np.ma.array([0.1, 0.2], mask=[False, True]))
+
+
+def test_counts_whose_chances_floats_cannot_tell_apart() -> None:
+    """At an epsilon of 1e-16 the shares were not numbers, and a bootstrap failed in numpy."""
+    m = dn.oue(k=4, epsilon=1e-16)
+    found = mle(m, m.tally(m.privatize(np.arange(4).repeat(75), dn.seeded(1))))
+    assert found.frequencies.tolist() == [0.25] * 4
+    assert found.certified
+    assert np.isfinite(found.interval(repeats=3).low).all()
+
+
+def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
+    """By itself what the recipe with a histogram and a matrix gives, certified; means are those of the numbers."""
+    wave, truth = metric.square_wave(1.0), np.random.default_rng(1).beta(2, 5, 20_000)
+    reports = wave.privatize(truth, dn.seeded(1))
+    found = mle(wave, reports, bins=64)
+    counts = np.histogram(reports, 128, (-wave.width, 1 + wave.width))[0]
+    assert np.array_equal(found.frequencies, mle(wave.matrix(64, 128), dn.Tally(reports.size, counts)).frequencies)
+    assert found.certified
+    assert found.gap <= 1e-9
+    mean = dn.mean_of(found, repeats=40)
+    assert mean.low < float(truth.mean()) < mean.high
+    assert mean.high - mean.low < 0.05
+    assert abs(dn.mean_of(found.smooth()).value - 2 / 7) < 0.02
+    assert [mle(wave, reports[:n]).k for n in (10, 400, 20_000)] == [8, 20, 141]
+    assert mle(wave, reports.tolist(), bins=4).certified
+    for data, bins, message in [
+        (reports + 9, None, "are a list of numbers from -0.256083 to 1.25608"),
+        (np.array([0.5, np.nan]), None, "are a list of numbers"),
+        (["x"], None, "are a list of numbers"),
+        (reports[:0], None, "no reports yet"),
+        (reports, 1, "bins"),
+        (dn.Tally(2, np.array([1, 1])), None, "give the reports of a continuous Square Wave themselves"),
+    ]:
+        with pytest.raises(dn.DeniableError, match=message):
+            mle(wave, data, bins=bins)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
+        mle(dn.grr(2, 1.0), dn.Tally(2, np.array([1, 1])), bins=2)
+
+
+def test_what_reports_numbers_has_no_finite_channel() -> None:
+    """Refused by name, with what to do."""
+    tally = dn.Tally(2, np.array([1, 1]))
+    for m in (metric.duchi(1.0), metric.piecewise(1.0), metric.hybrid(1.0)):
+        with pytest.raises(dn.InvalidParameter, match=f"{type(m).__name__} is for a mean"):
+            mle(m, tally)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match="PlanarLaplace are places"):
+        mle(metric.planar_laplace(1.0), np.zeros((2, 2)))  # type: ignore[arg-type]
+
+
+def test_formulas_are_heard_of_and_em_has_another_name() -> None:
+    m, tally = dn.grr(3, 1.0), dn.Tally(6, np.array([3, 2, 1]))
+    heard: list[tuple[int, float]] = []
+    exact = mle(m, tally, progress=lambda step, gap: heard.append((step, gap)))
+    bits = dn.oue(3, 1.0)
+    composed = mle(bits, dn.Tally(6, np.array([3, 2, 1])), progress=lambda step, gap: heard.append((step, gap)))
+    assert heard == [(0, exact.gap), (0, composed.gap)]
+    by_name = [mle(m, tally, method=method, tolerance=1e-4) for method in ("ibu", "em")]
+    assert np.array_equal(by_name[0].frequencies, by_name[1].frequencies)
+
+
+def test_groups_with_different_budgets() -> None:
+    """Stacked rows are what one likelihood of all groups is; a group without reports of its own is refused."""
+    generator = np.random.default_rng(3)
+    values = np.minimum(generator.geometric(0.3, 6000) - 1, 9)
+    strict, loose, line = dn.grr(10, 0.5), dn.grr(10, 3.0), GeometricChannel(9, 0.7)
+    bits = dn.oue(10, 2.0)
+    tallies = (
+        strict.tally(strict.privatize(values[:2000], dn.seeded(1))),
+        loose.tally(loose.privatize(values[2000:3000], dn.seeded(2))),
+    )
+    outputs = np.clip(values[3000:4500] + generator.integers(-1, 2, 1500), 0, 9)
+    reports = bits.privatize(values[4500:], dn.seeded(3))
+    result = mle_groups([(strict, tallies[0]), (loose, tallies[1]), (line, outputs), (bits, reports)], tolerance=1e-8)
+    assert result.certified
+    assert result.n == 6000
+    parts = [mle(strict, tallies[0]), mle(loose, tallies[1]), mle(line, outputs), mle(bits, reports)]
+    total = sum(part.n * part.problem.likelihood(result.frequencies) for part in parts) / 6000  # type: ignore[attr-defined]
+    assert math.isclose(total, result.log_likelihood, rel_tol=1e-12)
+    for part in parts:
+        level = sum(other.n * other.problem.likelihood(0.9 * part.frequencies + 0.01) for other in parts) / 6000  # type: ignore[attr-defined]
+        assert level <= result.log_likelihood + result.gap
+    for method in ("squarem", "em"):
+        again = mle_groups([(strict, tallies[0]), (bits, reports)], method=method, tolerance=1e-6)
+        assert again.certified
+    with pytest.raises(dn.InvalidParameter, match="needs its reports"):
+        mle_groups([(strict, tallies[0]), (bits, bits.tally(reports))])
+    with pytest.raises(dn.InvalidParameter, match="at least one group"):
+        mle_groups([])
+    with pytest.raises(dn.InvalidParameter, match="same values"):
+        mle_groups([(strict, tallies[0]), (dn.grr(3, 1.0), dn.Tally(3, np.array([1, 1, 1])))])
+    assert result.bootstrap(2, 1).shape == (2, 10)
+
+
+def test_results_are_values() -> None:
+    m = dn.grr(5, 1.0)
+    result = mle(m, dn.Tally(100, np.array([40, 30, 20, 5, 5])))
+    assert isinstance(result, Likelihood)
+    assert "closed form, certified" in str(result)
+    assert math.isclose(result.counts.sum(), 100)
+    assert result.k == 5
+    frame = result.frame(repeats=20, backend="polars")
+    assert frame.columns == ["value", "frequency", "stderr", "low", "high", "count"]
+    assert np.array_equal(pickle.loads(pickle.dumps(result)).frequencies, result.frequencies)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mle(GeometricChannel(1000, 0.5), drawn(GeometricChannel(1000, 0.5), bimodal(1000), 100))
+
+
+def test_refusals_say_what_to_do() -> None:
+    line = GeometricChannel(3, 1.0)
+    bits = dn.oue(4, 1.0)
+    tally = bits.tally(bits.privatize([0, 1, 2, 3], dn.seeded(1)))
+    cases: list[tuple[object, str]] = [
+        (lambda: mle(line, dn.Tally(5, np.array([1, 1, 1, 1]))), "add up to n = 5"),
+        (lambda: mle(line, dn.Tally(5, np.array([1, 2, 2]))), "counts 3 outputs, the channel has 4"),
+        (lambda: mle(line, np.array([0, 4])), "reports are outputs of the channel"),
+        (lambda: mle(line, dn.Tally(0, np.array([0, 0, 0, 0]))), "no reports yet"),
+        (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="newton"), "'newton' is not a method"),
+        (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="closed"), "for direct encoding"),
+        (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="composite"), "a likelihood of their own"),
+        (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), tolerance=0.0), "tolerance"),
+        (lambda: mle(bits, tally, method="em"), "needs the reports"),
+        (lambda: mle([[0.5, 0.4], [0.5, 0.5]], dn.Tally(2, np.array([1, 1]))), "row 0 is off"),
+        (lambda: mle([[1.0, 0.0], [1.0, 0.0]], dn.Tally(2, np.array([1, 1]))), "no value can give"),
+        (lambda: mle(dn.she(4, 1.0), tally), "not known here"),
+        (lambda: GeometricChannel(3, 0.0), "positive"),
+        (lambda: GeometricChannel(3, 1.0).inverse([0.5, 0.5]), "each of the 4 values and outputs"),
+    ]
+    for call, message in cases:
+        with pytest.raises(dn.DeniableError, match=message):
+            call()  # type: ignore[operator]
+    assert METHODS == ("auto", "closed", "composite", "interior", "squarem", "em", "iteration", "ems")
+
+
+def test_mechanisms_with_distances() -> None:
+    """Each by its own tally and by its channel: the same maximum."""
+    values = np.random.default_rng(1).binomial(19, 0.3, 5000)
+    made: list[metric.Metric] = [
+        metric.geometric(19, 0.5),
+        metric.square_wave(1.0, 20),
+        metric.planar_geometric((4, 5), 1.0),
+        metric.planar_geometric((4, 5), 1.0, "manhattan"),
+        metric.exponential(np.abs(np.arange(20)[:, None] - np.arange(20)), 1.0),
+    ]
+    for m in made:
+        reports = m.privatize(values, dn.seeded(2))
+        result, counted = mle(m, reports), mle(m, m.tally(reports))
+        assert result.certified
+        assert np.array_equal(result.frequencies, counted.frequencies)
+        by_matrix = mle(m.law.matrix(), m.tally(reports))
+        assert abs(by_matrix.log_likelihood - result.log_likelihood) <= 2e-9
+        assert result.bootstrap(2, 1).shape == (2, 20)
+    assert mle(made[0], made[0].privatize(values, dn.seeded(2))).method == "banded interior point"
+
+
+def test_a_falling_table_that_is_not_geometric_is_fitted_by_itself() -> None:
+    """Its first two numbers do not say what the others are: a certificate of the geometric would be about another channel."""
+    m = staircase(30, 3, 1.0)
+    values = np.random.default_rng(1).binomial(30, 0.3, 20_000)
+    tally = m.tally(m.privatize(values, dn.seeded(2)))
+    result = mle(m, tally)
+    assert result.certified
+    assert_certificate_holds(result, m.law.matrix(), tally.counts)
+    assert metric.geometric(30, 1.0).is_geometric
+    grid = metric.ProductGeometric(staircase(30, 3, 1.0), metric.geometric(39, 1.0), (1.0, 1.0))
+    problem = mle(grid, dn.Tally(grid.k, np.ones(grid.k, dtype=np.int64)), method="em", iterations=1).problem
+    shares = np.random.default_rng(3).dirichlet(np.ones(grid.k))
+    assert isinstance(problem, Counted)
+    assert not isinstance(problem.channel, Kept)
+    np.testing.assert_allclose(problem.channel.output(shares), shares @ grid.law.matrix(), rtol=1e-9)
+
+
+def assert_certificate_holds(result: Likelihood, channel: Floats, counts: Array) -> None:
+    """ln max D, by the matrix of the channel that the reports went through."""
+    likely = result.frequencies @ channel
+    ascent = channel @ (counts / counts.sum() / likely)
+    assert math.log(max(1.0, float(ascent.max()))) <= result.gap * (1 + 1e-6) + 1e-13
+
+
+def test_large_grids_go_by_products() -> None:
+    m = metric.planar_geometric((40, 30), 1.0, "manhattan")
+    values = np.random.default_rng(1).integers(0, 600, 20_000)
+    tally = m.tally(m.privatize(values, dn.seeded(2)))
+    result = mle(m, tally, method="squarem", tolerance=1e-3, iterations=4000)
+    assert isinstance(result.problem, Counted)
+    assert isinstance(result.problem.channel, GridChannel)
+    assert result.certified
+    shares = np.random.default_rng(2).dirichlet(np.ones(m.k))
+    assert np.allclose(result.problem.channel.output(shares), shares @ m.law.matrix(), rtol=1e-9)
+    assert math.isclose(result.log_likelihood, likelihood_of(m.law.matrix(), tally.counts, result.frequencies), rel_tol=1e-9)
+    small = GridChannel(GeometricChannel(2, 0.5), GeometricChannel(3, 1.0))
+    rows = small.rows
+    matrix = np.kron(small.down.kernel.table, small.across.kernel.table)
+    weights = np.random.default_rng(3).random(12)
+    assert np.allclose(rows.gram(weights), (matrix * weights) @ matrix)
+    assert np.allclose(rows.backward(weights), matrix @ weights)
+
+
+def test_what_can_be_certified_in_a_minute_is() -> None:
+    """45 x 45 cells took SQUAREM all its 20,000 steps without a certificate, the interior point 21 with one."""
+    for measure in ("euclidean", "manhattan"):
+        m = metric.planar_geometric((45, 45), 1.0, measure)
+        problem = observed(m, dn.Tally(m.k, np.ones(m.k, dtype=np.int64)))
+        assert isinstance(problem, Counted)
+        assert choice(problem) == "interior"
+        assert choice(Grouped((problem, problem))) == "interior"
+    bits = np.zeros((16, 1_000_000), dtype=np.uint8)
+    guess = np.full(128, 1 / 128)
+    reported = Reported(1_000_000, Supports(128, [(bits, 1.0)]), np.full(1_000_000, 1e-6), guess, lambda *_: reported)
+    assert choice(reported) == "squarem"
+
+
+def test_squarem_by_name_reaches_the_certificate() -> None:
+    """These reports take it 25,000 steps (2 s): it ended at 20,000."""
+    channel = GeometricChannel(100, 0.1)
+    shares = np.exp(-(((np.arange(101) - 50) / 15) ** 2) / 2)
+    found = mle(channel, drawn(channel, shares / shares.sum(), 10_000, 3), method="squarem")
+    assert found.certified
+    assert found.iterations > 20_000
+
+
+def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
+    share = dn.rsfd([4, 3], 2.0, "oue-z")
+    people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 2])
+    tally = share.tally(share.privatize(people, dn.seeded(1)))[0]
+    result = mle(share.marginal(0), tally)
+    assert result.method == "composite"
+    assert result.certified
+    assert np.abs(result.frequencies - [1 / 3, 1 / 3, 1 / 3, 0]).max() < 0.25
+    with pytest.raises(dn.InvalidParameter, match="cannot draw new reports"):
+        result.interval()
+
+
+@pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.allomfree(sizes, e / 2, e)])
+def test_attributes_of_shares_without_fakes_go_by_their_laws(make: Callable[[list[int], float], Share]) -> None:
+    """Their marginals are plain laws, which were taken for a table of numbers: the same shares as by the mechanism."""
+    share = make([4, 30], 2.0)
+    people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 7])
+    for j, tally in enumerate(share.tally(share.privatize(people, dn.seeded(1)))):
+        by_law, by_mechanism = mle(share.marginal(j), tally), mle(share.parts[j], tally)
+        assert by_law.method == by_mechanism.method
+        assert by_law.certified
+        assert np.allclose(by_law.frequencies, by_mechanism.frequencies, atol=1e-12)
+
+
+def test_laws_by_themselves() -> None:
+    """One value a report is the whole channel, bits are drawn as they are, and what is not known is refused in words."""
+    bits, subset, line = dn.oue(6, 1.0), dn.ss(20, 1.0), metric.geometric(5, 0.5)
+    tally = bits.tally(bits.privatize(np.arange(6000) % 3, dn.seeded(1)))
+    by_law, by_mechanism = mle(bits.law, tally), mle(bits, tally)
+    errors = by_law.standard_errors(repeats=300), by_mechanism.standard_errors(repeats=300)
+    assert np.allclose(errors[0][:3], errors[1][:3], rtol=0.3), "300 repeats: 0.06 each"
+    sets = mle(subset.law, subset.tally(subset.privatize(np.arange(600) % 20, dn.seeded(1))))
+    with pytest.raises(dn.InvalidParameter, match="cannot draw new reports"):
+        sets.interval()
+    outputs = line.tally(line.privatize(np.arange(600) % 6, dn.seeded(1)))
+    assert np.array_equal(mle(line.law, outputs).frequencies, mle(line, outputs).frequencies)
+    share = dn.spl([4, 3], 2.0)
+    tallies = share.tally(share.privatize(np.zeros((9, 2), dtype=int), dn.seeded(1)))
+    for source, data, message in [
+        ("geo", tally, "'geo' is not known here: give a mechanism"),
+        (share, tallies, r"mle\(share.marginal\(j\), tallies\[j\]\)"),
+        (7, tally, "7 is not known here"),
+        (None, tally, "None is not known here"),
+        ([[0.5, "x"], [0.5, 0.5]], tally, "not known here"),
+        (dn.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
+        (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "tells nothing"),
+        (share.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
+        (
+            metric.averaged("duchi", 1.0),
+            dn.Tally(9, np.array([4, 5])),
+            "reports of a number tell its mean only, which has an estimate",
+        ),
+        (
+            metric.geometric(3, 1.0),
+            [10, 20, 30, 40],
+            r"an output from 0 to 3; .* counts of n reports, give dn.Tally\(n, counts",
+        ),
+        (dn.oue(4, 1.0), [10, 20, 30, 40], r"give dn.Tally\(n, counts\)"),
+        (metric.geometric(3, 1.0), [10, 20, 30], "an output from 0 to 3$"),
+    ]:
+        with pytest.raises(dn.DeniableError, match=message):
+            mle(source, data)  # type: ignore[arg-type]
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    """Files and dataframes give counts as floats; shares are not counts, and are told apart from sums that are wrong."""
+    counts = np.array([4, 3, 2, 1])
+    channel = GeometricChannel(3, 0.5)
+    wave = metric.square_wave(1.0, 4)
+    outputs = np.arange(wave.outputs)
+    sources: list[tuple[Source, Array]] = [
+        *(
+            (source, counts)
+            for source in (metric.geometric(3, 0.5), channel, channel.matrix(), dn.grr(4, 1.0), dn.grr(4, 1.0).law)
+        ),
+        (wave, outputs),
+    ]
+    for source, counted in sources:
+        n = int(counted.sum())
+        exact, floating = mle(source, dn.Tally(n, counted)), mle(source, dn.Tally(n, counted.astype(float)))
+        assert np.array_equal(exact.frequencies, floating.frequencies)
+        shifted = counted + np.where(np.arange(counted.size) < 2, [0.5, -0.5] + [0.0] * (counted.size - 2), 0.0)
+        with pytest.raises(dn.InvalidReport, match="whole numbers"):
+            mle(source, dn.Tally(n, shifted))
+        with pytest.raises(dn.InvalidReport, match="add up to n"):
+            mle(source, dn.Tally(n + 1, counted.astype(float)))
+        negative = counted.astype(float)
+        negative[:2] += [-9.0, 9.0]
+        with pytest.raises(dn.InvalidReport):
+            mle(source, dn.Tally(n, negative))
+
+
+# --- rows --------------------------------------------------------------------------------------------------------------
+
+
+@MANY
+@given(st.integers(2, 40), st.integers(1, 60), st.integers(0, 2**32))
+def test_packed_supports_are_the_matrix(k: int, reports: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    holds, more = generator.random((reports, k)) < 0.3, generator.random((reports, k)) < 0.3
+    rows = Supports(k, [(packed(holds), 1.7), (packed(holds | more), 0.4)])
+    matrix = 1 + 1.7 * holds + 0.4 * (holds | more)
+    shares, weights = generator.dirichlet(np.ones(k)), generator.random(reports)
+    assert np.allclose(rows.table(slice(0, reports)), matrix, rtol=1e-15)
+    assert np.allclose(rows.forward(shares), matrix @ shares, rtol=1e-13)
+    assert np.allclose(rows.backward(weights), weights @ matrix, rtol=1e-13)
+    assert np.allclose(rows.gram(weights), (matrix.T * weights) @ matrix, rtol=1e-12)
+    stacked = Stacked([rows, Kept(k, 0.6, 0.1)])
+    kept = np.full((k, k), 0.1) + 0.5 * np.eye(k)
+    both = np.vstack([matrix, kept])
+    weights = generator.random(reports + k)
+    assert np.allclose(stacked.forward(shares), both @ shares, rtol=1e-13)
+    assert np.allclose(stacked.backward(weights), weights @ both, rtol=1e-13)
+    assert np.allclose(stacked.gram(weights), (both.T * weights) @ both, rtol=1e-12)
+
+
+@MANY
+@given(st.integers(2, 30), st.floats(0.02, 0.4), st.floats(0.05, 0.5), st.integers(0, 2**32))
+def test_the_composite_maximum(k: int, q: float, gain: float, seed: int) -> None:
+    """No other distribution is better, by the certificate and by trying some."""
+    generator = np.random.default_rng(seed)
+    supported = generator.random(k)
+    asked = generator.uniform(0.2, 1.0, k)
+    found = composite(supported, asked, np.full(k, q), gain)
+    assert found.gap < 1e-9
+    assert math.isclose(found.shares.sum(), 1.0, rel_tol=1e-12)
+
+    def level(shares: Floats) -> float:
+        theta = q + gain * shares
+        return float((asked * (supported * np.log(theta) + (1 - supported) * np.log(1 - theta))).sum())
+
+    for other in generator.dirichlet(np.full(k, 0.5), size=20):
+        mixed = 0.9 * found.shares + 0.1 * other
+        assert level(mixed) <= level(found.shares) + found.gap + 1e-12
+
+
+@MANY
+@given(st.integers(2, 30), st.floats(1e-6, 0.4), st.floats(0.01, 0.999), st.integers(0, 2**32))
+def test_the_composite_certificate_is_never_below_exact_arithmetic(k: int, q: float, gain: float, seed: int) -> None:
+    """By fractions: shares near their optimum make supported and theta cancel, and what is left of them is rounding."""
+    generator = np.random.default_rng(seed)
+    gain = min(gain, 0.999999 - q)
+    truth = generator.dirichlet(np.ones(k))
+    supported = q + gain * truth  # consistent: all gradients cancel
+    asked = generator.uniform(0.2, 1.0, k)
+    found = composite(supported, asked, np.full(k, q), gain)
+
+    def slopes() -> list[Fraction]:
+        each = []
+        for share, near, weight in zip(found.shares.tolist(), supported.tolist(), asked.tolist(), strict=True):
+            theta = Fraction(q) + Fraction(gain) * Fraction(share)
+            each.append(Fraction(weight) * Fraction(gain) * (Fraction(near) - theta) / (theta * (1 - theta)))
+        return each
+
+    exact = slopes()
+    level = sum((slope * Fraction(share) for slope, share in zip(exact, found.shares.tolist(), strict=True)), Fraction(0))
+    assert max(exact) - level <= Fraction(found.gap)
+    assert found.gap < 1e-9

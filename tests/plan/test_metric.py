@@ -1,0 +1,676 @@
+"""Plans with ordered attributes, places and numbers: what they state is true, what they estimate is right."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import deniable as dn
+from deniable.client import Client
+from deniable.collect.results import as_csv, as_parquet, estimated
+from deniable.collect.store import Arrival, open_store
+from deniable.collect.sums import Sums
+from deniable.exact import log_up
+from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, averaged, geometric, piecewise
+from deniable.metric.shells import planar_noise
+from deniable.plan import NANO, InvalidPlan, Plan, Stated, Study, Tallies, metric_mechanism, rest_loss
+from deniable.records import Sample, Share, Split
+from deniable.wire import Wire
+from deniable.words import FULL
+from tests import vectors
+from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
+from tests.plan.test_plan import SCHEMA, refuse_unfit
+from tests.running import Run
+from tests.services import missing
+from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
+
+PLANS = vectors.metric()
+CITY: dict[str, float] = {"south": 47.6, "west": 6.8, "north": 47.7, "east": 6.95}
+
+
+def square(epsilon: float) -> PlanarGeometric:
+    return PlanarGeometric(planar_noise(2, 2, (3.0, 4.0), epsilon), (3.0, 4.0))
+
+
+SMALL: dict[str, Share] = {
+    "split": Split((dn.grr(3, 0.8), geometric(3, 0.7), averaged("duchi", 0.6))),
+    "split, places": Split((dn.oue(2, 0.8), square(0.3), averaged("duchi", 0.6))),
+    "sample": Sample((dn.grr(3, 0.8), geometric(3, 0.7), square(0.3), averaged("duchi", 0.6))),
+    "two of four": Sample((dn.grr(2, 0.8), geometric(2, 0.7), square(0.3), averaged("duchi", 0.6)), 2),
+    "piecewise": Split((geometric(2, 0.7), Averaged(piecewise(1.0, 4)))),
+    "hybrid": Sample((dn.grr(2, 0.8), Averaged(dn.Hybrid(piecewise(1.0, 3), dn.duchi(1.0), FULL // 3)))),
+}
+
+
+# The guarantee.
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("per", ["record", "attribute"])
+def test_the_loss_of_a_mixed_record_is_the_largest_ratio_over_all_reports(name: str, per: Any) -> None:
+    share = SMALL[name]
+    truth = true_ratio(share, per)
+    check_ratio(share.ratio(per), share.loss(per), truth, f"{name}, {per}")
+    if "piecewise" not in name and "hybrid" not in name:  # whose ratio counts the bias of `below` both ways
+        assert share.ratio(per) == truth
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_sampled_is_the_law(name: str) -> None:
+    share = SMALL[name]
+    for record in records_of(share)[:: 1 if share.d == 2 else 17]:
+        law = {outcome: chance for outcome, chance in law_of(share, record).items() if chance}
+        assert sampled_law(share, record) == law
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_loss_of_the_rest_and_per_unit_are_those_of_who_differ_so(name: str) -> None:
+    share = SMALL[name]
+    laws = {record: law_of(share, record) for record in records_of(share)}
+    metric = [j for j, part in enumerate(share.parts) if isinstance(part, Metric)]
+    fixed: dict[tuple[int, ...], list[Any]] = {}
+    for record, law in laws.items():
+        fixed.setdefault(tuple(record[j] for j in metric), []).append(law)
+    rest = max(worst_ratio(alike) for alike in fixed.values())
+    assert 0 <= rest_loss(share) - float(log_up(rest)) < 1e-9
+    for j in metric:
+        part = share.parts[j]
+        assert isinstance(part, Geometric | PlanarGeometric)
+        for record in laws:
+            other = (*record[:j], (record[j] + 1) % part.k, *record[j + 1 :])
+            apart = (
+                abs(record[j] - other[j]) if isinstance(part, Geometric) else math.dist(*places_of(part, record[j], other[j]))
+            )
+            lost = log_up(max(worst_ratio([laws[record], laws[other]]), Fraction(1)))
+            assert lost <= part.loss(1) * apart * (1 + 1e-12), "two values lose more than their distance allows"
+
+
+def places_of(part: PlanarGeometric, *cells: int) -> list[tuple[float, float]]:
+    return [(cell // part.columns * part.steps[0], cell % part.columns * part.steps[1]) for cell in cells]
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans_are_written_read_back_verified_and_fit_the_schema(name: str) -> None:
+    plan = PLANS[name]
+    text = plan.to_json()
+    read = Plan.from_json(text)
+    assert read == plan
+    assert (read.to_json(), read.id, read.loss) == (text, plan.id, plan.loss)
+    refuse_unfit(json.loads(text), SCHEMA)
+    metric = [part for part in plan.content.parts if isinstance(part, Metric)]
+    assert len(plan.loss.units) == len(metric)
+    assert (plan.loss.rest is None) == (not metric)
+    for one, part in zip(plan.loss.units, metric, strict=True):
+        assert one.loss == part.loss(1 if isinstance(part, Geometric) else 1e6)
+        stated = next(stated for stated in plan.stated.metric.units if stated.name == one.name)  # type: ignore[union-attr]
+        assert Fraction(one.loss) * NANO <= stated.loss < Fraction(one.loss) * NANO + 1
+
+
+def moved(tails: list[int], words: int) -> Geometric:
+    """Some words fewer move a value at all."""
+    rest = [tail - words for tail in tails[1:]]
+    return Geometric(np.array([FULL - rest[0], *rest], dtype=np.uint64))
+
+
+def test_a_table_is_refused_from_the_word_on_that_breaks_what_is_stated() -> None:
+    """Every word that is moved changes the loss; the stated one, in billionths, stands up to the last that it allows."""
+    plan = vectors.of(geometric(7, 0.5), {"age": vectors.AGES})
+    tails = geometric(7, 0.5).tails.tolist()
+
+    def broken(words: int) -> bool:
+        try:
+            Plan(vectors.of(moved(tails, words), {"age": vectors.AGES}).content, plan.stated).verify()
+        except InvalidPlan:
+            return True
+        return False
+
+    low, high = 0, 1 << 34
+    assert not broken(low)
+    assert broken(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if broken(middle) else (middle, high)
+    one, other = (Stated.of(vectors.of(moved(tails, words), {"age": vectors.AGES}).loss) for words in (low, high))
+    assert one != other
+    changed = json.loads(plan.to_json())
+    changed["share"]["parts"][0]["tails"] = [str(tail) for tail in moved(tails, high).tails.tolist()]
+    with pytest.raises(InvalidPlan, match="states a loss of"):
+        Plan.from_json(vectors.sealed(changed))
+
+
+def test_a_device_counts_the_worst_case() -> None:
+    plan = PLANS["mixed, split"]
+    worst = plan.loss.record
+    assert worst > 3 * (plan.loss.rest or 0)
+    assert Client(plan, secret=bytes(32), cap=worst + 1e-6).report(vectors.METRIC_ANSWERS[0])
+    with pytest.raises(dn.AboveCap, match="this device's cap"):
+        Client(plan, secret=bytes(32), cap=worst - 0.01)
+    ledger = dn.Ledger()
+    Client(plan, ledger=ledger).report(vectors.METRIC_ANSWERS[0])
+    assert ledger.lifetime().unchanged == plan.stated.record
+
+
+def test_large_tables_are_verified_at_once_and_larger_ones_refused() -> None:
+    import time
+
+    line = metric_mechanism(dn.Range(0, 4096, step=1, privacy="metric", epsilon=0.05))
+    plane = metric_mechanism(dn.Grid(**CITY, rows=45, columns=45, epsilon=1e-3))  # type: ignore[arg-type]
+    assert line is not None
+    assert plane is not None
+    for asked, part in ((dn.Range(0, 4096, step=1), line), (dn.Grid(**CITY, rows=45, columns=45), plane)):  # type: ignore[arg-type]
+        text = vectors.of(part, {"asked": asked}).to_json()
+        start = time.process_time()
+        Plan.from_json(text)
+        assert time.process_time() - start < 1.0
+    with pytest.raises(dn.InvalidParameter, match="at most 4,096 bins, got 5,000; use a larger step"):
+        Study({"age": dn.Range(0, 5000, step=1, privacy="metric", epsilon=0.05)})
+    with pytest.raises(dn.InvalidParameter, match=r"at most 2,048 cells, got 2,500; use fewer, larger cells \(fewer rows"):
+        Study({"home": dn.Grid(**CITY, rows=50, columns=50, epsilon=1e-3)})  # type: ignore[arg-type]
+
+
+# The study.
+
+
+def mixed(**changed: Any) -> Study:
+    asked: dict[str, Any] = {
+        "color": ["red", "green", "blue"],
+        "age": dn.Range(0, 50, step=1, privacy="metric", epsilon=0.4),
+        "home": dn.Grid(**CITY, rows=6, columns=8, epsilon=dn.per_meter(level=1.0, radius=2000)),  # type: ignore[arg-type]
+        "income": dn.Number(0, 10_000),
+    }
+    return Study(asked, **{"epsilon": 1.0} | changed)
+
+
+def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
+    for share in ("split", "sample"):
+        plan = mixed(share=share).plan(people=10_000)
+        assert plan.loss.rest is not None
+        assert 0 <= 1.0 - plan.loss.rest < 1e-8
+        assert [(one.name, one.unit) for one in plan.loss.units] == [("age", "step"), ("home", "kilometer")]
+        age, home = plan.loss.units
+        assert 0 <= 0.4 - age.loss < 1e-9
+        assert plan.stated.metric is not None
+        assert plan.stated.metric.units[0].loss == 400_000_000, "what is stated is what was asked for"
+        assert 0 <= 0.5 - home.loss < 1e-3
+        parts = plan.content.parts
+        worst = [part.loss() for part in parts]
+        assert plan.loss.record == pytest.approx(sum(worst) if share == "split" else max(worst), abs=1e-9)
+        each = 0.5 if share == "split" else 1.0
+        assert [round(part.loss(), 6) for part in (parts[0], parts[3])] == [each, each]
+        assert 0 <= 1.0 - rest_loss(mixed(share=share, per="attribute").plan(100).share, "attribute") < 1e-8
+    rows = mixed().plan(people=10_000).considered
+    why = {row.name.partition("[")[0]: row.why_not for row in rows}
+    assert why["SPL"] is None
+    assert why["SMP"] is None
+    assert "no fakes of 'age', which has distances" in str(why["RS+FD"])
+    assert {"SPL[grr]", "SPL[oue]", "SMP[grr]"} <= {row.name for row in rows}
+
+
+def test_the_mean_is_chosen_by_its_error() -> None:
+    found = {
+        epsilon: Study({"income": dn.Number(0, 1)}, epsilon=epsilon).plan(100).explain().split("a number  ")[1].split()[0]
+        for epsilon in (0.2, 1.0, 3.0)
+    }
+    assert found == {0.2: "duchi", 1.0: "piecewise", 3.0: "piecewise"}
+    named = Study({"income": dn.Number(0, 1)}, epsilon=3.0, protocol={"income": "hybrid"}).plan(100)
+    assert isinstance(named.content.parts[0], Averaged)
+    assert isinstance(named.content.parts[0].of, dn.Hybrid)
+
+
+def test_people_and_epsilon_that_an_error_takes() -> None:
+    study = Study({"color": ["red", "green"], "income": dn.Number(0, 1)}, epsilon=1.0)
+    people = study.people_needed(0.01)
+    assert max(study.plan(people).considered[0].standard_errors) <= 0.01
+    assert max(study.plan(people - 2).considered[0].standard_errors) > 0.01
+    assert study.epsilon_needed(people, 0.01) <= 1.0
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "no epsilon of a range": (
+        lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric")}, epsilon=1.0),
+        "'age' has metric privacy, which has an epsilon of its own: give epsilon, .* such as 0.1 per year",
+    ),
+    "no epsilon of places": (
+        lambda: Study({"home": dn.Grid(**CITY, rows=3, columns=3)}),  # type: ignore[arg-type]
+        "'home' has metric privacy, .* per meter, such as dn.per_meter",
+    ),
+    "an epsilon of its own without distances": (lambda: dn.Range(0, 9, step=1, epsilon=0.1), "only with privacy='metric'"),
+    "another privacy": (lambda: dn.Range(0, 9, step=1, privacy="some"), "privacy is 'equal' or 'metric'"),  # type: ignore[arg-type]
+    "nobody shares epsilon": (
+        lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric", epsilon=0.1)}, epsilon=1.0),
+        "there are none, so leave it out",
+    ),
+    "asked again": (
+        lambda: mixed(epsilon=None, epsilon_first=1.0, epsilon_forever=2.0),
+        "'age' has metric privacy, and no first answer of it is kept",
+    ),
+    "fakes": (lambda: mixed(share="faked"), "'age' has metric privacy, and there are no fakes"),
+    "no answer as a value": (lambda: mixed(missing="value"), "no answer is none of its values"),
+    "a protocol for distances": (lambda: mixed(protocol={"age": "grr"}), "name no protocol for it"),
+    "a protocol for a mean": (lambda: mixed(protocol={"income": "grr"}).plan(10), "has no grr, only duchi, piecewise, hybrid"),
+    "degrees with many decimals": (
+        lambda: Study({"home": dn.Grid(47.12345678901, 6, 48, 7, 3, 3, epsilon=1e-4)}).plan(10),
+        "at most 9 decimals",
+    ),
+    "a mechanism in meters": (
+        lambda: Plan.of({"home": vectors.TOWN}, dn.planar_geometric(vectors.TOWN, 0.001), 10).to_json(),
+        "whole millimeters",
+    ),
+    "geometric noise on names": (lambda: vectors.of(geometric(2, 1.0), {"c": list("abc")}), "geometric noise is for a Range"),
+    "a number without a mean": (lambda: vectors.of(dn.grr(3, 1.0), {"c": dn.Number(0, 1)}), "is for a Number"),
+    "a square wave": (lambda: vectors.of(dn.square_wave(1.0, 8), {"age": vectors.AGES}), "cannot hold SquareWave"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    make, reason = REFUSED[name]
+    with pytest.raises(dn.InvalidParameter, match=reason):
+        make()
+
+
+TOML = """
+epsilon = 1.0
+[attributes]
+color = ["red", "green", "blue"]
+[attributes.age]
+low = 0
+high = 50
+step = 1
+privacy = "metric"
+epsilon = 0.4
+[attributes.home]
+south = 47.6
+west = 6.8
+north = 47.7
+east = 6.95
+rows = 6
+columns = 8
+level = 1.0
+radius = 2000
+[attributes.income]
+low = 0
+high = 10000
+mean = true
+"""
+
+
+def test_a_file_says_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(TOML, encoding="utf-8")
+    assert Study.read(file) == mixed()
+    for line, reason in (
+        ("level = 1.0\n", "level and radius, in meters, or epsilon, per meter"),
+        ("columns = 8\n", "attributes.home has no 'columns'; places have"),
+        ("mean = true\n", "attributes.income has no 'step'"),
+        ("radius = 2000\n", "level and radius"),
+    ):
+        file.write_text(TOML.replace(line, ""), encoding="utf-8")
+        with pytest.raises(dn.InvalidParameter, match=reason):
+            Study.read(file)
+
+
+# The estimates.
+
+
+def people(n: int, seed: int = 1) -> pd.DataFrame:
+    numbers = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "color": numbers.choice(["red", "green", "blue"], n, p=[0.6, 0.3, 0.1]),
+            "age": np.clip(numbers.normal(22, 8, n), 0, 49.9),
+            "home.latitude": np.clip(numbers.normal(47.65, 0.01, n), 47.6, 47.7),
+            "home.longitude": np.clip(numbers.normal(6.87, 0.02, n), 6.8, 6.95),
+            "income": np.clip(numbers.lognormal(7.5, 0.5, n), 0, 10_000),
+        }
+    )
+
+
+def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None) -> None:
+    """Every estimate is within its own standard error of the truth of the people who are asked."""
+    tallies = (counted or plan).tally((counted or plan).privatize(table, dn.seeded(5)))
+    result = plan.estimate(Tallies(plan.id, tallies.n, tallies.tallies))
+    codes = dict(zip(plan.names, plan.encode(table), strict=True))
+    for name, estimate in result.estimates.items():
+        truth = np.bincount(codes[name], minlength=estimate.k) / len(table)
+        worst = int(np.argmax(np.abs(estimate.frequencies - truth) / estimate.stderr))
+        deviation(estimate.frequencies[worst], truth[worst], 1.5 * estimate.stderr[worst], f"{name}, value {worst}")
+    middle = np.floor(table["age"].to_numpy()) + 0.5
+    found = result.mean("age")
+    deviation(found.value, middle.mean(), found.stderr, "the mean age")
+    income = result["income"]
+    deviation(income.mean, table["income"].mean(), income.stderr, "the mean income")
+
+
+@pytest.mark.parametrize("share", ["split", "sample"])
+def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(share: str) -> None:
+    table = people(ESTIMATE_REPORTS // 4)
+    plan, other = (
+        mixed(share=share, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000) for epsilon in (1.0, 1.5)
+    )
+    check_estimates(plan, table)
+    with pytest.raises(AssertionError, match="standard errors off"):
+        check_estimates(plan, table, other)
+
+
+def test_standard_errors_of_means_are_how_means_scatter() -> None:
+    """The mean of a range, whose noise goes together, and that of a number; people are drawn anew each time."""
+    plan = mixed().plan(people=10_000)
+    everyone = people(200_000, seed=9)
+    ages, incomes = [], []
+    for repeat in range(REPEATS):
+        some = everyone.iloc[np.random.default_rng(repeat).integers(0, len(everyone), 500)]
+        result = plan.estimate(plan.tally(plan.privatize(some, dn.seeded(repeat))))
+        age, income = result.mean("age"), result.mean("income")
+        ages.append((age.value - (np.floor(everyone["age"]) + 0.5).mean()) / age.stderr)
+        incomes.append((income.value - everyone["income"].mean()) / income.stderr)
+    for what, scores in (("age", ages), ("income", incomes)):
+        spread(float(np.square(scores).sum()), REPEATS, f"the scatter of the mean of {what}")
+        with pytest.raises(AssertionError, match="of the variance"):
+            spread(float(np.square(scores).sum()) * 1.5, REPEATS, "a standard error that is too small")
+
+
+def test_likelihood_quantiles_and_tables_of_a_result() -> None:
+    plan = mixed().plan(people=10_000)
+    table = people(20_000)
+    tallies = plan.tally(plan.privatize(table, dn.seeded(3)))
+    result = plan.estimate(tallies)
+    assert list(result) == ["color", "age", "home", "income"]
+    assert len(result) == 4
+    likely = plan.mle(tallies, "age")
+    assert likely.certified
+    assert likely.labels == plan.labels["age"]
+    truth = np.bincount(table["age"].astype(int), minlength=50) / 20_000
+    assert np.abs(np.cumsum(likely.frequencies - truth)).max() < 0.05
+    median = result.quantile("age")
+    assert median.low <= np.median(table["age"]) <= median.high
+    for name in ("color", "home"):
+        with pytest.raises(dn.InvalidParameter, match=r"no mean and no quantiles|is a place"):
+            result.mean(name)
+    with pytest.raises(dn.InvalidParameter, match="tell its mean only, which has an estimate"):
+        plan.mle(tallies, "income")
+    rows = result.table()
+    assert [row["value"] for row in rows[-1:]] == ["mean"]
+    assert rows[-1]["frequency"] is None
+    assert rows[-1]["mean"] == result["income"].mean
+    assert rows[0]["mean"] is None
+    frame = result.frame(backend="pandas")
+    assert len(frame) == 3 + 50 + 48 + 1
+    assert "mean" in str(result)
+    assert "mean" in result._repr_html_()
+    assert result.plot() is not None
+    nobody = plan.tally(plan.privatize(table.iloc[:0], dn.seeded(1)))
+    with pytest.raises(dn.InvalidParameter, match="no reports yet"):
+        plan.estimate(nobody)
+    one = plan.estimate(plan.tally(plan.privatize(table.iloc[:1], dn.seeded(1))))
+    assert one.unreported["income"].labels == ("mean",)
+
+
+def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> None:
+    plan = mixed().plan(people=10_000)
+    reports = plan.privatize(people(3000), dn.seeded(3))
+    tallies, sums = plan.tally(reports), Sums(plan)
+    row = sums.count(reports.records)
+    assert sums.tallies(sums.read(sums.write(row))) == tallies
+    assert (row + row).sum() == 2 * row.sum()
+    shown = estimated(plan, tallies, None, 0.95)
+    assert len(shown.rows) == 3 + 50 + 48
+    assert {one.attribute: one.within for one in shown.means} == {"age": 0.5, "income": 0.0}
+    grouped = [one for one in shown.groups if one.attribute == "age"]
+    assert [one.value for one in grouped][::9] == ["0 to under 5", "45 to under 50"]
+    assert [one.attribute for one in shown.groups[10:]] == ["home"] * 12
+    ages = [row for row in shown.rows if row.attribute == "age"]
+    for group, start in zip(grouped, range(0, 50, 5), strict=True):
+        bins = ages[start : start + 5]
+        assert group.frequency == pytest.approx(sum(row.frequency for row in bins))
+        assert group.stderr < sum(row.stderr for row in bins)  # they err against each other
+        assert group.low < group.frequency < group.high
+    lines = list(csv.DictReader(as_csv(shown).decode().splitlines()))
+    assert (lines[-1]["attribute"], lines[-1]["kind"], lines[-1]["within"]) == ("income", "mean", "0.0")
+    assert lines[-1]["mean"]
+    assert lines[-1]["frequency"] == ""
+    assert as_parquet(shown)
+
+
+@pytest.mark.parametrize("share", ["split", "sample"])
+def test_a_store_counts_recounts_and_scrubs_them(share: str, tmp_path: Path) -> None:
+    plan = mixed(share=share).plan(people=10_000)
+    made = plan.privatize(people(2000), dn.seeded(1))
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    store.register(plan)
+    store.set_round(plan.id, 1)
+    bodies = Wire(plan).bodies(made)
+    arrived = [Arrival(plan.id, 1, (number.to_bytes(16),), (body,)) for number, body in enumerate(bodies)]
+    assert set(store.add(arrived, 0.0)) == {"counted"}
+    assert store.tallies(plan.id) == plan.tally(made)
+    assert store.check() == []
+    assert store.scrub(plan.id) == 2000
+    assert store.check() == []
+    store.close()
+
+
+# Tables, files and the command line.
+
+
+def test_places_in_tables() -> None:
+    plan = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)
+    pairs = [(47.6033, 6.8149), (47.609, 6.801)]
+    wanted = plan.encode({"home": pairs})
+    texts = [f"{latitude}, {longitude}" for latitude, longitude in pairs]
+    latitudes, longitudes = zip(*pairs, strict=True)
+    for table in (
+        {"home": texts},
+        {"home": np.array(pairs)},
+        {"home.latitude": latitudes, "home.longitude": longitudes},
+        pd.DataFrame({"home.latitude": latitudes, "home.longitude": longitudes}),
+        [{"home": list(pair)} for pair in pairs],
+    ):
+        assert (plan.encode(table) == wanted).all()
+    for table, reason in (
+        ({"home": ["47.6"]}, "pairs of latitude and longitude in degrees, or texts such as"),
+        ({"home": ["48.6, 6.81"]}, "is not in the box of 'home'"),
+        ({"home": [47.6]}, "pairs of latitude"),
+        ({"home": [(True, 6.81)]}, "pairs of latitude"),
+        ({"home": [None]}, "are missing"),
+        ({"home": [("inf", 3)]}, r"pairs of latitude and longitude in degrees, .* got \('inf', 3\)"),
+        ({"home": [(math.inf, 3)]}, "infinite"),
+        (
+            {"home.latitude": [47.6], "age": [3]},
+            r"^'home.longitude' is not a column of the table \(home.latitude, age\), .* is; a place needs both$",
+        ),
+        (
+            {"home.lat": [47.6], "home.lon": [6.81]},
+            "two columns, .*; did you mean 'home.latitude' by 'home.lat' and 'home.longitude' by 'home.lon'[?]$",
+        ),
+        ({"home.latitude": [47.6], "home.long": [6.81]}, "needs both; did you mean 'home.longitude' by 'home.long'[?]$"),
+        (
+            {"age": [3], " home.latitude": [47.6], " home.longitude": [6.81]},
+            "^'home.latitude' is not a column of the table, but ' home.latitude' is: names of columns have spaces around them",
+        ),
+        (
+            {"home": texts, "home.latitude": latitudes, "home.longitude": longitudes},
+            "^the table has a column 'home', and also 'home.latitude' and 'home.longitude'; it must be one or the other",
+        ),
+        ({"home": texts, "home.longitude": longitudes}, "has a column 'home', and also 'home.longitude'; it must be"),
+        ({"house": [1]}, "'home' is not a column"),
+    ):
+        with pytest.raises(dn.InvalidValue, match=reason):
+            plan.encode(table)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_from_a_study_to_estimates_on_the_command_line(run: Run, ending: str) -> None:
+    Path("study.toml").write_text(TOML, encoding="utf-8")
+    table = people(20_000)
+    table.to_csv("people.csv", index=False) if ending == "csv" else table.to_parquet("people.parquet", index=False)
+    planned = run("plan", "study.toml", "--people", "20_000", "-o", "plan.json", "--cite")
+    assert planned.code == 0
+    for words in (
+        "per step of 1 in 'age'",
+        "per kilometer in 'home'",
+        "for all other attributes",
+        "In the worst case",
+        "kacem2018",
+    ):
+        assert words in planned.out
+    verified = run("verify", "plan.json")
+    assert verified.code == 0
+    for words in ("loss per step       0.4", "of 'age'", "loss per kilometer", "loss of the rest    ", "in the worst case"):
+        assert words in verified.out
+    said = json.loads(run("verify", "plan.json", "--json").out)
+    assert said["loss_rest"] <= 1.0 < said["loss_record"]
+    assert [one["unit"] for one in said["units"]] == ["step", "kilometer"]
+    assert run("verify", "plan.json", "--cap", "2").code != 0
+    assert run("privatize", "plan.json", f"people.{ending}", "-o", "reports.parquet", "--seed", "1").code == 0
+    plan = Plan.read("plan.json")
+    again = plan.tally(plan.read_reports("reports.parquet"))
+    assert again.n == 20_000
+    found = run("estimate", "plan.json", "reports.parquet", "-o", "found.csv", "--plot", "found.png")
+    assert found.code == 0
+    assert "income (20,000 reports)" in found.out
+    rows = list(csv.DictReader(Path("found.csv").read_text(encoding="utf-8").splitlines()))
+    (income,) = (row for row in rows if row["attribute"] == "income")
+    assert float(income["mean"]) == pytest.approx(float(table["income"].mean()), abs=6 * float(income["stderr"]))
+    told = json.loads(run("estimate", "plan.json", "reports.parquet", "--json").out)
+    assert "income" in [one["attribute"] for one in told["means"]]
+    assert "income" not in [row["attribute"] for row in told["rows"]]
+
+
+def test_refused_answers_in_a_file_are_told_with_their_lines(run: Run) -> None:
+    Path("study.toml").write_text(TOML, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+    Path("people.csv").write_text('color,age,home,income\nred,3,"47.65, 6.9",20000\ngreen,3,"41.0, 6.9",5\n', encoding="utf-8")
+    told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+    assert told.code != 0
+    for words in ("line 2, column 'income': 20000 is not a value", "line 3, column 'home': (41.0, 6.9) is not in the box"):
+        assert words in told.err
+    assert not Path("reports.parquet").exists()
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_swapped_columns_are_one_kind_of_refused_answers(run: Run, two: bool) -> None:
+    """Latitude and longitude, or age and income: as many different answers as rows, and one line for each column."""
+    Path("study.toml").write_text(TOML, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+    lines = ["color,age,home.latitude,home.longitude,income" if two else "color,age,home,income"]
+    for i in range(500):
+        swapped = [f"{6.85 + i / 1e5:.5f}", f"{47.62 + i / 1e5:.5f}"]
+        lines.append(",".join(["red", str(5000 + i), *(swapped if two else [f'"{", ".join(swapped)}"']), "30"]))
+    lines += ["red,3,-3,4,lots" if two else 'red,3,"-3, 4",lots', "red,-2,,,many" if two else "red,-2,,many"]
+    Path("people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+    heading, *kinds = told.err.splitlines()
+    assert heading == "error: people.csv: 6 kinds of answers are refused"
+    assert len(kinds) == 6
+    (age,) = (line for line in kinds if "column 'age': 5000 is not a value" in line)
+    assert age.endswith("(500 times, first here; also '5001', '5002', '5003' and 496 others)")
+    (home,) = (line for line in kinds if "swapped?" in line)
+    assert home.startswith("  line 2, column 'home': (6.85, 47.62) is not in the box of 'home'")
+    assert "; are latitude and longitude swapped? (500 times, first here" in home
+    assert "widen the box" not in home
+    (outside,) = (line for line in kinds if "widen the box" in line)
+    assert outside.startswith("  line 502, column 'home': (-3.0, 4.0) is not in the box")
+    (income,) = (line for line in kinds if "income" in line)
+    assert (
+        income == "  line 502, column 'income': 'lots' is not a number, as 'income' asks for (2 times, first here; also 'many')"
+    )
+
+
+def test_columns_of_places_in_a_file(run: Run) -> None:
+    Path("study.toml").write_text(TOML, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+    for content, reason in (
+        (
+            'color,age,home,home.latitude,income\nred,3,"47.65, 6.9",47.6,5\n',
+            "people.csv has a column 'home', and also 'home.lat",
+        ),
+        (
+            "color,age,home.latitude,income\nred,3,47.6,5\n",
+            "'home.longitude' is not a column of people.csv (color, age, home.lat",
+        ),
+        (
+            "color;age;home;income\nred;3;47.65, 6.9;5\n",
+            "cells seem to have ';' between them: name that separator (--separator)",
+        ),
+        ("color,age,income\nred,3,5\n", "'home' is not a column of people.csv (color, age, income); a place has"),
+    ):
+        Path("people.csv").write_text(content, encoding="utf-8")
+        told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+        assert told.code != 0
+        assert reason in told.err
+        assert "did you mean" not in told.err
+        assert not Path("reports.parquet").exists()
+
+
+def test_emergency_calls_of_a_county() -> None:
+    """Real places: shares of quarters of the county, and the mean latitude, from reports alone."""
+    path = Path(os.environ.get("DENIABLE_DATA", "../shared/datasets")) / "montgomery-911.csv"
+    if not path.exists():
+        missing(f"the emergency calls are not in {path.parent}", "set $DENIABLE_DATA to their folder")
+    calls = pd.read_csv(path, usecols=["lat", "lng"])
+    box = dn.Grid(39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.per_meter(level=1.0, radius=4000))
+    inside = calls["lat"].between(39.95, 40.5) & calls["lng"].between(-75.75, -75.0)
+    table = {"place.latitude": calls["lat"][inside], "place.longitude": calls["lng"][inside]}
+    plan = Study({"place": box}).plan(people=9000)
+    result = plan.estimate(plan.tally(plan.privatize(table, dn.seeded(1))))
+    latitude = box.centers[:, 0]
+    truth = latitude[plan.encode(table)[0]].mean()
+    found = dn.mean_of(result["place"], latitude)
+    deviation(found.value, float(truth), found.stderr, "the mean latitude")
+    assert found.stderr < 0.002
+
+
+def test_an_open_end_is_no_place() -> None:
+    """Where nobody knows where people are, no mean is claimed, and a quantile that may be there is infinite."""
+    study = dn.Study({"age": dn.Range(0, 60, step=10, privacy="metric", epsilon=0.2, open_high=True)})
+    plan = study.plan(people=20_000)
+    ages = np.random.default_rng(1).uniform(0, 100, 20_000)
+    result = plan.estimate(plan.tally(plan.privatize({"age": ages}, dn.seeded(1))))
+    with pytest.raises(dn.InvalidParameter, match="open end"):
+        result.mean("age")
+    assert not result.has_mean("age")
+    assert "mean" not in result.text()
+    with_end = result.mean("age", ends=(0, 80))
+    assert with_end.low < 0.5 * 25 + 0.5 * 80 < with_end.high
+    assert result.quantile("age", 0.9).value == np.inf
+    assert result.quantile("age", 0.9).stderr == np.inf
+    assert 20 < result.quantile("age", 0.3).value < 40
+
+
+def test_few_small_steps_are_better_asked_plainly() -> None:
+    few = dn.Study({"x": dn.Range(0, 5, step=1, privacy="metric", epsilon=0.1)}).plan(100_000)
+    assert "X has 4 steps of epsilon 0.1" in few.explain().replace("'x'", "X").replace("\n", " ")
+    many = dn.Study({"x": dn.Range(0, 50, step=1, privacy="metric", epsilon=0.1)}).plan(100_000)
+    assert "steps of epsilon" not in many.explain()
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 5, 100_000)
+    errors = []
+    for m in (dn.geometric(4, 0.1), dn.grr(5, 0.1)):
+        shares = m.estimate(m.tally(m.privatize(truth, dn.seeded(3)))).frequencies
+        errors.append(float(((shares - 0.2) ** 2).mean()))
+    assert errors[1] < errors[0]
+
+
+def test_the_mean_place_is_found_as_the_refusal_says() -> None:
+    home = dn.Grid(**CITY, rows=4, columns=4, epsilon=0.01)  # type: ignore[arg-type]
+    plan = Study({"home": home}).plan(people=2000)
+    result = plan.estimate(plan.tally(plan.privatize({"home": [(47.62, 6.9), (47.68, 6.9)] * 1000}, dn.seeded(1))))
+    with pytest.raises(dn.InvalidParameter, match=r"dn.mean_of\(result\['home'\], grid.centers\[:, 0\]\)") as refused:
+        result.mean("home")
+    assert "grid = result.domains['home']" in str(refused.value)
+    grid = result.domains["home"]
+    assert isinstance(grid, dn.Grid)
+    truth = grid.centers[plan.encode({"home": [(47.62, 6.9), (47.68, 6.9)]})[0]].mean(axis=0)
+    for coordinate in (0, 1):
+        found = dn.mean_of(result["home"], grid.centers[:, coordinate])
+        assert abs(found.value - truth[coordinate]) < 5 * found.stderr

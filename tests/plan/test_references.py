@@ -1,0 +1,26 @@
+"""Whatever a plan uses or explains is cited, under a key that is on the page of references."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.plan import Plan, references
+
+ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
+
+
+def test_the_bound_of_a_shuffler_is_cited_where_it_is_explained() -> None:
+    once = Plan.of(ASKED, dn.smp([3, 2], 1.0), people=1000)
+    again = Plan.of(ASKED, dn.allomfree([3, 2], 1.0, 2.0), people=1000, rounds=5)
+    for plan in (once, again):
+        assert ("shuffler" in plan.explain()) == ("{feldman2021," in plan.cite())
+    assert "{feldman2021," in once.cite()
+
+
+@pytest.mark.parametrize("key", references._ENTRIES)
+def test_every_entry_is_on_the_page(key: str) -> None:
+    page = Path(__file__).parents[2] / "docs" / "references.md"
+    assert f"**{key}**" in page.read_text(encoding="utf-8")

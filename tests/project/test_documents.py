@@ -1,0 +1,195 @@
+"""Every command that the documents show can be given, and what they tell an operator to run does run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+import httpx
+import pytest
+
+import deniable as dn
+from deniable.cli import commands
+from deniable.collect.store import Arrival, open_store
+from deniable.plan import Plan
+from deniable.wire import Wire
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    str(file.relative_to(ROOT)) for file in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("spec/*.md")]
+)
+COLLECTING = "docs/collecting.md"
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def blocks(text: str) -> list[str]:
+    """What is to be typed into a shell."""
+    return re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def lines(text: str) -> list[str]:
+    """Whole commands: those of blocks for the shell, and those after a prompt."""
+    typed = [line for block in blocks(text) for line in block.splitlines() if line.startswith("deniable ")]
+    return (
+        typed + re.findall(r"^\$ (deniable .*)$", text, re.MULTILINE) + re.findall(r"^ExecStart=\S*/(deniable .*)$", text, re.M)
+    )
+
+
+def mentions(text: str) -> list[str]:
+    """Commands within sentences, which may leave out what they are given."""
+    return [" ".join(found.split()) for found in re.findall(r"`(deniable [a-z][^`]*)`", text)]
+
+
+def command_of(words: Sequence[str]) -> tuple[click.Command, click.Context, list[str]]:
+    """The command that these words call, and its own arguments."""
+    command: click.Command = commands
+    context, rest = click.Context(commands, info_name="deniable"), list(words)
+    while isinstance(command, click.Group) and rest:
+        _, found, rest = command.resolve_command(context, rest)
+        assert found is not None
+        command, context = found, click.Context(found, context, info_name=found.name)
+    return command, context, rest
+
+
+def parse(line: str) -> None:
+    """Read a whole command as the command line does, and stop before anything is done."""
+    command, context, rest = command_of(shlex.split(line, comments=True)[1:])
+    command.parse_args(context, rest)
+
+
+def refuse_unknown_options(line: str) -> None:
+    """Of a command within a sentence, its name and its options."""
+    command, context, rest = command_of(shlex.split(line)[1:])
+    known = {name for option in command.get_params(context) for name in (*option.opts, *option.secondary_opts)}
+    for word in rest:
+        if word.startswith("-"):
+            assert word.partition("=")[0] in known, f"{word} is no option of: {line}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_commands_of_the_documents_can_be_given(document: str) -> None:
+    text = text_of(document)
+    for line in lines(text):
+        parse(line)
+    for line in mentions(text):
+        refuse_unknown_options(line)
+
+
+def test_there_are_commands_to_check() -> None:
+    found = [line for document in DOCUMENTS for line in lines(text_of(document))]
+    assert {line.split()[1] for line in found} >= {"init", "plan", "serve", "tokens", "rounds", "estimate", "verify"}
+    assert len([line for document in DOCUMENTS for line in mentions(text_of(document))]) > 10
+
+
+@pytest.mark.parametrize("wrong", ["serv plan.json", "serve", "serve plan.json --prot 8000", "store chek", "tokens"])
+def test_a_wrong_command_would_be_found(wrong: str) -> None:
+    with pytest.raises(click.UsageError):
+        parse(lines(f"```sh\ndeniable {wrong}  # comment\n```\n")[0])
+    if "--" in wrong:
+        with pytest.raises(AssertionError, match="no option"):
+            refuse_unknown_options(mentions(f"Use `deniable {wrong}`.")[0])
+
+
+# What is shown is run.
+
+
+@contextmanager
+def served(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
+    """`deniable serve`, on any free port; its address."""
+    command = [sys.executable, "-m", "deniable.cli", *arguments, "--port", "0"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = next(line.split()[1] for line in process.stdout if line.startswith("survey"))
+        yield address.rstrip("/")
+        process.terminate()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def prepare(folder: Path, rounds: bool) -> None:
+    """A plan and a store with two hundred reports of it, as an operator has them after the first block."""
+    asked = {"How do you get to work?": ["car", "train"], "Late?": ["yes", "no"]}
+    budget = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 3} if rounds else {"epsilon": 1.0}
+    plan = dn.Study(asked, **budget).plan(people=5000)  # type: ignore[arg-type]
+    plan.write(folder / "plan.json")
+    answers = {name: labels[:1] * 200 for name, labels in asked.items()}
+    reports = plan.privatize(answers, dn.remembering(1) if rounds else dn.seeded(1))
+    store = open_store(f"sqlite:///{folder}/reports.db")
+    store.register(plan)
+    store.set_round(plan.id, 1)
+    bodies = Wire(plan).bodies(reports)
+    store.add([Arrival(plan.id, 1, [n.to_bytes(16, "little") for n in range(len(bodies))], bodies)], 0.0)
+    store.close()
+
+
+def follow(block: str, folder: Path) -> list[str]:
+    """Run the lines of a block one by one, as they stand; what has been served is served until the end. What was run."""
+    done = []
+    address = "http://127.0.0.1:8000"
+    with ExitStack() as running:
+        if address in block:
+            address = running.enter_context(served(folder, ["serve", "plan.json"]))
+        for line in block.splitlines():
+            words = shlex.split(line.replace("http://127.0.0.1:8000", address), comments=True)
+            if line.startswith("(umask 077; "):  # a backup, by a program that need not be there, or by Python
+                if shutil.which(words[2]) is not None:
+                    subprocess.run(["sh", "-c", line], cwd=folder, check=True)
+                    copy = open_store(f"sqlite:///{folder}/copy.db", create=False)
+                    assert (copy.check(), [copy.counted(each.plan.id) for each in copy.plans()]) == ([], [200])
+                    copy.close()
+                    assert (folder / "copy.db").stat().st_mode & 0o077 == 0
+                    (folder / "copy.db").unlink()
+            elif words[:1] != ["deniable"]:
+                assert words[:2] == ["pip", "install"], f"nobody checks this line: {line}"
+            elif words[1] == "serve":
+                address = running.enter_context(served(folder, words[1:]))
+                plan = Plan.read(folder / "plan.json")
+                [listed] = httpx.get(f"{address}/plans").json()["plans"]
+                assert (listed["id"], listed["invited"], listed["open"]) == (plan.id, "--invited" in words, [1])
+                assert httpx.get(address + "/").status_code == 200
+            else:
+                command = [sys.executable, "-m", "deniable.cli", *words[1:]]
+                ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+                assert ended.returncode == 0, f"{line}\n{ended.stderr}"
+            done.append(" ".join(words[:2]))
+    return done
+
+
+@pytest.mark.parametrize("place", range(len(blocks(text_of(COLLECTING)))))
+def test_what_an_operator_is_told_to_type_runs(place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
+    block = blocks(text_of(COLLECTING))[place]
+    if "deniable tokens" in block:  # before anybody has answered
+        plan = dn.Study({"Late?": ["yes", "no"]}, epsilon=1.0).plan(people=5000)
+        plan.write(tmp_path / "plan.json")
+        if "--withdraw" in block:
+            store = open_store(f"sqlite:///{tmp_path}/reports.db")
+            store.register(plan, invited=True)
+            store.close()
+    elif "deniable init" not in block:
+        prepare(tmp_path, rounds="deniable rounds" in block)
+    done = follow(block, tmp_path)
+    assert len(done) == len(block.splitlines())
+
+
+def test_a_block_that_does_not_run_would_be_found(tmp_path: Path) -> None:
+    prepare(tmp_path, rounds=False)
+    with pytest.raises(AssertionError, match="round 2"):
+        follow("deniable rounds plan.json --close 2\n", tmp_path)
+    with pytest.raises(AssertionError, match="nobody checks this line"):
+        follow("rm -r everything\n", tmp_path)

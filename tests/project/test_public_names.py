@@ -1,0 +1,307 @@
+"""The public names, their documentation, and what an import costs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import deniable as dn
+from deniable.mechanisms import protocols, robust
+
+PUBLIC = [
+    "PROTOCOLS",
+    "Averaged",
+    "BestChannel",
+    "AboveCap",
+    "BitFlip",
+    "Blank",
+    "Categories",
+    "Channel",
+    "Client",
+    "ContinuousWave",
+    "DeniableError",
+    "DeniableWarning",
+    "Direct",
+    "Duchi",
+    "Estimate",
+    "Fake",
+    "Faked",
+    "FileMissing",
+    "Geometric",
+    "Grid",
+    "Guessed",
+    "Hadamard",
+    "Hashed",
+    "HashedMemoized",
+    "Hybrid",
+    "Imitated",
+    "Interval",
+    "InvalidParameter",
+    "InvalidPlan",
+    "InvalidReport",
+    "InvalidValue",
+    "Law",
+    "Ledger",
+    "Likelihood",
+    "Losses",
+    "Marginal",
+    "Matrix",
+    "Mean",
+    "MeanEstimate",
+    "Mechanism",
+    "Memoized",
+    "Metric",
+    "Moments",
+    "NotExact",
+    "NotSent",
+    "Number",
+    "Objective",
+    "Piecewise",
+    "Plan",
+    "PlanarGeometric",
+    "PlanarLaplace",
+    "Prior",
+    "ProductGeometric",
+    "Range",
+    "Records",
+    "Sample",
+    "Share",
+    "Shuffled",
+    "Split",
+    "SquareWave",
+    "Study",
+    "Subset",
+    "Summary",
+    "Summed",
+    "Tabled",
+    "Tally",
+    "Unary",
+    "Words",
+    "WordsExhausted",
+    "adaptive",
+    "alh",
+    "allomfree",
+    "ass",
+    "athe",
+    "aue",
+    "below",
+    "best_channel",
+    "blh",
+    "chance",
+    "circle_wasserstein",
+    "circular_mean_of",
+    "composed_loss",
+    "cost_wasserstein",
+    "dbitflip",
+    "device",
+    "duchi",
+    "exponential",
+    "fixed",
+    "geometric",
+    "great_circle",
+    "grid_wasserstein",
+    "grr",
+    "hr",
+    "hybrid",
+    "keyed",
+    "l_grr",
+    "l_osue",
+    "l_oue",
+    "l_soue",
+    "l_sue",
+    "lh",
+    "line_wasserstein",
+    "loloha",
+    "mean_of",
+    "mle",
+    "mle_groups",
+    "olh",
+    "optimal_remap",
+    "oue",
+    "per_meter",
+    "piecewise",
+    "planar_geometric",
+    "planar_laplace",
+    "quantile_of",
+    "remap_to",
+    "remembering",
+    "rr",
+    "rsfd",
+    "rsrfd",
+    "seeded",
+    "she",
+    "shuffled",
+    "sliced_wasserstein",
+    "smoothed_kl",
+    "smp",
+    "spl",
+    "square_wave",
+    "ss",
+    "sue",
+    "sum_of",
+    "system",
+    "the",
+    "tight_constraints",
+    "total_variation",
+    "ue",
+]
+"""A name that is added, renamed or dropped is a promise that is made or broken: it must be changed here too."""
+
+ROOMS = {
+    "audit": ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"],
+}
+"""Rooms with public names of their own."""
+
+MODULES = [info.name for info in pkgutil.iter_modules(dn.__path__)]
+
+
+def own_members(module: ModuleType) -> Iterator[tuple[str, object]]:
+    """The functions and classes that a module defines and does not hide."""
+    for name, member in vars(module).items():
+        defined = inspect.isfunction(member) or inspect.isclass(member)
+        if defined and not name.startswith("_") and getattr(member, "__module__", "") == module.__name__:
+            yield name, member
+
+
+def documented_protocols() -> Iterator[str]:
+    """Every public function that makes a mechanism."""
+    for module in (protocols, robust):
+        for name, member in own_members(module):
+            if inspect.isfunction(member) and name in dn.__all__:
+                yield name
+
+
+def test_public_names() -> None:
+    assert sorted(dn.__all__) == sorted(PUBLIC)
+    assert len(set(dn.__all__)) == len(dn.__all__)
+    assert all(hasattr(dn, name) for name in PUBLIC)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_public_names_of_rooms(room: str) -> None:
+    entered = getattr(dn, room)
+    assert sorted(entered.__all__) == sorted(ROOMS[room])
+    assert room in dir(dn)
+    for name in ROOMS[room]:
+        member = getattr(entered, name)
+        assert isinstance(member, float) or inspect.getdoc(member)
+
+
+ATTACKS = [
+    "KNOWLEDGE",
+    "AttributeSuccess",
+    "Chance",
+    "Examined",
+    "Found",
+    "Guesses",
+    "ProfileSuccess",
+    "Reidentified",
+    "Sampled",
+    "Success",
+    "Trained",
+    "averaged",
+    "chance_after",
+    "drawn_attributes",
+    "examine",
+    "guess",
+    "pie_alpha",
+    "pie_epsilon",
+    "profile",
+    "profile_of_surveys",
+    "reidentify",
+    "sampled_attribute",
+    "sampled_success",
+    "success",
+    "success_after",
+    "trained_attribute",
+]
+
+
+def test_names_of_the_attacks() -> None:
+    """They are used as dn.attack.success, and loaded when they are."""
+    assert sorted(dn.attack.__all__) == sorted(ATTACKS)
+    documented = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in ATTACKS:
+        assert inspect.getdoc(getattr(dn.attack, name))
+        assert f"`{name}" in documented
+    assert "attack" in dir(dn)
+
+
+def test_nothing_else_is_public() -> None:
+    """What the package shows beside its list are its own modules."""
+    shown = {name for name in vars(dn) if not name.startswith("_")}
+    assert shown - set(PUBLIC) <= set(MODULES)
+
+
+def test_no_public_name_hides_a_module() -> None:
+    assert not set(PUBLIC) & set(MODULES)
+    for name in MODULES:
+        if f"deniable.{name}" in sys.modules:
+            assert inspect.ismodule(getattr(dn, name))
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "PROTOCOLS"])
+def test_public_names_are_documented(name: str) -> None:
+    text = inspect.getdoc(getattr(dn, name))
+    assert text
+    assert text[0].isupper()
+    assert "dict(" not in text
+    assert not text.startswith(f"{name}("), "a signature is no documentation"
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if not name.startswith("_")])
+def test_modules_and_their_members_are_documented(module: str) -> None:
+    loaded = importlib.import_module(f"deniable.{module}")
+    assert inspect.getdoc(loaded)
+    texts = {name: getattr(member, "__doc__", None) or "" for name, member in own_members(loaded)}
+    undocumented = [name for name, text in texts.items() if not text or text.startswith(f"{name}(")]
+    assert undocumented == []
+
+
+def test_every_row_is_a_public_function_of_its_name() -> None:
+    for name, row in dn.PROTOCOLS.items():
+        assert row.name == name
+        assert row.make is getattr(dn, name)
+        assert row.title
+        assert row.title[-1] in ".:"
+    rows = set(dn.PROTOCOLS)
+    assert set(documented_protocols()) == rows | {"rr", "ue", "lh"}
+
+
+@pytest.mark.parametrize("name", list(documented_protocols()))
+def test_protocols_say_what_they_are_for(name: str) -> None:
+    """p and q, when to choose it, an example that is run, and where it comes from."""
+    text = inspect.getdoc(getattr(dn, name)) or ""
+    assert re.search(r"\bp\b", text), "what is p?"
+    assert re.search(r"\bq\b", text), "what is q?"
+    assert re.search(r"\bChoose it\b", text), "when should it be chosen?"
+    assert re.search(r"^>>> ", text, re.MULTILINE), "there is no example"
+    assert re.search(r"^Reference: [a-z]+\d{4}\.$", text, re.MULTILINE), "where does it come from?"
+
+
+IMPORT = """
+import sys, time
+start = time.process_time()
+import deniable
+took = time.process_time() - start
+assert "deniable.audit" not in sys.modules
+heavy = {"numba", "scipy", "scipy.stats", "matplotlib", "pandas", "polars", "cryptography"}
+print(took, *heavy.intersection(sys.modules))
+"""
+
+
+def test_import_is_light() -> None:
+    """Under 0.6 s of CPU time at its best of three, without what only some calls need."""
+    runs = [subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True) for _ in range(3)]
+    took = [run.stdout.split() for run in runs]
+    assert all(heavy == [] for _, *heavy in took)
+    assert min(float(seconds) for seconds, *_ in took) < 0.6
