@@ -1,7 +1,8 @@
-"""The attack rows of the table: `python bench/attacks.py` prints them as JSON; run.py writes them into RESULTS.md.
+"""The attack rows of the table: `python bench/attacks.py` prints them as JSON; run.py writes them into
+RESULTS.md.
 
-Bayes and the published classifier attack the very same reports in one process, CPU second for CPU second; people are matched by
-the clock, with all cores.
+Bayes and the published classifier attack the very same reports in one process, CPU second for CPU second;
+people are matched by the clock, with all cores.
 """
 
 from __future__ import annotations
@@ -37,9 +38,14 @@ def sampled(protocol: str) -> dict[str, float | str]:
     people = dn.data.load("adult-10")
     share = dn.rsfd(people.ks, EPSILON, protocol, "published")
     rows = dn.seeded(1).rows(people.n, share.words)
-    records, truth = share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows), share.drawn(rows)
+    records, truth = (
+        share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
+        share.drawn(rows),
+    )
     dn.attack.sampled_attribute(share, records)  # compiles
-    several = [timed(lambda: dn.attack.sampled_attribute(share, records), time.process_time) for _ in range(5)]
+    several = [
+        timed(lambda: dn.attack.sampled_attribute(share, records), time.process_time) for _ in range(5)
+    ]
     best, ours = min(several, key=lambda pair: pair[1])
     trained, theirs = timed(lambda: trained_attribute(share, records, truth, "NK-1n"), time.process_time)
     return {
@@ -52,7 +58,9 @@ def sampled(protocol: str) -> dict[str, float | str]:
 
 
 def people(protocol: str, matching: str) -> dict[str, float | str]:
-    """Five surveys, d = 10, every person against every record; making the guesses counts, making the reports does not."""
+    """Five surveys, d = 10, every person against every record; making the guesses counts, making the reports
+    does not.
+    """
     adult, draws = dn.data.load("adult-10"), np.random.default_rng(1)
     parts = [dn.PROTOCOLS[protocol].make(k, EPSILON) for k in adult.ks]
     clues = []
@@ -61,13 +69,19 @@ def people(protocol: str, matching: str) -> dict[str, float | str]:
         for j, part in enumerate(parts):
             assert isinstance(part, Encoder)
             who = np.flatnonzero(drawn == j)
-            reports = part.privatize(adult.table[who, j].astype(np.int64), dn.seeded(int(draws.integers(1 << 62))))
+            reports = part.privatize(
+                adult.table[who, j].astype(np.int64), dn.seeded(int(draws.integers(1 << 62)))
+            )
             clues.append(Clue(j, part, who, reports))
     columns, everyone = compact(adult.table.T), np.arange(adult.n)
 
     def attack() -> dn.attack.Reidentified:
         held = [
-            Evidence(one.attribute, one, guessed_values(one.part, one.reports, draws) if matching == "guess" else None)
+            Evidence(
+                one.attribute,
+                one,
+                guessed_values(one.part, one.reports, draws) if matching == "guess" else None,
+            )
             for one in clues
             if one.who.size
         ]

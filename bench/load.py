@@ -1,7 +1,7 @@
 """The collector under load, on loopback, beside what the same parts can do without it; ratios from one run.
 
-`python bench/load.py` prints the tables, checks the bars and rewrites bench/LOAD.md. `--reports 10000000` is for the bars that
-speak of so many; the number that was used is in the table.
+`python bench/load.py` prints the tables, checks the bars and rewrites bench/LOAD.md. `--reports 10000000` is
+for the bars that speak of so many; the number that was used is in the table.
 """
 
 from __future__ import annotations
@@ -58,12 +58,16 @@ class Reports:
         answers = {name: [values[i % 10] for i in range(BATCH)] for name, values in ATTRIBUTES.items()}
         self.bodies = self._wire.bodies(plan.privatize(answers, dn.seeded(1)))
         made = (Report(self._wire.prefix, 1, bytes(16), body) for body in self.bodies)
-        self._texts = [self._wire.to_json(report).split(b"0" * 32) for report in made] if kind == "json" else []
+        self._texts = (
+            [self._wire.to_json(report).split(b"0" * 32) for report in made] if kind == "json" else []
+        )
 
     def one(self, i: int) -> bytes:
         if self._kind == "json":
             before, after = self._texts[i % BATCH]
-            return self._request("/reports", "application/json", before + os.urandom(16).hex().encode() + after)
+            return self._request(
+                "/reports", "application/json", before + os.urandom(16).hex().encode() + after
+            )
         return self._request("/reports", "application/octet-stream", self._report(i).to_bytes())
 
     def batch(self) -> tuple[bytes, list[Report]]:
@@ -76,12 +80,17 @@ class Reports:
 
     @staticmethod
     def _request(path: str, kind: str, body: bytes) -> bytes:
-        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: "
+            f"{len(body)}\r\n\r\n"
+        )
         return head.encode() + body
 
 
 def rate(url: str, reports: Reports, connections: int) -> float:
-    """Answers a second from so many connections, each of which sends a report when the last one is answered."""
+    """Answers a second from so many connections, each of which sends a report when the last one
+    is answered.
+    """
     host, port = url.removeprefix("http://").split(":")
 
     async def sender(number: int, until: float) -> int:
@@ -105,7 +114,9 @@ def rate(url: str, reports: Reports, connections: int) -> float:
 
 
 def in_turns(ours: Callable[[], float], theirs: Callable[[], float]) -> tuple[float, float]:
-    """The rates of the turn whose ratio is the middle one: what else runs here slows two neighbors about as much."""
+    """The rates of the turn whose ratio is the middle one: what else runs here slows two neighbors about as
+    much.
+    """
     turns = sorted(((ours(), theirs()) for _ in range(TURNS)), key=lambda turn: turn[0] / turn[1])
     return turns[TURNS // 2]
 
@@ -145,7 +156,12 @@ def singles(folder: Path) -> Iterator[Ratio]:
                     lambda: rate(running.url, reports, connections),  # noqa: B023
                     lambda: rate(parser.url, reports, connections),  # noqa: B023
                 )
-                yield f"single {kind}, {connections} connections", ours, theirs, 0.5 if connections >= 64 else None
+                yield (
+                    f"single {kind}, {connections} connections",
+                    ours,
+                    theirs,
+                    0.5 if connections >= 64 else None,
+                )
     finally:
         parser.stop()
         running.stop()
@@ -203,7 +219,9 @@ def bare_postgres(url: str, reports: Reports, count: int) -> float:
                 with connection.cursor().copy("COPY arriving FROM STDIN") as copy:
                     for row in rows:
                         copy.write_row(row)
-                connection.execute("INSERT INTO bare SELECT 1, 1, id, body FROM arriving ON CONFLICT DO NOTHING")
+                connection.execute(
+                    "INSERT INTO bare SELECT 1, 1, id, body FROM arriving ON CONFLICT DO NOTHING"
+                )
                 connection.execute("TRUNCATE arriving")
         return BATCH * count / (time.perf_counter() - start)
 
@@ -250,14 +268,18 @@ def large(folder: Path, total: int) -> list[str]:
     finally:
         running.stop()
     if sizes[-1] > FLAT * sizes[len(sizes) // 2]:
-        missed.append(f"memory is not flat: {sizes[len(sizes) // 2]:.0f} MiB halfway, {sizes[-1]:.0f} MiB at the end")
+        missed.append(
+            f"memory is not flat: {sizes[len(sizes) // 2]:.0f} MiB halfway, {sizes[-1]:.0f} MiB at the end"
+        )
     MISSED.extend(missed)
     return lines
 
 
 def _estimate_seconds(running: Running, plan: Plan) -> float:
     start = time.perf_counter()
-    assert HTTP.get(f"{running.url}/plans/{plan.id}/estimates", headers=OPERATOR, timeout=60).status_code == 200
+    assert (
+        HTTP.get(f"{running.url}/plans/{plan.id}/estimates", headers=OPERATOR, timeout=60).status_code == 200
+    )
     return time.perf_counter() - start
 
 
@@ -278,13 +300,22 @@ def one_record() -> list[str]:
 
         with sync_playwright() as started:
             page = started.chromium.launch(executable_path=program, args=["--no-sandbox"]).new_page()
-            page.route("**/*", lambda route: route.fulfill(body="<title>bench</title>", content_type="text/html"))
-            page.route("**/*.js", lambda route: route.fulfill(path=bundle.parent / route.request.url.rpartition("/")[2]))
-            page.goto("http://localhost/")  # which is answered by the two lines above, and counts as a secure place
+            page.route(
+                "**/*", lambda route: route.fulfill(body="<title>bench</title>", content_type="text/html")
+            )
+            page.route(
+                "**/*.js",
+                lambda route: route.fulfill(path=bundle.parent / route.request.url.rpartition("/")[2]),
+            )
+            page.goto(
+                "http://localhost/"
+            )  # which is answered by the two lines above, and counts as a secure place
             found = page.evaluate(_IN_CHROMIUM, [plan.to_json(), answers])
         taken["Chromium, with a new client that verifies and keeps a ledger"] = found
     else:
-        MISSED.append("one record in Chromium: js/dist/client.js (cd js && npm run build) or chromium is not there")
+        MISSED.append(
+            "one record in Chromium: js/dist/client.js (cd js && npm run build) or chromium is not there"
+        )
     judged = [what for what in taken if what == "Python" or what.startswith("Chromium")]
     MISSED.extend(f"one record, {what}: {taken[what]:.2f} ms, not 1" for what in judged if taken[what] > 1)
     return [f"| {what} | {took:.2f} |" for what, took in taken.items()]
@@ -296,7 +327,8 @@ _IN_CHROMIUM = """async ([text, answers]) => {
   let best = Infinity;
   for (let turn = 0; turn < 9; turn++) {
     const start = performance.now();
-    for (let i = 0; i < 100; i++) await new Client(plan, { ledger: new Ledger(memoryStore()) }).report(answers);
+    for (let i = 0; i < 100; i++)
+      await new Client(plan, { ledger: new Ledger(memoryStore()) }).report(answers);
     best = Math.min(best, (performance.now() - start) / 100);
   }
   return best;
@@ -322,8 +354,8 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=60, help="how many batches in a turn")
     options = parser.parse_args()
     lines = [
-        f"Measured on {datetime.date.today()}, {platform.machine()}, 2 cores shared with the load and with others; 10 "
-        f"questions, the middle one of {TURNS} turns. Only ratios mean something.",
+        f"Measured on {datetime.date.today()}, {platform.machine()}, 2 cores shared with the load and with "
+        f"others; 10 questions, the middle one of {TURNS} turns. Only ratios mean something.",
         "",
         "| work | the collector, a second | without it | ratio | at least |",
         "|---|--:|--:|--:|--:|",
@@ -337,10 +369,11 @@ def main() -> None:
                 MISSED.append(f"{what}: {ours / theirs:.2f}, not {bar}")
         lines += [
             "",
-            "Singles are beside an endpoint of the same framework that only parses the body; batches beside a bare, durable "
-            "insert of the same rows into the same database, as it is by default and in the order in which they come. What is "
-            "counted here is on disk when it is acknowledged: 16 connections never have more than 16 reports on their way to "
-            "it, so that the disk is measured there; no bar is set for that.",
+            "Singles are beside an endpoint of the same framework that only parses the body; batches beside "
+            "a bare, durable insert of the same rows into the same database, as it is by default and in the "
+            "order in which they come. What is counted here is on disk when it is acknowledged: 16 "
+            "connections never have more than 16 reports on their way to it, so that the disk is measured "
+            "there; no bar is set for that.",
             "",
             "| reports so far | memory, MiB (at most 300) | estimates, ms (at most 50) |",
             "|--:|--:|--:|",
@@ -350,7 +383,9 @@ def main() -> None:
             "|---|--:|",
             *one_record(),
         ]
-    (HERE / "LOAD.md").write_text("# The collector under load\n\nMade by `make load`.\n\n" + "\n".join(lines) + "\n")
+    (HERE / "LOAD.md").write_text(
+        "# The collector under load\n\nMade by `make load`.\n\n" + "\n".join(lines) + "\n"
+    )
     print("\n".join(lines))
     for line in MISSED:
         print(f"missed: {line}")

@@ -87,7 +87,9 @@ def most_likely_counts() -> Task:
 
 def most_likely_values() -> Task:
     mechanism = dn.grr(100, 1.0)
-    tally = mechanism.tally(mechanism.privatize(np.random.default_rng(1).zipf(1.5, 100_000) % 100, dn.seeded(1)))
+    tally = mechanism.tally(
+        mechanism.privatize(np.random.default_rng(1).zipf(1.5, 100_000) % 100, dn.seeded(1))
+    )
     assert dn.mle(mechanism, tally).gap < 1e-12  # exact, but for the rounding of floats
     return lambda: [dn.mle(mechanism, tally) for _ in range(500)], 500
 
@@ -116,7 +118,9 @@ def seeded_words() -> Task:
     from deniable.words import kernels
 
     words = np.empty(1 << 15, dtype=np.uint64)
-    return lambda: [kernels.fill_seeded(np.uint64(3), np.uint64(5), np.uint64(0), words) for _ in range(64)], 64 << 15
+    return lambda: [
+        kernels.fill_seeded(np.uint64(3), np.uint64(5), np.uint64(0), words) for _ in range(64)
+    ], 64 << 15
 
 
 def secure_words() -> Task:
@@ -172,9 +176,15 @@ if __name__ == "__main__":
         for name in ("spl grr", "smp grr", "rsfd grr", "spl oue", "rsfd oue-z"):
             tasks[f"privatize {name}"] = partial(privatize_records, name)
             tasks[f"tally {name}"] = partial(tally_records, name)
-        tasks["privatize l_grr"], tasks["privatize l_osue"] = partial(again, dn.l_grr), partial(again, dn.l_osue)
+        tasks["privatize l_grr"], tasks["privatize l_osue"] = (
+            partial(again, dn.l_grr),
+            partial(again, dn.l_osue),
+        )
         tasks["mle geometric 100"], tasks["mle grr 100"] = most_likely_counts, most_likely_values
         tasks["privatize geometric 100"] = noise
-        tasks["product geometric 10000"], tasks["dense product 10000"] = partial(products, False), partial(products, True)
+        tasks["product geometric 10000"], tasks["dense product 10000"] = (
+            partial(products, False),
+            partial(products, True),
+        )
         tasks |= {f"device {name}": partial(on_device, make) for name, make in ON_DEVICE.items()}
         serve(tasks)

@@ -1,4 +1,6 @@
-"""The endpoint that the collector is measured beside: the same framework and server, and a body that is only parsed."""
+"""The endpoint that the collector is measured beside: the same framework and server, and a body that is only
+parsed.
+"""
 
 from __future__ import annotations
 

@@ -70,9 +70,15 @@ def tasks_for(k: int) -> dict[str, Callable[[], Task]]:
         f"multi privatize oue {k}": partial(each, multi_oue, k, some),
         f"multi privatize olh {k}": partial(each, multi_olh, k, some),
         f"multi privatize ss {k}": partial(each, multi_ss, k, some),
-        f"multi tally oue {k}": partial(counted, multi_oue, lambda r: UE_Aggregator_MI(r, EPSILON, True), k, some),
-        f"multi tally olh {k}": partial(counted, multi_olh, lambda r: LH_Aggregator_MI(r, k, EPSILON, True), k, few),
-        f"multi tally ss {k}": partial(counted, multi_ss, lambda r: SS_Aggregator_MI(r, k, EPSILON), k, some // 10),
+        f"multi tally oue {k}": partial(
+            counted, multi_oue, lambda r: UE_Aggregator_MI(r, EPSILON, True), k, some
+        ),
+        f"multi tally olh {k}": partial(
+            counted, multi_olh, lambda r: LH_Aggregator_MI(r, k, EPSILON, True), k, few
+        ),
+        f"multi tally ss {k}": partial(
+            counted, multi_ss, lambda r: SS_Aggregator_MI(r, k, EPSILON), k, some // 10
+        ),
         f"pure privatize grr {k}": partial(each, DEClient(EPSILON, k, **zero_based).privatise, k, some),
         f"pure privatize oue {k}": partial(each, pure_oue.privatise, k, some // 10),
         f"pure privatize olh {k}": partial(each, pure_olh.privatise, k, some),
@@ -104,7 +110,9 @@ def record_tasks() -> dict[str, Callable[[], Task]]:
         reports = [clients[name](row) for row in table]
         return lambda: servers[name](reports), n
 
-    tasks: dict[str, Callable[[], Task]] = {f"multi privatize {name}": partial(made, name) for name in clients}
+    tasks: dict[str, Callable[[], Task]] = {
+        f"multi privatize {name}": partial(made, name) for name in clients
+    }
     tasks |= {f"multi tally {name}": partial(counted_records, name) for name in servers}
     tasks["multi privatize l_grr"] = partial(each, lambda v: L_GRR_Client(v, 100, 2.0, 1.0), 100, n)
     tasks["multi privatize l_osue"] = partial(each, lambda v: L_OSUE_Client(v, 100, 2.0, 1.0), 100, n)
@@ -112,7 +120,9 @@ def record_tasks() -> dict[str, Callable[[], Task]]:
 
 
 def most_likely() -> Task:
-    """The iterative Bayesian update at its defaults, for the reports of people of whom few values are common."""
+    """The iterative Bayesian update at its defaults, for the reports of people of whom few values
+    are common.
+    """
     people = np.random.default_rng(1).zipf(1.5, 100_000) % 100
     reports = np.array([GRR_Client(int(value), 100, EPSILON) for value in people])
     return lambda: GRR_Aggregator_IBU(reports, 100, EPSILON), 1

@@ -1,4 +1,6 @@
-"""Noise by distance and most likely shares: rows of the speed table, beside dense numpy and the peers. Used by run.py."""
+"""Noise by distance and most likely shares: rows of the speed table, beside dense numpy and the peers. Used
+by run.py.
+"""
 
 from __future__ import annotations
 
@@ -45,25 +47,35 @@ def rows(ours: Mapping[str, float], theirs: Mapping[str, float]) -> tuple[list[s
     missed = []
     for task, (beside, bar) in BARS.items():
         ratio = other[task] / ours[task]
-        lines.append(f"| {task} | {ours[task] * 1e6:,.3g} | {beside} | {other[task] * 1e6:,.0f} | {ratio:,.0f} x | {bar:,} x |")
+        lines.append(
+            f"| {task} | {ours[task] * 1e6:,.3g} | {beside} | {other[task] * 1e6:,.0f} | {ratio:,.0f} x | "
+            f"{bar:,} x |"
+        )
         if ratio < bar:
             missed.append(f"{task}: {ratio:,.0f} x, not {bar:,} x")
     if large["seconds"] > LARGE_BARS[0] or large["mebibytes"] > LARGE_BARS[1] or large["gap"] > CERTIFICATE:
         missed.append(f"mle geometric 100000: {large}")
-    ended = "its certificate" if small["plain_gap"] <= CERTIFICATE else f"{PATIENCE:g} s, with {small['plain_gap']:.1e} left"
+    ended = (
+        "its certificate"
+        if small["plain_gap"] <= CERTIFICATE
+        else f"{PATIENCE:g} s, with {small['plain_gap']:.1e} left"
+    )
     lines += [
         "",
-        f"Geometric, epsilon = 0.1, 10^6 reports, to a certificate of {CERTIFICATE:g}. The plain iteration (IBU, dense) ran "
-        f"until {ended}. `dn.mle(dn.geometric(10**5, 0.1), tally)`: {large['seconds']:.2f} s (at most {LARGE_BARS[0]:g}), "
-        f"{large['mebibytes']:.0f} MiB in all (at most {LARGE_BARS[1]:g}; {large['before']:.0f} MiB of them are Python, numpy, "
-        f"numba and the counts), certificate {large['gap']:.1e}.",
+        f"Geometric, epsilon = 0.1, 10^6 reports, to a certificate of {CERTIFICATE:g}. The plain iteration "
+        f"(IBU, dense) ran until {ended}. `dn.mle(dn.geometric(10**5, 0.1), tally)`: {large['seconds']:.2f} "
+        f"s (at most {LARGE_BARS[0]:g}), {large['mebibytes']:.0f} MiB in all (at most {LARGE_BARS[1]:g}; "
+        f"{large['before']:.0f} MiB of them are Python, numpy, numba and the counts), certificate "
+        f"{large['gap']:.1e}.",
     ]
     return lines, missed
 
 
 def _alone(name: str) -> dict[str, float]:
     """In a process of its own, whose memory is counted."""
-    found: dict[str, float] = json.loads(subprocess.check_output([sys.executable, __file__, name], cwd=Path(__file__).parent))
+    found: dict[str, float] = json.loads(
+        subprocess.check_output([sys.executable, __file__, name], cwd=Path(__file__).parent)
+    )
     return found
 
 
@@ -83,9 +95,11 @@ def small() -> dict[str, float]:
 
 
 def large() -> dict[str, float]:
-    """A hundred thousand counts of the mechanism itself, in a process of their own: CPU time once the loops are loaded.
+    """A hundred thousand counts of the mechanism itself, in a process of their own: CPU time once the loops
+    are loaded.
 
-    All memory of the process counts. Most of it is numba's: `before` is what it has as soon as one compiled loop has run.
+    All memory of the process counts. Most of it is numba's: `before` is what it has as soon as one compiled
+    loop has run.
     """
     import deniable as dn
     from deniable.likelihood import GeometricChannel

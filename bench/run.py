@@ -1,7 +1,8 @@
 """The speed table: Deniable beside multi-freq-ldpy and pure-ldp in one run, CPU second for CPU second.
 
-Both sides run as processes of their own and take turns, so that a busy moment of the machine hits both; each figure is
-the best of several turns. `python bench/run.py` prints the table, checks the bars and rewrites bench/RESULTS.md.
+Both sides run as processes of their own and take turns, so that a busy moment of the machine hits both; each
+figure is the best of several turns. `python bench/run.py` prints the table, checks the bars and rewrites
+bench/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ BARS = {  # what each task must reach beside multi-freq-ldpy
     "privatize l_osue": 15,
 }
 ALSO = ["privatize grr 1000", "privatize olh 1000", "privatize ss 1000", "tally oue 1000", "tally ss 100"]
-SECURE = [f"{name} {k}" for name in ("grr", "sue", "oue", "the", "blh", "olh", "ss", "hr") for k in (100, 1000)]
+SECURE = [
+    f"{name} {k}" for name in ("grr", "sue", "oue", "the", "blh", "olh", "ss", "hr") for k in (100, 1000)
+]
 SECURE_BAR = 5.0
 DEVICE = ["l_grr 100", "l_osue 100", "loloha 100", "dbitflip 100", "rsfd oue-z 10 x 10"]
 DEVICE_BAR = 1e-3  # seconds for one report of one person
@@ -73,7 +76,9 @@ class Side:
     best: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE)
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE
+        )
 
     def measure(self, task: str) -> None:
         assert self.process.stdin is not None
@@ -121,14 +126,18 @@ def measured() -> tuple[Side, Side]:
         theirs.measure("multi " + task)
         theirs.measure("pure " + task)
     for task in track(
-        [*reconstruct.BARS, "dense product 10000"] * ROUNDS, description="likelihood", console=Console(stderr=True)
+        [*reconstruct.BARS, "dense product 10000"] * ROUNDS,
+        description="likelihood",
+        console=Console(stderr=True),
     ):
         ours.measure(task)
         theirs.measure("multi " + task)
         theirs.measure("diffprivlib " + task)
     device = [f"device {name}" for name in DEVICE]
     for task in track(
-        (words + secure + device + ["audit oue 100"]) * ROUNDS, description="secure words", console=Console(stderr=True)
+        (words + secure + device + ["audit oue 100"]) * ROUNDS,
+        description="secure words",
+        console=Console(stderr=True),
     ):
         ours.measure(task)
     return ours, theirs
@@ -148,22 +157,28 @@ def attacks_report(found: dict[str, list[dict[str, float]]] | None) -> tuple[lis
     if found is None:
         return [*lines, "Not measured, the datasets are not here."], []
     lines += [
-        "Which attribute is real in RS+FD, Adult (d = 10, 45,222 people), epsilon 5, CPU time: Bayes beside XGBoost "
-        f"(NK-1n) on the same reports. At least {ATTACK_BAR:g} x faster, and at least as accurate but for sampling error.",
+        "Which attribute is real in RS+FD, Adult (d = 10, 45,222 people), epsilon 5, CPU time: Bayes beside "
+        f"XGBoost (NK-1n) on the same reports. At least {ATTACK_BAR:g} x faster, and at least as accurate "
+        "but for sampling error.",
         "",
         "| protocol | Bayes, s | XGBoost, s | ratio | Bayes right | XGBoost right |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     for row in found["sampled"]:
-        ratio, better = row["xgboost_seconds"] / row["bayes_seconds"], row["bayes_accuracy"] - row["xgboost_accuracy"]
+        ratio, better = (
+            row["xgboost_seconds"] / row["bayes_seconds"],
+            row["bayes_accuracy"] - row["xgboost_accuracy"],
+        )
         figures = f"{row['bayes_seconds']:.4f} | {row['xgboost_seconds']:.1f} | {ratio:,.0f} x"
-        lines.append(f"| {row['protocol']} | {figures} | {row['bayes_accuracy']:.2%} | {row['xgboost_accuracy']:.2%} |")
+        lines.append(
+            f"| {row['protocol']} | {figures} | {row['bayes_accuracy']:.2%} | {row['xgboost_accuracy']:.2%} |"
+        )
         if ratio < ATTACK_BAR or better < -0.005:
             missed.append(f"sampled attribute {row['protocol']}: {ratio:.0f} x, {100 * better:+.2f} points")
     lines += [
         "",
-        "People found in a background: Adult, d = 10, 5 surveys, 45,222 x 45,222, top-1 and top-10 together, by the clock. "
-        f"At most {PEOPLE_BAR:g} s and {PEOPLE_MEMORY:g} MiB in all.",
+        "People found in a background: Adult, d = 10, 5 surveys, 45,222 x 45,222, top-1 and top-10 together, "
+        f"by the clock. At most {PEOPLE_BAR:g} s and {PEOPLE_MEMORY:g} MiB in all.",
         "",
         "| protocol | matching | s | top-1 | top-10 | MiB |",
         "|---|---|--:|--:|--:|--:|",
@@ -172,17 +187,22 @@ def attacks_report(found: dict[str, list[dict[str, float]]] | None) -> tuple[lis
         figures = f"{row['seconds']:.1f} | {row['top_1']:.2%} | {row['top_10']:.2%} | {row['mebibytes']:.0f}"
         lines.append(f"| {row['protocol']} | {row['matching']} | {figures} |")
         if row["seconds"] > PEOPLE_BAR or row["mebibytes"] > PEOPLE_MEMORY:
-            missed.append(f"people {row['protocol']} {row['matching']}: {row['seconds']:.0f} s, {row['mebibytes']:.0f} MiB")
+            missed.append(
+                f"people {row['protocol']} {row['matching']}: {row['seconds']:.0f} s, {row['mebibytes']:.0f} "
+                "MiB"
+            )
     return lines, missed
 
 
-def report(ours: Side, theirs: Side, memory: dict[str, float], loading: float, figures: float | None) -> tuple[str, list[str]]:
+def report(
+    ours: Side, theirs: Side, memory: dict[str, float], loading: float, figures: float | None
+) -> tuple[str, list[str]]:
     """The tables in Markdown, and the bars that were missed."""
     missed = []
     lines = [
         f"Measured on {datetime.date.today()}, {platform.machine()}, {platform.python_implementation()} "
-        f"{platform.python_version()}, numpy {version('numpy')}, numba {version('numba')}; epsilon = 1; CPU time, best of "
-        f"{3 * ROUNDS}. Only ratios mean something: the machine is shared.",
+        f"{platform.python_version()}, numpy {version('numpy')}, numba {version('numba')}; epsilon = 1; CPU "
+        f"time, best of {3 * ROUNDS}. Only ratios mean something: the machine is shared.",
         "",
         "## Beside the peers, per CPU-second",
         "",
@@ -190,16 +210,29 @@ def report(ours: Side, theirs: Side, memory: dict[str, float], loading: float, f
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for task in [*BARS, *ALSO]:
-        mine, multi, pure = ours.best[task] * 1e9, theirs.best[f"multi {task}"] * 1e9, theirs.best.get(f"pure {task}")
+        mine, multi, pure = (
+            ours.best[task] * 1e9,
+            theirs.best[f"multi {task}"] * 1e9,
+            theirs.best.get(f"pure {task}"),
+        )
         ratio, bar = multi / mine, BARS.get(task)
         if bar is not None and ratio < bar:
             missed.append(f"{task}: {ratio:.0f} x, not {bar} x")
         also = f"{pure * 1e9:,.0f} | {pure * 1e9 / mine:,.0f} x" if pure is not None else "- | -"
-        lines.append(f"| {task} | {mine:,.1f} | {multi:,.0f} | {ratio:,.0f} x | {f'{bar} x' if bar else '-'} | {also} |")
+        lines.append(
+            f"| {task} | {mine:,.1f} | {multi:,.0f} | {ratio:,.0f} x | {f'{bar} x' if bar else '-'} | {also} "
+            "|"
+        )
     likely, slow_ones = reconstruct.rows(ours.best, theirs.best)
     missed += slow_ones
     lines += ["", "## Noise by distance and most likely shares", "", *likely]
-    lines += ["", "## Secure words instead of seeded ones", "", f"At most {SECURE_BAR:g} times slower, any protocol.", ""]
+    lines += [
+        "",
+        "## Secure words instead of seeded ones",
+        "",
+        f"At most {SECURE_BAR:g} times slower, any protocol.",
+        "",
+    ]
     lines += ["| protocol, k | seeded, ns | secure, ns | times |", "|---|--:|--:|--:|"]
     for name in SECURE:
         seeded, secure = ours.best[f"privatize {name}"] * 1e9, ours.best[f"secure {name}"] * 1e9
@@ -235,12 +268,13 @@ def report(ours: Side, theirs: Side, memory: dict[str, float], loading: float, f
         "",
         "## An audit",
         "",
-        "OUE, k = 100, 10^6 trials for each answer, the in-process client: "
-        f"{ours.best['audit oue 100']:.1f} s (at most {AUDIT_BAR:g}).",
+        f"OUE, k = 100, 10^6 trials for each answer, the in-process client: {ours.best['audit oue 100']:.1f} "
+        f"s (at most {AUDIT_BAR:g}).",
         "",
         "## A paper's figures",
         "",
-        f"RS+FD, Figures 6-10, all datasets, 10 methods, 6 epsilons, 100 runs a point: {shown} (at most {FIGURES_BAR:g}).",
+        f"RS+FD, Figures 6-10, all datasets, 10 methods, 6 epsilons, 100 runs a point: {shown} (at most "
+        f"{FIGURES_BAR:g}).",
         "",
         "## How far from the machine's limit",
         "",
@@ -263,8 +297,8 @@ def limits(ours: Side) -> list[str]:
         "tally olh 1000": (0, 9),
     }
     lines = [
-        f"Raw speed in the same run: {word:.2f} ns a seeded word, {secure:.2f} ns a secure word (AES-256-CTR), "
-        f"{byte:.3f} ns a byte copied.",
+        f"Raw speed in the same run: {word:.2f} ns a seeded word, {secure:.2f} ns a secure word "
+        f"(AES-256-CTR), {byte:.3f} ns a byte copied.",
         "",
         "| work | ns | words alone | memory alone | of the limit | what stands between |",
         "|---|--:|--:|--:|--:|---|",
@@ -272,27 +306,35 @@ def limits(ours: Side) -> list[str]:
     for task, (words, size) in usual.items():
         mine, drawing, moving = ours.best[task] * 1e9, words * word, size * byte
         share = max(drawing, moving) / mine
-        lines.append(f"| {task} | {mine:,.1f} | {drawing:,.1f} | {moving:,.1f} | {share:.0%} | {BETWEEN[task]} |")
+        lines.append(
+            f"| {task} | {mine:,.1f} | {drawing:,.1f} | {moving:,.1f} | {share:.0%} | {BETWEEN[task]} |"
+        )
     return lines
 
 
 BETWEEN = {
-    "privatize grr 100": "the check of the values (two passes), a 64-bit product and a comparison for the other value",
-    "privatize oue 100": "five logic operations a word in three nearby tables, and a second pass over the fifth of the "
+    "privatize grr 100": "the check of the values (two passes), a 64-bit product and a comparison for the "
+    "other value",
+    "privatize oue 100": "five logic operations a word in three nearby tables, and a second pass over the "
+    "fifth of the "
     "groups that eight digits leave open",
     "privatize oue 1000": "the same; the tables stay in the first cache, so it is arithmetic, not memory",
     "privatize olh 100": "the hash (three products, no division) and unaligned stores of nine bytes",
-    "privatize ss 100": "Floyd's draws depend on each other: one table look-up each, one in seven mispredicted; then the "
+    "privatize ss 100": "Floyd's draws depend on each other: one table look-up each, one in seven "
+    "mispredicted; then the "
     "table is read off in order",
     "tally oue 100": "eight shifts, masks and additions for every 64-bit word: arithmetic, not memory",
-    "tally olh 100": "100 hashes a report: an addition, a product by g's inverse and two comparisons each, 8 or 16 at a time",
+    "tally olh 100": "100 hashes a report: an addition, a product by g's inverse and two comparisons each, 8 "
+    "or 16 at a time",
     "tally olh 1000": "1,000 hashes a report; a pool of public hash functions would make it a group-by",
 }
 
 
 def main() -> None:
     ours, theirs = measured()
-    memory = ast.literal_eval(subprocess.check_output([sys.executable, "ours.py", "memory"], cwd=HERE, text=True))
+    memory = ast.literal_eval(
+        subprocess.check_output([sys.executable, "ours.py", "memory"], cwd=HERE, text=True)
+    )
     text, missed = report(ours, theirs, memory, import_seconds(), figures_seconds())
     attacked, slow = attacks_report(attacks_measured())
     text, missed = text + "\n".join(attacked) + "\n", missed + slow

@@ -1,4 +1,6 @@
-"""One side of the comparison: told a task's name on standard input, answers with CPU seconds per report, best of a few."""
+"""One side of the comparison: told a task's name on standard input, answers with CPU seconds per report, best
+of a few.
+"""
 
 from __future__ import annotations
 

@@ -28,13 +28,17 @@ def estimates(n: int) -> Figure:
     truth = people.draw_counts(n, np.random.default_rng(1))
     m = dn.adaptive(people.k, 1.0)
     reports = m.privatize(np.repeat(np.arange(people.k), truth), dn.seeded(1))
-    return plot.histogram_plot(m.estimate(m.tally(reports)), truth / n, note=", subset selection, epsilon = 1")
+    return plot.histogram_plot(
+        m.estimate(m.tally(reports)), truth / n, note=", subset selection, epsilon = 1"
+    )
 
 
 def errors() -> Figure:
     """Error against epsilon for a small and a large domain."""
     names = ["grr", "sue", "oue", "ss", "hr"]
-    return plot.error_plot(simulate.sweep(names, EPSILONS, [10, 1000], [100_000], population.zipf, repeats=20))
+    return plot.error_plot(
+        simulate.sweep(names, EPSILONS, [10, 1000], [100_000], population.zipf, repeats=20)
+    )
 
 
 def attacks() -> Figure:
@@ -54,9 +58,13 @@ def two_rounds() -> Figure:
 
 
 def realistic_fakes() -> Figure:
-    """Which attribute is real in RS+RFD, by an attacker who ignores the public prior, and by one who does not."""
+    """Which attribute is real in RS+RFD, by an attacker who ignores the public prior, and by one who does
+    not.
+    """
     people = [data.load("acs-employment")]
-    return plot_risks.risks_plot(list(risks.reproduce(people, ["rsrfd"], runs=2, attacks=["bayes", "bayes-uniform"])))
+    return plot_risks.risks_plot(
+        list(risks.reproduce(people, ["rsrfd"], runs=2, attacks=["bayes", "bayes-uniform"]))
+    )
 
 
 def error_and_attack() -> Figure:

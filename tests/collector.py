@@ -30,7 +30,9 @@ OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 class Running:
     """A collector that was started, and how to end it."""
 
-    def __init__(self, folder: Path, plans: Sequence[Plan], options: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, plans: Sequence[Plan], options: Sequence[str], environment: dict[str, str]
+    ) -> None:
         self.folder = folder
         files = []
         for place, plan in enumerate(plans):
@@ -48,7 +50,11 @@ class Running:
         options = ("--port", port) if port else options
         with (self.folder / "stderr").open("ab") as errors:
             self.process = subprocess.Popen(
-                [*self._command, *options], cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, stderr=errors
+                [*self._command, *options],
+                cwd=self.folder,
+                env=self._environment,
+                stdout=subprocess.PIPE,
+                stderr=errors,
             )
         assert self.process.stdout is not None
         self.said = ""
@@ -97,7 +103,12 @@ class Running:
     def metrics(self) -> dict[str, float]:
         """What it has counted."""
         lines = self.get("/metrics").text.splitlines()
-        return {name: float(number) for line in lines if line[0] != "#" for name, _, number in [line.rpartition(" ")]}
+        return {
+            name: float(number)
+            for line in lines
+            if line[0] != "#"
+            for name, _, number in [line.rpartition(" ")]
+        }
 
     def _close(self) -> None:
         if self.process.stdout is not None:
@@ -128,10 +139,14 @@ def small_plan(title: str = "Colors", rounds: bool = False) -> Plan:
 def some_reports(plan: Plan, n: int, seed: int = 1, number: int = 1) -> list[Report]:
     """Reports of n people, half of whom say red and yes; ids are reproducible."""
     wire = Wire(plan)
-    answers = {"color": ["red", "green", "blue", "red"] * (n // 4 + 1), "smokes": ["yes", "no"] * (2 * (n // 4 + 1))}
+    answers = {
+        "color": ["red", "green", "blue", "red"] * (n // 4 + 1),
+        "smokes": ["yes", "no"] * (2 * (n // 4 + 1)),
+    }
     words = dn.remembering(seed) if plan.content.rounds else dn.seeded(seed)
     made = plan.privatize({name: column[:n] for name, column in answers.items()}, words)
     bodies = wire.bodies(made)
     return [
-        Report(wire.prefix, number, seed.to_bytes(8, "little") + i.to_bytes(8, "little"), body) for i, body in enumerate(bodies)
+        Report(wire.prefix, number, seed.to_bytes(8, "little") + i.to_bytes(8, "little"), body)
+        for i, body in enumerate(bodies)
     ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning, which under load,
+# Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning,
+# which under load,
 # with tests side by side, takes many times as long as one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

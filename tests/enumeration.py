@@ -1,8 +1,10 @@
-"""The exact law of what is sent, by full enumeration, from the definitions of the samplers and none of their formulas.
+"""The exact law of what is sent, by full enumeration, from the definitions of the samplers and none of their
+formulas.
 
-`law_of` goes by the definition: a word is uniform on 2^64, `word < t` has t cases, and the high half of `word * m` has as
-many cases for j as there are such words. `sampled_law` asks the code itself: it feeds `encode` one word of every kind and
-weighs each report by the number of such words. The two must agree to the last word.
+`law_of` goes by the definition: a word is uniform on 2^64, `word < t` has t cases, and the high half of `word
+* m` has as many cases for j as there are such words. `sampled_law` asks the code itself: it feeds `encode`
+one word of every kind and weighs each report by the number of such words. The two must agree to the last
+word.
 """
 
 from __future__ import annotations
@@ -71,13 +73,17 @@ def bits_law(one: int, zero: int, truth: Sequence[bool]) -> Law:
     """Each bit set by a coin of its own."""
     coins = [Fraction(one if true else zero, WORDS) for true in truth]
     return {
-        bits: math.prod((coin if bit else 1 - coin for bit, coin in zip(bits, coins, strict=True)), start=Fraction(1))
+        bits: math.prod(
+            (coin if bit else 1 - coin for bit, coin in zip(bits, coins, strict=True)), start=Fraction(1)
+        )
         for bits in itertools.product((False, True), repeat=len(coins))
     }
 
 
 def subset_law(k: int, size: int, keep: int, value: int) -> Law:
-    """The value is a member if the first word is below keep; the other members are drawn from the others, a word each."""
+    """The value is a member if the first word is below keep; the other members are drawn from the others, a
+    word each.
+    """
     others = [v for v in range(k) if v != value]
     found = []
     for kept, chance in ((True, Fraction(keep, WORDS)), (False, 1 - Fraction(keep, WORDS))):
@@ -118,7 +124,9 @@ def part_law(part: Encoder, value: int) -> Law:
 
 
 def geometric_law(part: Geometric, value: int) -> Law:
-    """A word below 2^63 goes down by as many steps as there are tails above it, another up by those above its mirror."""
+    """A word below 2^63 goes down by as many steps as there are tails above it, another up by those above its
+    mirror.
+    """
     tails: list[int] = part.tails.tolist()[1:]
     last = part.n
 
@@ -139,7 +147,9 @@ def planar_law(part: PlanarGeometric, value: int) -> Law:
         for right in range(1 - part.columns, part.columns):
             at = min(max(row + down, 0), part.rows - 1), min(max(column + right, 0), part.columns - 1)
             cell = at[0] * part.columns + at[1]
-            found[cell] = found.get(cell, Fraction(0)) + Fraction(int(part.noise[abs(down), abs(right)]), WORDS)
+            found[cell] = found.get(cell, Fraction(0)) + Fraction(
+                int(part.noise[abs(down), abs(right)]), WORDS
+            )
     return found
 
 
@@ -190,7 +200,9 @@ def _repeated_bits(part: Memoized, value: int, reports: int) -> Law:
     for v in range(part.k):
         kept = Fraction(first.one if v == value else first.zero, WORDS)
         coins = [(kept, Fraction(second.one, WORDS)), (1 - kept, Fraction(second.zero, WORDS))]
-        columns.append(mixture((weight, product([{True: coin, False: 1 - coin}] * reports)) for weight, coin in coins))
+        columns.append(
+            mixture((weight, product([{True: coin, False: 1 - coin}] * reports)) for weight, coin in coins)
+        )
     return {tuple(zip(*bits, strict=True)): chance for bits, chance in product(columns).items()}
 
 
@@ -201,14 +213,18 @@ def fake_law(fake: Fake) -> Law:
         case Guessed(prior=prior):
             return {v: Fraction(weight, WORDS) for v, weight in enumerate(prior.weights)}
         case Imitated(part=part, prior=prior):
-            return mixture((Fraction(weight, WORDS), part_law(part, v)) for v, weight in enumerate(prior.weights))
+            return mixture(
+                (Fraction(weight, WORDS), part_law(part, v)) for v, weight in enumerate(prior.weights)
+            )
         case Blank(part=part):
             return again(part, (False,) * part.k)
     raise AssertionError(f"say how {type(fake).__name__} samples")
 
 
 def drawn_attributes(d: int, drawn: int) -> dict[tuple[int, ...], Fraction]:
-    """Floyd's sampling: draw t is among the first d - drawn + t + 1, and the last of them if that is taken."""
+    """Floyd's sampling: draw t is among the first d - drawn + t + 1, and the last of them if that
+    is taken.
+    """
     found: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
     for last in range(d - drawn, d):
         longer: dict[tuple[int, ...], Fraction] = {}
@@ -221,7 +237,9 @@ def drawn_attributes(d: int, drawn: int) -> dict[tuple[int, ...], Fraction]:
 
 
 def law_of(share: Share, record: Record) -> Law:
-    """The law of the report of a record: a tuple with an outcome per attribute, None where it is not reported."""
+    """The law of the report of a record: a tuple with an outcome per attribute, None where it is not
+    reported.
+    """
     parts = [part_law(part, value) for part, value in zip(share.parts, record, strict=True)]
     match share:
         case Split():
@@ -235,7 +253,8 @@ def law_of(share: Share, record: Record) -> Law:
         case Faked(fakes=fakes):
             faked = [fake_law(fake) for fake in fakes]
             return mixture(
-                (chance, product([*faked[:j], parts[j], *faked[j + 1 :]])) for j, chance in enumerate(cells(share.d))
+                (chance, product([*faked[:j], parts[j], *faked[j + 1 :]]))
+                for j, chance in enumerate(cells(share.d))
             )
     raise AssertionError(f"say how {type(share).__name__} samples")
 
@@ -260,7 +279,9 @@ def worst_ratio(laws: Iterable[Law]) -> Fraction:
 
 
 def true_ratio(share: Share, per: str) -> Fraction:
-    """The largest ratio of two people's probabilities of one report: any two, or two who differ in one answer."""
+    """The largest ratio of two people's probabilities of one report: any two, or two who differ in one
+    answer.
+    """
     laws = {record: law_of(share, record) for record in records_of(share)}
     if per == "record":
         return worst_ratio(laws.values())
@@ -286,7 +307,9 @@ def log(ratio: Fraction) -> float:
 
 def check_ratio(stated: Fraction, loss: float, truth: Fraction, what: str) -> None:
     """What is stated is never below the truth, by not so much as one word, and at most 1e-9 above."""
-    assert stated >= truth, f"{what}: the ratio that is stated is below the truth by {float(truth / stated - 1):.1e} of itself"
+    assert stated >= truth, (
+        f"{what}: the ratio that is stated is below the truth by {float(truth / stated - 1):.1e} of itself"
+    )
     exact = log(truth)
     assert Decimal(loss) >= exact_log(truth), f"{what}: the stated loss {loss!r} is below the truth {exact!r}"
     assert loss - exact < 1e-9, f"{what}: the stated loss {loss!r} is far above the truth {exact!r}"
@@ -296,17 +319,25 @@ def check_ratio(stated: Fraction, loss: float, truth: Fraction, what: str) -> No
 
 
 def sequence_law(part: Memoized, values: Sequence[int]) -> Callable[[Sequence[Hashable]], Fraction]:
-    """How likely a sequence of reports is: a sum over all tables of kept answers, one answer for every value."""
+    """How likely a sequence of reports is: a sum over all tables of kept answers, one answer for
+    every value.
+    """
     rounds = {kept: again(part.second, kept) for kept in part_law(part.first, 0)}
     tables = [
-        (kept, math.prod((part_law(part.first, v)[answer] for v, answer in enumerate(kept)), start=Fraction(1)))
+        (
+            kept,
+            math.prod((part_law(part.first, v)[answer] for v, answer in enumerate(kept)), start=Fraction(1)),
+        )
         for kept in itertools.product(rounds, repeat=part.k)
     ]
 
     def chance(reports: Sequence[Hashable]) -> Fraction:
         return sum(
             (
-                weight * math.prod((rounds[kept[v]][y] for v, y in zip(values, reports, strict=True)), start=Fraction(1))
+                weight
+                * math.prod(
+                    (rounds[kept[v]][y] for v, y in zip(values, reports, strict=True)), start=Fraction(1)
+                )
                 for kept, weight in tables
             ),
             Fraction(0),
@@ -349,11 +380,14 @@ def _padded(choices: list[Choice], width: int) -> list[Choice]:
 
 
 def _across(choices: list[Choice], k: int) -> list[Choice]:
-    """The numbers of k coins as 64 words: word l has digit l of every number; what is beyond must not matter."""
+    """The numbers of k coins as 64 words: word l has digit l of every number; what is beyond must
+    not matter.
+    """
 
     def words(numbers: list[int], beyond: int) -> list[int]:
         return [
-            sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers)) | beyond >> k << k for level in range(64)
+            sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers)) | beyond >> k << k
+            for level in range(64)
         ]
 
     return [(chance, words(first, 0), words(last, WORDS - 1)) for chance, first, last in choices]
@@ -383,7 +417,9 @@ def _mean_choices(of: Duchi | Piecewise | Hybrid) -> list[Choice]:
     if isinstance(of, Hybrid):
         return _joined([_cut(of.share), _mean_choices(of.piecewise), _mean_choices(of.duchi)])
     places = [-(-WORDS * j // bound) for bound in (of.window, of.k - 1) for j in range(bound)]
-    return _joined([_cut(of.keep), _cut(*places), _cut(*((place * (of.k - 1) % (1 << 32)) << 32 for place in NUMBERS))])
+    return _joined(
+        [_cut(of.keep), _cut(*places), _cut(*((place * (of.k - 1) % (1 << 32)) << 32 for place in NUMBERS))]
+    )
 
 
 def _fake_choices(fake: Fake) -> list[Choice]:
@@ -404,16 +440,28 @@ def _record_choices(share: Share) -> Iterator[list[Choice]]:
             yield _joined([_part_choices(part) for part in parts])
         case Sample(parts=parts, drawn=drawn):
             room = share.words // drawn - 1
-            for draws in itertools.product(*(enumerate(_below(last + 1)) for last in range(share.d - drawn, share.d))):
+            for draws in itertools.product(
+                *(enumerate(_below(last + 1)) for last in range(share.d - drawn, share.d))
+            ):
                 picked: list[int] = []
                 for last, (j, _) in enumerate(draws, share.d - drawn):
                     picked.append(last if j in picked else j)
-                yield _joined([*([word] for _, word in draws), *(_padded(_part_choices(parts[j]), room) for j in picked)])
+                yield _joined(
+                    [
+                        *([word] for _, word in draws),
+                        *(_padded(_part_choices(parts[j]), room) for j in picked),
+                    ]
+                )
         case Faked(fakes=fakes):
             for j, word in enumerate(_below(share.d)):
-                made = [_part_choices(fake.part) if i == j else _fake_choices(fake) for i, fake in enumerate(fakes)]
+                made = [
+                    _part_choices(fake.part) if i == j else _fake_choices(fake)
+                    for i, fake in enumerate(fakes)
+                ]
                 widths = [max(fake.words, fake.part.words) for fake in fakes]
-                yield _joined([[word], *(_padded(some, width) for some, width in zip(made, widths, strict=True))])
+                yield _joined(
+                    [[word], *(_padded(some, width) for some, width in zip(made, widths, strict=True))]
+                )
         case _:
             raise AssertionError(f"say which choices {type(share).__name__} makes")
 
@@ -441,7 +489,9 @@ def _drawn(choices: Sequence[Choice], end: int) -> DrawnRows:
 
 def _weighed(choices: list[Choice], firsts: list[Hashable], lasts: list[Hashable]) -> Law:
     assert firsts == lasts, "a threshold is not where the definition says it is"
-    return mixture((chance, {outcome: Fraction(1)}) for (chance, _, _), outcome in zip(choices, firsts, strict=True))
+    return mixture(
+        (chance, {outcome: Fraction(1)}) for (chance, _, _), outcome in zip(choices, firsts, strict=True)
+    )
 
 
 def sampled_part_law(part: Encoder, value: int) -> Law:
@@ -464,6 +514,8 @@ def sampled_law(share: Share, record: Record) -> Law:
     found = []
     for choices in _record_choices(share):
         columns = np.repeat(np.array(record)[:, None], len(choices), axis=1)
-        firsts, lasts = (record_outcomes(share, share.encode(columns, _drawn(choices, end))) for end in (0, 1))
+        firsts, lasts = (
+            record_outcomes(share, share.encode(columns, _drawn(choices, end))) for end in (0, 1)
+        )
         found.append((Fraction(1), _weighed(choices, firsts, lasts)))
     return mixture(found)

@@ -1,6 +1,8 @@
-"""Planted faults: right mechanisms with one thing wrong in what they send or claim. Every one was found in real software.
+"""Planted faults: right mechanisms with one thing wrong in what they send or claim. Every one was found in
+real software.
 
-A faulty mechanism claims the law and the loss of the right one; the generic checks must see that they are not its own.
+A faulty mechanism claims the law and the loss of the right one; the generic checks must see that they are not
+its own.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ class StuckBit(Faulty):
 
 
 class UnresetBit(Faulty):
-    """All bits are drawn with q; then the true one is set with p, but else keeps what it was: p + (1 - p) q in all."""
+    """All bits are drawn with q; then the true one is set with p, but else keeps what it was: p + (1 - p) q
+    in all.
+    """
 
     def __init__(self, right: dn.Unary) -> None:
         super().__init__(right)
@@ -93,7 +97,9 @@ class UnresetBit(Faulty):
 
 
 class MovedP(Faulty):
-    """The true value is supported more often than is claimed, by a share of p (of the true cell, for a noisy sum)."""
+    """The true value is supported more often than is claimed, by a share of p (of the true cell, for a noisy
+    sum).
+    """
 
     def __init__(self, right: dn.Mechanism, by: float) -> None:
         super().__init__(right)

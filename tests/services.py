@@ -1,4 +1,6 @@
-"""A throw-away PostgreSQL for tests: a cluster of its own in a temporary folder, on a free loopback port, never as root."""
+"""A throw-away PostgreSQL for tests: a cluster of its own in a temporary folder, on a free loopback port,
+never as root.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,16 @@ class Cluster:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         made = self._run(
-            "initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8"
+            "initdb",
+            "-D",
+            str(self.folder / "data"),
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "--no-locale",
+            "-E",
+            "UTF8",
         )
         assert made.wait() == 0, "initdb failed"
         self._server = self._start()
@@ -105,7 +116,9 @@ class Cluster:
 
     def _start(self) -> subprocess.Popen[bytes]:
         places = ("-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder))
-        server = self._run("postgres", *places, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=40")
+        server = self._run(
+            "postgres", *places, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=40"
+        )
         deadline = time.monotonic() + 60
         while self._run("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)).wait() != 0:
             assert server.poll() is None, "PostgreSQL ended by itself; see its log in the output"

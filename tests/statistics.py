@@ -1,8 +1,10 @@
-"""How much every statistical test looks at and how often it would be wrong: stated here once, used everywhere.
+"""How much every statistical test looks at and how often it would be wrong: stated here once, used
+everywhere.
 
-Seeds are fixed, so a test that passed once passes always; a rate says how likely its seed was to be an unlucky one.
-Only tests of the operating system's words have no seed: they can fail by chance at any run, so their rate is lower. Where such
-a test must find something (a planted fault), what it looks at lies six standard deviations or more beyond its limit.
+Seeds are fixed, so a test that passed once passes always; a rate says how likely its seed was to be an
+unlucky one. Only tests of the operating system's words have no seed: they can fail by chance at any run, so
+their rate is lower. Where such a test must find something (a planted fault), what it looks at lies six
+standard deviations or more beyond its limit.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ SYSTEM_ALPHA = 1e-9
 """The same for one comparison of the operating system's words, at every run."""
 
 LAW_REPORTS = 400_000
-"""Per value, to compare a sampler with its law: p moved by MOVED_LAW then lies 3 standard deviations beyond the limit."""
+"""Per value, to compare a sampler with its law: p moved by MOVED_LAW then lies 3 standard deviations beyond
+the limit.
+"""
 MOVED_LAW = 0.01
 SYSTEM_REPORTS = 150_000
 """Per value, where the words come from the operating system."""
@@ -37,26 +41,35 @@ ESTIMATE_REPORTS = 400_000
 REPEATS, REPEAT_REPORTS = 400, 1000
 """To compare the scatter of estimates with their variance: the limits are then about 1 +- 0.36 of it."""
 MOVED_ESTIMATE, MOVED_SCATTER, MOVED_NOISE = 0.05, 0.1, 0.2
-"""The moves of p that bias and scatter must show; the last is for noisy sums, whose noise is many times the truth."""
+"""The moves of p that bias and scatter must show; the last is for noisy sums, whose noise is many times the
+truth.
+"""
 
 COVERAGE_REPEATS = 2000
 """Populations for the coverage of an interval: 95 % may then read as 92.5 %."""
 FEW_REPEATS, FEW_HELD = 200, 0.9
-"""Small populations for what is said of few reports, and how many of them two standard errors hold at least: nine in ten, since
-few folds tell the error itself roughly. 79 % may then pass."""
+"""Small populations for what is said of few reports, and how many of them two standard errors hold at least:
+nine in ten, since few folds tell the error itself roughly. 79 % may then pass.
+"""
 HASH_FUNCTIONS = 20_000
 """Functions drawn from the hash family to compare averages over it."""
 ATTACKED = 20_000
-"""People for two attacks on the same reports: a best one that finds WEAKER fewer of all is then seen to be beaten."""
+"""People for two attacks on the same reports: a best one that finds WEAKER fewer of all is then seen to be
+beaten.
+"""
 WEAKER = 0.03
 WORDS = 1 << 16
 """Words to compare a source with the uniform law."""
 
 AUDIT_TRIALS = 10**6
-"""Devices for each answer, to find a planted fault: GRR with 100 values and a threshold 5 % off is found 19 times in 20."""
+"""Devices for each answer, to find a planted fault: GRR with 100 values and a threshold 5 % off is found 19
+times in 20.
+"""
 AUDITS, AUDIT_FEW = 200, 4000
-"""Audits of correct clients, and their trials: at the usual level of 0.9999 one of all of them fails for one choice of the
-seeds in 50 at most. The level holds for any number of trials, and a discrete law is least exact for few."""
+"""Audits of correct clients, and their trials: at the usual level of 0.9999 one of all of them fails for one
+choice of the seeds in 50 at most. The level holds for any number of trials, and a discrete law is least exact
+for few.
+"""
 AUDIT_ROUGH = 0.6
 """A level at which correct clients fail often enough for the rate itself to be seen."""
 
@@ -69,17 +82,23 @@ _made = itertools.count(1)
 
 def _judge(p_value: float, what: str, alpha: float) -> None:
     assert next(_made) <= COMPARISONS, "more comparisons than COMPARISONS says: state the new rate"
-    assert p_value >= alpha, f"{what}, which chance does to less than 1 in {1 / alpha:.0e} (p-value {p_value:.1e})"
+    assert p_value >= alpha, (
+        f"{what}, which chance does to less than 1 in {1 / alpha:.0e} (p-value {p_value:.1e})"
+    )
 
 
-def goodness_of_fit(observed: Array, expected: Array, what: str, groups: int = 1, alpha: float = ALPHA) -> float:
+def goodness_of_fit(
+    observed: Array, expected: Array, what: str, groups: int = 1, alpha: float = ALPHA
+) -> float:
     """Chi-square of counts against expectations; what cannot happen must not have happened, however rarely.
 
     Within each of the groups the expectations add up to what was observed, which costs one degree of freedom.
     """
     seen, wanted = np.ravel(observed).astype(float), np.ravel(expected).astype(float)
     assert seen.shape == wanted.shape
-    assert math.isclose(seen.sum(), wanted.sum(), rel_tol=1e-9), f"{what}: the expectations do not add up to the counts"
+    assert math.isclose(seen.sum(), wanted.sum(), rel_tol=1e-9), (
+        f"{what}: the expectations do not add up to the counts"
+    )
     impossible = int(seen[wanted == 0].sum())
     assert impossible == 0, f"{what}: an impossible outcome was seen {impossible} times"
     small = wanted < SMALL_CELL
@@ -90,7 +109,9 @@ def goodness_of_fit(observed: Array, expected: Array, what: str, groups: int = 1
     freedom = wanted.size - groups
     assert freedom > 0, f"{what}: nothing to compare"
     _judge(
-        float(stats.chi2.sf(statistic, freedom)), f"{what}: chi-square {statistic:.1f} with {freedom} degrees of freedom", alpha
+        float(stats.chi2.sf(statistic, freedom)),
+        f"{what}: chi-square {statistic:.1f} with {freedom} degrees of freedom",
+        alpha,
     )
     return statistic
 
@@ -103,7 +124,9 @@ def deviation(value: float, mean: float, error: float, what: str, alpha: float =
 
 
 def spread(squares: float, freedom: int, what: str, alpha: float = ALPHA) -> float:
-    """A sum of that many squared standard deviates: neither too large nor too small for a chi-square variable."""
+    """A sum of that many squared standard deviates: neither too large nor too small for a chi-square
+    variable.
+    """
     tail = 2 * min(float(stats.chi2.sf(squares, freedom)), float(stats.chi2.cdf(squares, freedom)))
     _judge(tail, f"{what}: {squares / freedom:.3f} of the variance", alpha)
     return squares / freedom
@@ -120,7 +143,11 @@ def same_law(one: Array, other: Array, what: str, alpha: float = ALPHA) -> float
     statistic = float(((table - wanted) ** 2 / wanted).sum())
     freedom = table.shape[1] - 1
     assert freedom > 0, f"{what}: nothing to compare"
-    _judge(float(stats.chi2.sf(statistic, freedom)), f"{what}: chi-square {statistic:.1f} between two samples", alpha)
+    _judge(
+        float(stats.chi2.sf(statistic, freedom)),
+        f"{what}: chi-square {statistic:.1f} between two samples",
+        alpha,
+    )
     return statistic
 
 
@@ -131,9 +158,11 @@ def at_least(successes: int, trials: int, chance: float, what: str, alpha: float
 
 
 def not_beaten(best: Array, other: Array, what: str, alpha: float = ALPHA) -> None:
-    """Two attacks on the same people: the other is right where the best is wrong no more often than the other way round.
+    """Two attacks on the same people: the other is right where the best is wrong no more often than the other
+    way round.
 
-    Whom both find, or neither, says nothing; of the rest a fair coin would give the other at most half (McNemar's test).
+    Whom both find, or neither, says nothing; of the rest a fair coin would give the other at most half
+    (McNemar's test).
     """
     found, instead = np.asarray(best, dtype=bool), np.asarray(other, dtype=bool)
     assert found.shape == instead.shape

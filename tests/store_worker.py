@@ -1,4 +1,6 @@
-"""Processes that add to a store while a test does something to them; `python -m` is too slow to start, so they are forked."""
+"""Processes that add to a store while a test does something to them; `python -m` is too slow to start, so
+they are forked.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ FORKS.set_forkserver_preload(["tests.store_worker"])
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": [str(n) for n in range(9)]}
 SPLIT = Plan.of(ASKED, Split((dn.grr(3, 1.0), dn.oue(9, 1.0))), people=1000)
 SAMPLED = Plan.of(ASKED, many.smp([3, 9], 1.0), people=1000)
-FLIPPED = Plan.of(ASKED, Sample((again.dbitflip(3, 1.0, 2), again.dbitflip(9, 1.0, 4))), people=1000, rounds=3)
+FLIPPED = Plan.of(
+    ASKED, Sample((again.dbitflip(3, 1.0, 2), again.dbitflip(9, 1.0, 4))), people=1000, rounds=3
+)
 PLANS = (SPLIT, SAMPLED, FLIPPED)
 
 

@@ -1,7 +1,8 @@
-"""The test vectors of the wire: words in, bytes out, for every shape, share and repeat; and what must be refused.
+"""The test vectors of the wire: words in, bytes out, for every shape, share and repeat; and what must be
+refused.
 
-`python -m tests.vectors` writes spec/vectors/*.json anew; a test asserts that they are what this file makes. Both the Python
-and the TypeScript client must reproduce them.
+`python -m tests.vectors` writes spec/vectors/*.json anew; a test asserts that they are what this file makes.
+Both the Python and the TypeScript client must reproduce them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ from deniable.words import FULL, Device
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
 
 COLORS = ["red", "green", "blue", "white", "black"]
-QUESTIONS: dict[str, Any] = {"color": COLORS, "age": dn.Range(0, 70, step=10, open_high=True), "smokes": ["yes", "no"]}
+QUESTIONS: dict[str, Any] = {
+    "color": COLORS,
+    "age": dn.Range(0, 70, step=10, open_high=True),
+    "smokes": ["yes", "no"],
+}
 KS = [5, 7, 2]
 ANSWERS: list[dict[str, Any]] = [
     {"color": "red", "age": 0, "smokes": "no"},
@@ -38,12 +43,18 @@ PRIORS = [[0.4, 0.3, 0.2, 0.05, 0.05], [0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1], [0.7
 
 def of(share: Share | Encoder, attributes: Mapping[str, Any] | None = None, **more: Any) -> Plan:
     if attributes is None:
-        attributes = QUESTIONS if isinstance(share, Share) else {"city": [f"city {number}" for number in range(share.k)]}
+        attributes = (
+            QUESTIONS
+            if isinstance(share, Share)
+            else {"city": [f"city {number}" for number in range(share.k)]}
+        )
     return Plan.of(attributes, share, people=1000, title="Ein Kreuz für Größe ✓", **more)
 
 
 def single() -> dict[str, Plan]:
-    found = {f"{name} {k}": of(m) for name in dn.PROTOCOLS for k in (2, 5, 70) if (m := made(name, k)) is not None}
+    found = {
+        f"{name} {k}": of(m) for name in dn.PROTOCOLS for k in (2, 5, 70) if (m := made(name, k)) is not None
+    }
     return found | {
         "direct, two bytes": of(dn.grr(300, 3.0)),
         "hadamard, two bytes": of(dn.hr(300, 1.0)),
@@ -89,7 +100,9 @@ def sample() -> dict[str, Plan]:
 def faked() -> dict[str, Plan]:
     names = ("grr", "sue-z", "sue-r", "oue-z", "oue-r", "adaptive")
     found = {f"faked {name}": of(dn.rsfd(KS, 1.0, name)) for name in names}
-    found |= {f"faked from priors {name}": of(dn.rsrfd(KS, 1.0, PRIORS, name)) for name in ("grr", "sue-r", "oue-r")}
+    found |= {
+        f"faked from priors {name}": of(dn.rsrfd(KS, 1.0, PRIORS, name)) for name in ("grr", "sue-r", "oue-r")
+    }
     return found | {
         "faked, per attribute": of(dn.rsfd(KS, 1.0, "oue-z", calibration="attribute")),
         "faked, as published": of(dn.rsrfd(KS, 1.0, PRIORS, "grr", fakes="published")),
@@ -148,42 +161,115 @@ def metric() -> dict[str, Plan]:
         "mixed, no answer is random": of(dn.Split(parts), METRIC_QUESTIONS, missing="random"),
     }
     means = {name: of(averaged(name, 1.0), {"income": INCOME}) for name in MEANS}
-    means["duchi, below zero"] = of(averaged("duchi", 0.3), {"income": dn.Number(-0.25, 0.5, open_low=True, open_high=True)})
+    means["duchi, below zero"] = of(
+        averaged("duchi", 0.3), {"income": dn.Number(-0.25, 0.5, open_low=True, open_high=True)}
+    )
     return found | means
 
 
-NUMBERS = ["4.7", "+4.7", "-0", "5.", ".5", "47e-1", "0.47E+1", "004", "4.70000000000000000000000000000000000001", "1e-400"]
-NO_NUMBERS = [
-    *("nan", "NaN", "sNaN", "-nan", "snan123", "inf", "-Infinity", "1e400", "x", "--1", "+", ".", "e1", "1e", "1 2", "1,2"),
-    *("0x1", "1_0", "0b1", "1n", "4,7", "\u0664", "\uff14", "\u0967", "4\u00b2", "\u22124", "4%", "'4'", "true", "None", "4\0"),
+NUMBERS = [
+    "4.7",
+    "+4.7",
+    "-0",
+    "5.",
+    ".5",
+    "47e-1",
+    "0.47E+1",
+    "004",
+    "4.70000000000000000000000000000000000001",
+    "1e-400",
 ]
-BLANK = [chr(code) for code in (9, 10, 11, 12, 13, 32, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F)]
+NO_NUMBERS = [
+    *(
+        "nan",
+        "NaN",
+        "sNaN",
+        "-nan",
+        "snan123",
+        "inf",
+        "-Infinity",
+        "1e400",
+        "x",
+        "--1",
+        "+",
+        ".",
+        "e1",
+        "1e",
+        "1 2",
+        "1,2",
+    ),
+    *(
+        "0x1",
+        "1_0",
+        "0b1",
+        "1n",
+        "4,7",
+        "\u0664",
+        "\uff14",
+        "\u0967",
+        "4\u00b2",
+        "\u22124",
+        "4%",
+        "'4'",
+        "true",
+        "None",
+        "4\0",
+    ),
+]
+BLANK = [
+    chr(code)
+    for code in (9, 10, 11, 12, 13, 32, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F)
+]
 BLANK += ["\u3000", "\ufeff"]
-NOT_BLANK = [chr(code) for code in (0, 1, 8, 0x1C, 0x1D, 0x1E, 0x1F, 0x7F, 0x85, 0xAD, 0x180E, 0x200B, 0x200C, 0x2060, 0xFFFE)]
+NOT_BLANK = [
+    chr(code)
+    for code in (0, 1, 8, 0x1C, 0x1D, 0x1E, 0x1F, 0x7F, 0x85, 0xAD, 0x180E, 0x200B, 0x200C, 0x2060, 0xFFFE)
+]
 NUMBER_TEXTS = [
     *NUMBERS,
     *NO_NUMBERS,
     *(text for blank in (*BLANK, *NOT_BLANK) for text in (f"{blank}4.7", f"4.7{blank}", blank)),
     " \t4.7\u00a0\n",
 ]
-"""Texts that some language takes for a number: what is one, and what may be around it, is the same for all clients."""
+"""Texts that some language takes for a number: what is one, and what may be around it, is the same for all
+clients.
+"""
 
 
 def answers() -> Iterator[dict[str, Any]]:
-    """Answers to single attributes, each with its code: -1 for a missing one, null for one that is refused."""
+    """Answers to single attributes, each with its code: -1 for a missing one, null for one that
+    is refused.
+    """
     for name, domain in (("age", AGES.plain), ("income", INCOME), ("home", TOWN.plain)):
         part = dict(zip(METRIC_QUESTIONS, metric_parts(), strict=True))[name]
         plan = of(part, {name: domain}).to_json()
         numbers: list[Any] = [*NUMBER_TEXTS, 4.7, 4, True, False, None, "", [], [4], {}]
         if isinstance(domain, dn.Grid):
-            north, east = ([text.replace("4.7", degrees) for text in NUMBER_TEXTS] for degrees in ("47.605", "6.81"))
+            north, east = (
+                [text.replace("4.7", degrees) for text in NUMBER_TEXTS] for degrees in ("47.605", "6.81")
+            )
             numbers = [*(f"{text}, 6.81" for text in north), *(f"47.605,{text}" for text in east)]
             numbers += [[text, "6.81"] for text in north]
             odd: list[Any] = [6.81, "6.81", None, "", True, [6.81], {}]
             numbers += [[47.605, one] for one in odd]
-            numbers += ["", None, " ", ",", "47.605", "47.605, 6.81, 0", "47.605; 6.81", [], [47.605], [47.605, 6.81, 0]]
+            numbers += [
+                "",
+                None,
+                " ",
+                ",",
+                "47.605",
+                "47.605, 6.81, 0",
+                "47.605; 6.81",
+                [],
+                [47.605],
+                [47.605, 6.81, 0],
+            ]
             numbers += [[None, "x"], 47.605, True, {}, {"latitude": 47.605, "longitude": 6.81}]
-        yield {"name": name, "plan": plan, "answers": [[answer, code_of(domain, answer)] for answer in numbers]}
+        yield {
+            "name": name,
+            "plan": plan,
+            "answers": [[answer, code_of(domain, answer)] for answer in numbers],
+        }
 
 
 def code_of(domain: Domain, answer: Any) -> int | None:
@@ -207,13 +293,18 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, some of whom give no answer where that is allowed."""
     if set(plan.names) == set(QUESTIONS):
         some = (
-            ANSWERS[:3] if plan.content.missing == "refuse" else [{**ANSWERS[0], "age": None}, {**ANSWERS[1], "smokes": None}]
+            ANSWERS[:3]
+            if plan.content.missing == "refuse"
+            else [{**ANSWERS[0], "age": None}, {**ANSWERS[1], "smokes": None}]
         )
         return [dict(answer) for answer in some]
     if set(plan.names) <= set(METRIC_QUESTIONS) and plan.names != ("color",):
         return [dict(answer) for answer in metric_answers(plan)]
     count = 1 if len(plan.names) > 3 else 3
-    return [{name: labels[(7 * i + 1) % len(labels)] for name, labels in plan.labels.items()} for i in range(count)]
+    return [
+        {name: labels[(7 * i + 1) % len(labels)] for name, labels in plan.labels.items()}
+        for i in range(count)
+    ]
 
 
 def metric_answers(plan: Plan) -> Iterator[dict[str, Any]]:
@@ -223,10 +314,16 @@ def metric_answers(plan: Plan) -> Iterator[dict[str, Any]]:
         box = next((one.domain for one in plan.content.attributes if one.name == "home"), None)
         if isinstance(box, dn.Grid) and box != TOWN.plain:
             one["home"] = [-16.5, 179.75 if answer["income"] else -179.6]
-        yield one | ({"home": None, "income": None} if plan.content.missing == "random" and answer["age"] == 104 else {})
+        yield one | (
+            {"home": None, "income": None}
+            if plan.content.missing == "random" and answer["age"] == 104
+            else {}
+        )
 
 
-def report_from(plan: Plan, answers: Mapping[str, Any], secret: bytes, words: list[int], number: int, name: bytes) -> Report:
+def report_from(
+    plan: Plan, answers: Mapping[str, Any], secret: bytes, words: list[int], number: int, name: bytes
+) -> Report:
     """The report of a device that was given these fresh words."""
     made = plan.privatize([dict(answers)], Device(secret, [plan.id], dn.fixed(words)))
     wire = Wire(plan)
@@ -294,7 +391,9 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         yield case(f"{kind}, another version", plan, "version", bytes=(b"\x02" + good[1:]).hex())
         yield case(f"{kind}, another plan", plan, "plan", bytes=(good[:1] + prefix + good[9:]).hex())
         yield case(f"{kind}, round 0", plan, "round", bytes=(good[:9] + bytes(4) + good[13:]).hex())
-        yield case(f"{kind}, a round too late", plan, "round", bytes=(good[:9] + b"\x03\0\0\0" + good[13:]).hex())
+        yield case(
+            f"{kind}, a round too late", plan, "round", bytes=(good[:9] + b"\x03\0\0\0" + good[13:]).hex()
+        )
         for change, wrong in hostile_bodies(kind, body):
             yield case(f"{kind}, {change}", plan, "form", bytes=(header + wrong).hex())
         data = json.loads(text)
@@ -304,11 +403,30 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         yield case(f"{kind}, JSON in another order", plan, "form", json=unsorted)
         yield case(f"{kind}, JSON cut off", plan, "malformed", json=text[:-1])
         yield case(f"{kind}, JSON that is a list", plan, "malformed", json=f"[{text}]")
-        yield case(f"{kind}, JSON with a field twice", plan, "malformed", json=text.replace('"round":1', '"round":1,"round":1'))
-        yield case(f"{kind}, JSON with a float", plan, "malformed", json=text.replace('"round":1', '"round":1.0'))
-        yield case(f"{kind}, JSON with true for a number", plan, "malformed", json=text.replace('"round":1', '"round":true'))
-        yield case(f"{kind}, JSON of another version", plan, "version", json=text.replace('"version":1', '"version":2'))
-        yield case(f"{kind}, JSON with an id in capitals", plan, "malformed", json=json_with(data, id="0A" * 16))
+        yield case(
+            f"{kind}, JSON with a field twice",
+            plan,
+            "malformed",
+            json=text.replace('"round":1', '"round":1,"round":1'),
+        )
+        yield case(
+            f"{kind}, JSON with a float", plan, "malformed", json=text.replace('"round":1', '"round":1.0')
+        )
+        yield case(
+            f"{kind}, JSON with true for a number",
+            plan,
+            "malformed",
+            json=text.replace('"round":1', '"round":true'),
+        )
+        yield case(
+            f"{kind}, JSON of another version",
+            plan,
+            "version",
+            json=text.replace('"version":1', '"version":2'),
+        )
+        yield case(
+            f"{kind}, JSON with an id in capitals", plan, "malformed", json=json_with(data, id="0A" * 16)
+        )
         yield case(f"{kind}, JSON with a short id", plan, "malformed", json=json_with(data, id="0a" * 15))
         yield case(f"{kind}, JSON for another plan", plan, "plan", json=json_with(data, plan=prefix.hex()))
         yield case(f"{kind}, JSON for round 0", plan, "round", json=json_with(data, round=0))
@@ -411,13 +529,25 @@ def hostile_plans(shares: Mapping[str, Plan] | None = None) -> Iterator[dict[str
         yield {"name": f"{kind}, with a space", "plan": text.replace(",", ", ", 1), "refused": "form"}
         for name in ("record", "attribute"):
             less = {**data["losses"], name: data["losses"][name] - 2}
-            yield {"name": f"{kind}, states less per {name}", "plan": sealed({**data, "losses": less}), "refused": "leaks"}
+            yield {
+                "name": f"{kind}, states less per {name}",
+                "plan": sealed({**data, "losses": less}),
+                "refused": "leaks",
+            }
         for figure, nanos in (data["losses"]["repeated"] or {}).items():
             if nanos is not None:
                 less = {**data["losses"], "repeated": {**data["losses"]["repeated"], figure: nanos - 2}}
-                yield {"name": f"{kind}, states less: {figure}", "plan": sealed({**data, "losses": less}), "refused": "leaks"}
+                yield {
+                    "name": f"{kind}, states less: {figure}",
+                    "plan": sealed({**data, "losses": less}),
+                    "refused": "leaks",
+                }
         yield {"name": f"{kind}, leaks more", "plan": sealed(sharper(data)), "refused": "leaks"}
-        yield {"name": f"{kind}, another version", "plan": sealed({**data, "version": 2}), "refused": "version"}
+        yield {
+            "name": f"{kind}, another version",
+            "plan": sealed({**data, "version": 2}),
+            "refused": "version",
+        }
         yield {"name": f"{kind}, an unknown field", "plan": sealed({**data, "more": 1}), "refused": "form"}
         yield {"name": f"{kind}, a float", "plan": sealed({**data, "people": 1000.5}), "refused": "form"}
         yield {
@@ -428,13 +558,18 @@ def hostile_plans(shares: Mapping[str, Plan] | None = None) -> Iterator[dict[str
         nine = {"kind": "categories", "labels": list("abcdefghi")}
         fewer = {
             **data,
-            "attributes": [*data["attributes"][:-1], {"name": data["attributes"][-1]["name"], "domain": nine}],
+            "attributes": [
+                *data["attributes"][:-1],
+                {"name": data["attributes"][-1]["name"], "domain": nine},
+            ],
         }
         yield {"name": f"{kind}, sizes that do not fit", "plan": sealed(fewer), "refused": "form"}
 
 
 def hostile_metric_plans() -> Iterator[dict[str, Any]]:
-    """Plans with distances that a device must not answer: the usual faults, and those that only they can have."""
+    """Plans with distances that a device must not answer: the usual faults, and those that only they can
+    have.
+    """
     plans = metric_of_each()
     yield from hostile_plans(plans)
     for kind, plan in plans.items():
@@ -447,7 +582,9 @@ def hostile_metric_plans() -> Iterator[dict[str, Any]]:
         without = {name: value for name, value in data["losses"].items() if name != "metric"}
         yield refused_plan(f"{kind}, states no loss per unit", {**data, "losses": without}, "form")
         if metric["rest"]:
-            yield refused_plan(f"{kind}, states less of the rest", with_metric(data, rest=metric["rest"] - 2), "leaks")
+            yield refused_plan(
+                f"{kind}, states less of the rest", with_metric(data, rest=metric["rest"] - 2), "leaks"
+            )
         for j, unit in enumerate(metric["units"]):
             for change, reason in (
                 ({"loss": unit["loss"] - 2}, "leaks"),
@@ -455,25 +592,40 @@ def hostile_metric_plans() -> Iterator[dict[str, Any]]:
                 ({"name": "shoe size"}, "form"),
             ):
                 units = [{**one, **change} if i == j else one for i, one in enumerate(metric["units"])]
-                yield refused_plan(f"{kind}, states {json.dumps(change)}", with_metric(data, units=units), reason)
+                yield refused_plan(
+                    f"{kind}, states {json.dumps(change)}", with_metric(data, units=units), reason
+                )
     yield from hostile_tables(plans)
 
 
 def hostile_tables(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
     """Tables that do not fit together, or do not fit what is asked."""
-    line, plane, number = (json.loads(plans[kind].to_json()) for kind in ("geometric", "planar-geometric", "piecewise"))
+    line, plane, number = (
+        json.loads(plans[kind].to_json()) for kind in ("geometric", "planar-geometric", "piecewise")
+    )
     tails, noise = line["share"]["parts"][0]["tails"], plane["share"]["parts"][0]["noise"]
     steps = plane["share"]["parts"][0]["steps"]
     one_more = [str(int(tails[0]) + 1), *tails[1:]]
     flat = [*tails[:-1], tails[-2]]
     long = [str((1 << 63) + 5000), *(str((1 << 63) - 5000 - i) for i in range(4096))]
-    tables = {"a word too many": one_more, "a step of no word": flat, "too long": long, "a zero": [*tails[:-1], "0"]}
+    tables = {
+        "a word too many": one_more,
+        "a step of no word": flat,
+        "too long": long,
+        "a zero": [*tails[:-1], "0"],
+    }
     for name, table in tables.items():
         yield refused_plan(f"tails, {name}", with_part(line, tails=table), "form")
     less = [[str(int(noise[0][0]) - 1), *noise[0][1:]], *noise[1:]]
-    for name, rows in (("a word too few", less), ("a short row", [noise[0][:-1], *noise[1:]]), ("a row less", noise[:-1])):
+    for name, rows in (
+        ("a word too few", less),
+        ("a short row", [noise[0][:-1], *noise[1:]]),
+        ("a row less", noise[:-1]),
+    ):
         yield refused_plan(f"noise, {name}", with_part(plane, noise=rows), "form")
-    yield refused_plan("steps longer than the cells are", with_part(plane, steps=[steps[0] + 2, steps[1]]), "form")
+    yield refused_plan(
+        "steps longer than the cells are", with_part(plane, steps=[steps[0] + 2, steps[1]]), "form"
+    )
     yield refused_plan("steps of no length", with_part(plane, steps=[0, steps[1]]), "form")
     yield refused_plan("a step too few", with_part(plane, steps=steps[:1]), "form")
     eight = {"kind": "categories", "labels": list("abcdefgh")}
@@ -483,7 +635,9 @@ def hostile_tables(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
     yield refused_plan("noise of another grid", with_domain(plane, {**box, "rows": 4, "columns": 3}), "form")
     yield refused_plan("a grid beyond the world", with_domain(plane, {**box, "east": 400 * 10**9}), "form")
     yield refused_plan("no answer has no distance", {**line, "missing": "value"}, "form")
-    yield refused_plan("a number that ends before it begins", with_domain(number, {**numbers, "high": -1}), "form")
+    yield refused_plan(
+        "a number that ends before it begins", with_domain(number, {**numbers, "high": -1}), "form"
+    )
 
 
 def refused_plan(name: str, data: Mapping[str, Any], reason: str) -> dict[str, Any]:
@@ -526,8 +680,14 @@ def sharper(data: Any) -> Any:
 def sharper_noise(noise: list[list[int]]) -> list[list[str]]:
     """A thousandth of the words of every displacement go to none at all."""
     less = [[word - word // 1000 for word in row] for row in noise]
-    times = [[(1 if i == 0 else 2) * (1 if j == 0 else 2) for j in range(len(row))] for i, row in enumerate(less)]
-    others = sum(word * often for row, many in zip(less, times, strict=True) for word, often in zip(row, many, strict=True))
+    times = [
+        [(1 if i == 0 else 2) * (1 if j == 0 else 2) for j in range(len(row))] for i, row in enumerate(less)
+    ]
+    others = sum(
+        word * often
+        for row, many in zip(less, times, strict=True)
+        for word, often in zip(row, many, strict=True)
+    )
     less[0][0] = FULL - (others - less[0][0])
     return [list(map(str, row)) for row in less]
 
@@ -537,7 +697,9 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "hostile-reports": lambda: hostile_reports(one_of_each()),
     "hostile-plans": hostile_plans,
     "metric/hostile-reports": lambda: hostile_reports(
-        {kind: plan for kind, plan in metric_of_each().items() if kind != "mixed, sample"}  # its bodies differ in length
+        {
+            kind: plan for kind, plan in metric_of_each().items() if kind != "mixed, sample"
+        }  # its bodies differ in length
     ),
     "metric/hostile-plans": hostile_metric_plans,
     "answers": answers,
@@ -546,7 +708,9 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
 
 def text_of(kind: str) -> str:
     """A file of vectors, a line each."""
-    lines = [json.dumps(case, ensure_ascii=kind == "answers", separators=(",", ":")) for case in FILES[kind]()]
+    lines = [
+        json.dumps(case, ensure_ascii=kind == "answers", separators=(",", ":")) for case in FILES[kind]()
+    ]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 

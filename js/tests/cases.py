@@ -19,7 +19,20 @@ from deniable.words import Device
 
 EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]
-NAMES = ["color", "age", "1", "10", "2", "ünïcode", "🙂", "\ufb01n", 'quo"te', "back\\slash", "__proto__", "toString"]
+NAMES = [
+    "color",
+    "age",
+    "1",
+    "10",
+    "2",
+    "ünïcode",
+    "🙂",
+    "\ufb01n",
+    'quo"te',
+    "back\\slash",
+    "__proto__",
+    "toString",
+]
 
 
 def epsilon(dice: random.Random) -> float:
@@ -48,7 +61,10 @@ def domain(dice: random.Random, name: str) -> object:
 
 def place(dice: random.Random, one: dn.Grid) -> object:
     """Anywhere in the grid, or on an edge of a cell."""
-    part = [dice.choice([0.0, 1.0, dice.random(), dice.randint(0, many) / many]) for many in (one.rows, one.columns)]
+    part = [
+        dice.choice([0.0, 1.0, dice.random(), dice.randint(0, many) / many])
+        for many in (one.rows, one.columns)
+    ]
     latitude = min(one.north, one.south + part[0] * (one.north - one.south))
     wide = (one.east - one.west) % 360
     longitude = one.west + part[1] * wide
@@ -57,7 +73,9 @@ def place(dice: random.Random, one: dn.Grid) -> object:
     longitude = dice.choice([longitude, (longitude + 180) % 360 - 180])
     if not 0 <= (longitude - one.west) % 360 <= wide:
         longitude = one.west
-    return dice.choice([[latitude, longitude], f"{latitude!r}, {longitude!r}", f" {latitude!r},{longitude!r} "])
+    return dice.choice(
+        [[latitude, longitude], f"{latitude!r}, {longitude!r}", f" {latitude!r},{longitude!r} "]
+    )
 
 
 def answer(dice: random.Random, one: object) -> object:
@@ -86,8 +104,14 @@ def prior(dice: random.Random, k: int) -> list[float]:
 
 def share(dice: random.Random, ks: list[int]) -> object:
     if len(ks) == 1:
-        return dn.PROTOCOLS[dice.choice(EXACT)].make(ks[0], epsilon(dice)) if dice.random() < 0.6 else repeated(dice, ks[0])
-    kind = dice.choice(["spl", "smp", "several", "rsfd", "rsfd", "rsrfd", "rsrfd", "again", "split again", "allomfree"])
+        return (
+            dn.PROTOCOLS[dice.choice(EXACT)].make(ks[0], epsilon(dice))
+            if dice.random() < 0.6
+            else repeated(dice, ks[0])
+        )
+    kind = dice.choice(
+        ["spl", "smp", "several", "rsfd", "rsfd", "rsrfd", "rsrfd", "again", "split again", "allomfree"]
+    )
     if kind == "spl":
         return dn.spl(ks, epsilon(dice), dice.choice(EXACT))
     if kind == "smp":
@@ -95,11 +119,20 @@ def share(dice: random.Random, ks: list[int]) -> object:
     if kind == "several":
         return dn.smp(ks, epsilon(dice), dice.choice(EXACT), attributes=dice.randint(1, len(ks)))
     if kind == "rsfd":
-        return dn.rsfd(ks, epsilon(dice), dice.choice(FAKED), dice.choice(["record", "attribute", "published"]))
+        return dn.rsfd(
+            ks, epsilon(dice), dice.choice(FAKED), dice.choice(["record", "attribute", "published"])
+        )
     if kind == "rsrfd":
         protocol = dice.choice(["grr", "oue-r", "sue-r"])
         how = {"fakes": dice.choice(["perturbed", "published"])} if protocol == "grr" else {}
-        return dn.rsrfd(ks, epsilon(dice), [prior(dice, k) for k in ks], protocol, dice.choice(["record", "published"]), **how)
+        return dn.rsrfd(
+            ks,
+            epsilon(dice),
+            [prior(dice, k) for k in ks],
+            protocol,
+            dice.choice(["record", "published"]),
+            **how,
+        )
     if kind == "allomfree":
         return dn.allomfree(ks, 1.0, 2.0)
     parts = tuple(repeated(dice, k) for k in ks)
@@ -113,7 +146,9 @@ def distant(dice: random.Random, name: str) -> tuple[object, object]:
         digits, bins = dice.choice([0, 0, 1, 3]), dice.choice([2, 3, 10, 100, 257])
         low, step = dice.randint(-300, 300), dice.randint(1, 5)
         ends = [one / 10**digits for one in (low, low + bins * step, step)]
-        own = dn.Range(*ends, dice.random() < 0.5, dice.random() < 0.5, privacy="metric", epsilon=dice.uniform(0.01, 2))
+        own = dn.Range(
+            *ends, dice.random() < 0.5, dice.random() < 0.5, privacy="metric", epsilon=dice.uniform(0.01, 2)
+        )
         return own, metric_mechanism(own, name)
     if kind == "number":
         digits = dice.choice([0, 0, 1, 4])
@@ -153,7 +188,9 @@ def case(dice: random.Random) -> dict[str, object]:
         made = share(dice, [one.k + (missing == "value") for one in domains.values()])
     asked_again = any("losses" in dir(part) for part in (made.parts if hasattr(made, "parts") else (made,)))
     rounds = dice.choice([1, 7, 60, 1000]) if asked_again else None
-    plan = Plan.of(domains, made, dice.randint(1, 10**6), dice.choice(["", "A study", "Étude 🙂"]), missing, rounds)
+    plan = Plan.of(
+        domains, made, dice.randint(1, 10**6), dice.choice(["", "A study", "Étude 🙂"]), missing, rounds
+    )
     secret, number, name = dice.randbytes(32), dice.randint(1, rounds or 1), dice.randbytes(16)
     answers = {one: answer(dice, values) for one, values in domains.items()}
     if missing != "refuse" and dice.random() < 0.5:
@@ -174,8 +211,12 @@ def case(dice: random.Random) -> dict[str, object]:
         "bytes": report.to_bytes().hex(),
         "json": wire.to_json(report).decode(),
         "losses": [loss.record, loss.attribute, *(loss.repeated or ())],
-        "metric": None if loss.metric is None else [loss.metric.rest, *(one.loss for one in loss.metric.units)],
-        "halves": {one: part.success() for one, part in zip(names, parts, strict=True) if isinstance(part, Averaged)},
+        "metric": None
+        if loss.metric is None
+        else [loss.metric.rest, *(one.loss for one in loss.metric.units)],
+        "halves": {
+            one: part.success() for one, part in zip(names, parts, strict=True) if isinstance(part, Averaged)
+        },
         "labels": [[*labels[:2], *labels[-2:]] for labels in plan.labels.values()],
     }
 

@@ -1,7 +1,8 @@
-"""Collect sensitive answers so that no single one can be held against anyone, and still know the totals, with error bars.
+"""Collect sensitive answers so that no single one can be held against anyone, and still know the totals, with
+error bars.
 
-A mechanism turns a value and some random words into a report; a report supports a set of values; the law of that set is
-known exactly. Everything else is computed from the law.
+A mechanism turns a value and some random words into a report; a report supports a set of values; the law of
+that set is known exactly. Everything else is computed from the law.
 """
 
 import importlib as _importlib
@@ -52,7 +53,22 @@ from deniable.mechanisms import (
     ue,
 )
 from deniable.plan import InvalidPlan, Plan, Shuffled, Study, shuffled
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records, Sample, Share, Split, rsfd, rsrfd, smp, spl
+from deniable.records import (
+    Blank,
+    Fake,
+    Faked,
+    Guessed,
+    Imitated,
+    Prior,
+    Records,
+    Sample,
+    Share,
+    Split,
+    rsfd,
+    rsrfd,
+    smp,
+    spl,
+)
 from deniable.rounds import (
     BitFlip,
     HashedMemoized,
@@ -123,9 +139,12 @@ if _typing.TYPE_CHECKING:
     )
 
 _LATER = ("domain.grid", "domain.number", "metric", "likelihood", "channels", "summaries")
-"""Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts fast."""
+"""Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts
+fast.
+"""
 _ROOMS = ("attack", "audit")
-"""Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered."""
+"""Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered.
+"""
 
 __version__ = "0.1.0"
 

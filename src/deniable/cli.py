@@ -1,8 +1,8 @@
 """The command line: reads what was asked, calls the rooms below, prints tables or JSON.
 
-Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if the command
-was called wrongly (an option, a number, a file that would be overwritten), 1 if what a file holds is refused or cannot be
-read, and 3 if a client fails its audit.
+Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if
+the command was called wrongly (an option, a number, a file that would be overwritten), 1 if what a file holds
+is refused or cannot be read, and 3 if a client fails its audit.
 """
 
 from __future__ import annotations
@@ -57,15 +57,18 @@ def _fail(message: str, code: int) -> NoReturn:
     raise SystemExit(code)
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="deniable")
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Collect sensitive answers so that no single one can be held against anyone, and still know the totals.
 
-    Commands with a result print it; --json prints it as JSON, -o writes it to a file, and --plot draws it, where a command
-    has these. A file that is there is overwritten only with --force. Exit codes: 0 done, 1 a file is refused, 2 the command
-    was called wrongly, 3 an audit failed.
+    Commands with a result print it; --json prints it as JSON, -o writes it to a file, and --plot draws it,
+    where a command has these. A file that is there is overwritten only with --force. Exit codes: 0 done, 1 a
+    file is refused, 2 the command was called wrongly, 3 an audit failed.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -90,13 +93,16 @@ for _command in (reproduce_risks, reproduce_revisited):
 
 
 @commands.command("tour")
-@click.option("-o", "--out", type=FILE, help=f"The page.  [default: {_PAGE}, which is written anew each time]")
+@click.option(
+    "-o", "--out", type=FILE, help=f"The page.  [default: {_PAGE}, which is written anew each time]"
+)
 @click.option("--seed", callback=one(whole), help="Make it reproducible.")
 @console.force
 def show_story(out: Path | None, seed: int | None, force: bool) -> None:
     """Tell one complete story, with a page of plots.
 
-    Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's success.
+    Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's
+    success.
     """
     from deniable.demo import tour
     from deniable.tables import replacing

@@ -20,7 +20,9 @@ class InvalidValue(DeniableError, ValueError):
     def __init__(self, message: str = "", remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)
         self.message = message
-        """What is wrong, without the remedy: that is for who makes the study, and no matter of who answers it."""
+        """What is wrong, without the remedy: that is for who makes the study, and no matter of who answers
+        it.
+        """
         self.remedy = remedy
         """What can be done; answers with one remedy are refused for one reason."""
 
@@ -38,7 +40,9 @@ class DeniableWarning(UserWarning):
 
 
 class NotExact(DeniableError):
-    """An exact guarantee was asked of something that has none (floating-point noise, a mixture's marginal)."""
+    """An exact guarantee was asked of something that has none (floating-point noise, a mixture's
+    marginal).
+    """
 
 
 class WordsExhausted(DeniableError):

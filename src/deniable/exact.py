@@ -23,11 +23,15 @@ PRIME = (1 << 31) - 1
 def number(name: str, value: object, low: float, high: float, allowed: str | None = None) -> float:
     """Check a number, of Python's or numpy's, strictly between low and high."""
     try:
-        checked = math.nan if isinstance(value, bool) or not isinstance(value, Real | Decimal) else float(value)
+        checked = (
+            math.nan if isinstance(value, bool) or not isinstance(value, Real | Decimal) else float(value)
+        )
     except OverflowError:
         checked = math.nan
     if not low < checked < high:
-        raise InvalidParameter(f"{name} must be {allowed or f'a number between {low:g} and {high:g}'}, got {value!r}")
+        raise InvalidParameter(
+            f"{name} must be {allowed or f'a number between {low:g} and {high:g}'}, got {value!r}"
+        )
     return checked
 
 
@@ -49,7 +53,9 @@ def whole_number(name: str, value: object, low: int, high: int | None = None) ->
 def exp_down(epsilon: float) -> Fraction:
     """A rational just below e^epsilon: a ratio that is at most this spends at most epsilon."""
     if epsilon > 1000:
-        raise InvalidParameter(f"epsilon {epsilon} is too large for any threshold out of 2^64; use one below 40")
+        raise InvalidParameter(
+            f"epsilon {epsilon} is too large for any threshold out of 2^64; use one below 40"
+        )
     return Fraction(Decimal(epsilon).exp(_DIGITS)) * (1 - _MARGIN)
 
 
@@ -70,7 +76,8 @@ def log_up(ratio: Fraction) -> float:
 
 
 def power_up(ratio: Fraction, times: int) -> Fraction:
-    """ratio^times for a ratio of at least 1: exactly where that is small, else with every product rounded up to 256 bits.
+    """ratio^times for a ratio of at least 1: exactly where that is small, else with every product rounded up
+    to 256 bits.
 
     >>> power_up(Fraction(3, 2), 3)
     Fraction(27, 8)
@@ -102,7 +109,8 @@ def text_up(number: float, digits: int = 4) -> str:
     if math.isinf(number) or not number:
         return f"{number:g}"
     exact = Decimal(number)
-    return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_CEILING)):.15g}"
+    last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(last, rounding=ROUND_CEILING)):.15g}"
 
 
 def times_up(loss: float, times: int) -> float:
@@ -112,19 +120,22 @@ def times_up(loss: float, times: int) -> float:
 
 
 def solve(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: int) -> int:
-    """The largest integer threshold from low to high whose ratio is at most e^epsilon; ratio must not decrease.
+    """The largest integer threshold from low to high whose ratio is at most e^epsilon; ratio must not
+    decrease.
 
-    This is the one calibrator: a protocol says which ratio a threshold gives, and the budget picks the threshold.
+    This is the one calibrator: a protocol says which ratio a threshold gives, and the budget picks the
+    threshold.
     """
     budget = exp_down(positive_epsilon(epsilon))
     if ratio(low) > budget:
         raise InvalidParameter(
-            f"epsilon {epsilon} is too small: the nearest threshold out of 2^64 already loses {log_up(ratio(low)):.3g}"
+            f"epsilon {epsilon} is too small: the nearest threshold out of 2^64 already loses "
+            f"{log_up(ratio(low)):.3g}"
         )
     if ratio(high) <= budget:
         raise InvalidParameter(
-            f"epsilon {epsilon} is too large: no threshold out of 2^64 loses more than {log_up(ratio(high)):.6g}; "
-            "choose a smaller epsilon"
+            f"epsilon {epsilon} is too large: no threshold out of 2^64 loses more than "
+            f"{log_up(ratio(high)):.6g}; choose a smaller epsilon"
         )
     while high - low > 1:
         middle = (low + high) // 2

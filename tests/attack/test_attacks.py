@@ -1,7 +1,9 @@
-"""Attacks against their definitions: every closed form beside full enumeration, published numbers and simulated people.
+"""Attacks against their definitions: every closed form beside full enumeration, published numbers and
+simulated people.
 
-Enumerations are exact up to the rounding of floats. Simulations have the false-alarm rate of `statistics.ALPHA` for each
-comparison, with PEOPLE people, and are shown to fail where the attacker's law is a little wrong.
+Enumerations are exact up to the rounding of floats. Simulations have the false-alarm rate of
+`statistics.ALPHA` for each comparison, with PEOPLE people, and are shown to fail where the attacker's law is
+a little wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ from tests import enumeration, statistics
 from tests.services import missing
 
 PEOPLE = 100_000
-"""Simulated people: a success of one half is known to 0.0016, and an attack that is 1 % off lies beyond 6 standard errors."""
+"""Simulated people: a success of one half is known to 0.0016, and an attack that is 1 % off lies beyond 6
+standard errors.
+"""
 KS = (3, 2, 4)
 SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
 PRIORS = [[0.2, 0.5, 0.3], [0.6, 0.4], [0.1, 0.2, 0.3, 0.4]]
@@ -42,7 +46,9 @@ FAKED: dict[str, dn.Faked] = {
     "rsfd grr": dn.rsfd(KS, 1.0, "grr", "published"),
     "rsfd sue-z": dn.rsfd(KS, 1.0, "sue-z", "published"),
     "rsfd oue-r": dn.rsfd(KS, 1.0, "oue-r", "published"),
-    "rsfd mixed": dn.Faked((dn.rsfd(KS, 1.0, "grr").fakes[0], dn.rsfd(KS, 1.0, "oue-z").fakes[1], dn.rsfd(KS, 1.0).fakes[2])),
+    "rsfd mixed": dn.Faked(
+        (dn.rsfd(KS, 1.0, "grr").fakes[0], dn.rsfd(KS, 1.0, "oue-z").fakes[1], dn.rsfd(KS, 1.0).fakes[2])
+    ),
     "rsrfd grr": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published"),
     "rsrfd grr as published": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
     "rsrfd sue-r": dn.rsrfd(KS, 1.0, PRIORS, "sue-r", "published"),
@@ -74,7 +80,9 @@ def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, e
         assert isinstance(made, Encoder | dn.Summed)
         found = attack.success(made, collections=1).attributes[0]
         assert 1 / k - 1e-12 <= found.reported <= most + 1e-9, name
-    assert attack.success(dn.grr(k, epsilon), collections=1).attributes[0].reported == pytest.approx(most, abs=1e-9)
+    assert attack.success(dn.grr(k, epsilon), collections=1).attributes[0].reported == pytest.approx(
+        most, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
@@ -127,7 +135,13 @@ def test_memory_protects_and_forgetting_does_not() -> None:
         assert attack.success_after(kept, 30, memoized=False) > most
 
 
-AVERAGED: list[Encoder] = [dn.grr(6, 1.0), dn.ss(6, 1.0), dn.hr(6, 1.0), dn.l_grr(6, 1.0, 2.0), dn.l_sue(6, 1.0, 2.0)]
+AVERAGED: list[Encoder] = [
+    dn.grr(6, 1.0),
+    dn.ss(6, 1.0),
+    dn.hr(6, 1.0),
+    dn.l_grr(6, 1.0, 2.0),
+    dn.l_sue(6, 1.0, 2.0),
+]
 AVERAGED += [dn.loloha(6, 1.0, 2.0, g=2), dn.loloha(3, 2.0, 4.0, g=8)]  # of eight buckets most are empty
 
 
@@ -151,7 +165,9 @@ def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
     anew = attack.averaged(part, forgetful, memoized=False).right(values[None])["attribute 0"]
     assert anew > attack.averaged(part, kept).right(values[None])["attribute 0"] + 0.2
     wanted = attack.success_after(part, 30, memoized=False)
-    statistics.deviation(anew, wanted, math.sqrt(wanted * (1 - wanted) / 20_000), "averaging over first answers drawn anew")
+    statistics.deviation(
+        anew, wanted, math.sqrt(wanted * (1 - wanted) / 20_000), "averaging over first answers drawn anew"
+    )
 
 
 PRIOR = [v / 55 for v in range(10, 0, -1)]
@@ -168,18 +184,29 @@ KNOWN: dict[str, tuple[Encoder, set[str]]] = {
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_prior_and_several_collections_are_as_good_as_they_say(name: str) -> None:
-    """Every figure beside the guesses themselves, of 20,000 people of the prior; what is simulated says so."""
+    """Every figure beside the guesses themselves, of 20,000 people of the prior; what is
+    simulated says so.
+    """
     part, simulated = KNOWN[name]
     n = 20_000
     values = np.random.default_rng(1).choice(10, n, p=PRIOR)
     told = attack.success(part, PRIOR, collections=4).attributes[0]
-    assert set(told.stderr) == simulated | {f"reported_{figure}" for figure in simulated & {"memoized", "averaged"}}
-    assert (told.reported_memoized, told.reported_averaged) == (told.memoized, told.averaged)  # all reports hold it
+    assert set(told.stderr) == simulated | {
+        f"reported_{figure}" for figure in simulated & {"memoized", "averaged"}
+    }
+    assert (told.reported_memoized, told.reported_averaged) == (
+        told.memoized,
+        told.averaged,
+    )  # all reports hold it
     assert not told.bounds
     kept = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
     anew = [part.privatize(values, dn.remembering(30 + t, dn.seeded(20 + t))) for t in range(4)]
     once = kept if isinstance(part, dn.Memoized | dn.HashedMemoized) else kept[:1]
-    for figure, reports, memoized in (("reported", kept[:1], True), ("memoized", once, True), ("averaged", anew, False)):
+    for figure, reports, memoized in (
+        ("reported", kept[:1], True),
+        ("memoized", once, True),
+        ("averaged", anew, False),
+    ):
         right = attack.averaged(part, reports, PRIOR, memoized).right(values[None])["attribute 0"]
         error = math.hypot(math.sqrt(right * (1 - right) / n), told.stderr.get(figure, 0.0))
         statistics.deviation(right, getattr(told, figure), error, f"{figure} of {name} with a prior")
@@ -197,10 +224,14 @@ def test_a_uniform_prior_is_as_good_as_none(name: str) -> None:
 
 def test_what_is_exact_says_so_and_what_is_not() -> None:
     fresh = {"averaged", "reported_averaged"}
-    found = {name: attack.success(part, collections=2).attributes[0].stderr for name, (part, _) in KNOWN.items()}
+    found = {
+        name: attack.success(part, collections=2).attributes[0].stderr for name, (part, _) in KNOWN.items()
+    }
     assert {name for name, stderr in found.items() if not stderr} == {"grr", "l_sue"}
     assert {name for name, stderr in found.items() if set(stderr) == fresh} == {"ss", "olh", "geometric"}
-    of_two, of_more = (attack.success(dn.loloha(10, 1.0, 2.0, g=g), collections=2).attributes[0].stderr for g in (2, 3))
+    of_two, of_more = (
+        attack.success(dn.loloha(10, 1.0, 2.0, g=g), collections=2).attributes[0].stderr for g in (2, 3)
+    )
     assert set(of_two) == fresh
     assert set(of_more) == fresh | {"memoized", "reported_memoized"}
     profiles = attack.success(dn.spl((10, 10), 2.0, "ss"), collections=2).profiles
@@ -212,7 +243,9 @@ def test_what_is_exact_says_so_and_what_is_not() -> None:
 
 
 def test_blind_guesses_are_the_least_there_is() -> None:
-    """Next to no budget and a strong prior: simulated figures are not above what is possible, nor below a blind guess."""
+    """Next to no budget and a strong prior: simulated figures are not above what is possible, nor below a
+    blind guess.
+    """
     prior = [[0.97, 0.02, 0.01], [0.9, 0.1]]
     for one in attack.success(dn.rsfd((3, 2), 0.01, "grr", "published"), prior, collections=2).attributes:
         assert one.report == one.blind
@@ -226,10 +259,15 @@ def test_blind_guesses_are_the_least_there_is() -> None:
 
 def test_guesses_of_places_and_numbers() -> None:
     n, draws = 20_000, np.random.default_rng(3)
-    study = dn.Study({"age": dn.Range(0, 40, step=4, privacy="metric", epsilon=0.2), "pay": dn.Number(0, 1000)}, epsilon=2.0)
+    study = dn.Study(
+        {"age": dn.Range(0, 40, step=4, privacy="metric", epsilon=0.2), "pay": dn.Number(0, 1000)},
+        epsilon=2.0,
+    )
     plan = study.plan(n)
     ages, pay = draws.integers(0, 10, n), draws.integers(0, 1001, n)
-    collections = [plan.privatize({"age": (4 * ages).tolist(), "pay": pay.tolist()}, dn.seeded(t)) for t in range(3)]
+    collections = [
+        plan.privatize({"age": (4 * ages).tolist(), "pay": pay.tolist()}, dn.seeded(t)) for t in range(3)
+    ]
     truth = np.stack([ages, pay >= 500])
     told = attack.success(plan, collections=3).attributes
     assert [one.k for one in told] == [10, 2]
@@ -239,13 +277,21 @@ def test_guesses_of_places_and_numbers() -> None:
             statistics.deviation(right, getattr(one, figure), error, f"{figure} of {one.name}")
     single = attack.guess(plan, collections[0])
     assert single.posterior.mean(axis=1) == pytest.approx([found.report for found in told], abs=0.01)
-    assert set(single.frame("polars").filter(attribute="pay")["guess"].to_list()) == {"lower half", "upper half"}
+    assert set(single.frame("polars").filter(attribute="pay")["guess"].to_list()) == {
+        "lower half",
+        "upper half",
+    }
     people = {"age": (4 * ages[:500]).tolist(), "pay": pay[:500].tolist()}
     reports = [plan.privatize(people, dn.seeded(t)) for t in range(3)]
     both = attack.reidentify([plan] * 3, reports, people)
-    assert both.success() > attack.reidentify([plan] * 3, reports, {"age": people["age"]}).success() > 2 * both.blind()
+    assert (
+        both.success()
+        > attack.reidentify([plan] * 3, reports, {"age": people["age"]}).success()
+        > 2 * both.blind()
+    )
     with pytest.raises(
-        dn.InvalidParameter, match="a prior of 'pay' is 2 shares of the halves of its range that add up to 1, got 5"
+        dn.InvalidParameter,
+        match="a prior of 'pay' is 2 shares of the halves of its range that add up to 1, got 5",
     ):
         attack.success(plan, {"pay": [0.2] * 5})
 
@@ -285,13 +331,18 @@ def test_profiles_of_the_published_setting(epsilon: float) -> None:
 def test_profiles_of_every_share() -> None:
     split = attack.success(dn.spl(KS, 2.0, "grr"), collections=2)
     assert [one.drawn for one in split.profiles] == ["all", "all"]
-    assert split.profiles[0].all_reported == pytest.approx(math.prod(one.reported for one in split.attributes))
+    assert split.profiles[0].all_reported == pytest.approx(
+        math.prod(one.reported for one in split.attributes)
+    )
     two = attack.success(dn.smp(KS, 2.0, "grr", attributes=2), collections=1).profiles[0]
     pairs = [
-        a.reported * b.reported for a, b in itertools.combinations(attack.success(dn.smp(KS, 2.0, "grr", 2)).attributes, 2)
+        a.reported * b.reported
+        for a, b in itertools.combinations(attack.success(dn.smp(KS, 2.0, "grr", 2)).attributes, 2)
     ]
     assert two.simulated
-    statistics.deviation(two.all_reported, sum(pairs) / 3, float(np.std(pairs)) / math.sqrt(20_000), "two attributes")
+    statistics.deviation(
+        two.all_reported, sum(pairs) / 3, float(np.std(pairs)) / math.sqrt(20_000), "two attributes"
+    )
     again = attack.success(dn.allomfree(KS, 1.0, 2.0), collections=4).profiles
     assert [(one.drawn, one.memoized) for one in again] == [("kept", True), ("kept", False)]
     assert all(one.bound for one in attack.success(FAKED["rsfd grr"], collections=2).profiles)
@@ -312,7 +363,9 @@ def sent(part: Encoder, outcomes: Sequence[object]) -> np.ndarray:
     return np.array(outcomes, dtype=np.uint8)
 
 
-@pytest.mark.parametrize("name", ["rsfd grr", "rsfd mixed", "rsfd sue-z", "rsrfd grr", "rsrfd grr as published", "rsrfd sue-r"])
+@pytest.mark.parametrize(
+    "name", ["rsfd grr", "rsfd mixed", "rsfd sue-z", "rsrfd grr", "rsrfd grr as published", "rsrfd sue-r"]
+)
 @pytest.mark.parametrize("marginals", [None, SKEWED], ids=["uniform", "skewed"])
 def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[float]] | None) -> None:
     """The mean over all reports of the best posterior is the best success that there is."""
@@ -328,7 +381,9 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
         joint = {record: weight[record] * float(laws[record][y]) for record in records}
         seen = math.fsum(joint.values())
         for j, k in enumerate(KS):
-            by_value = [math.fsum(chance for record, chance in joint.items() if record[j] == v) for v in range(k)]
+            by_value = [
+                math.fsum(chance for record, chance in joint.items() if record[j] == v) for v in range(k)
+            ]
             best[j] += max(by_value)
             total[j] += seen * found.posterior[j, i]
             assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
@@ -360,7 +415,9 @@ def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
         reports = source.privatize({f"a{j}": [f"{v}" for v in table[:, j]] for j in range(3)}, dn.seeded(4))
     found = attack.guess(source, reports, SKEWED)
     for right, expected in zip(found.right(table.T).values(), found.expected.values(), strict=True):
-        statistics.deviation(right, expected, math.sqrt(right * (1 - right) / PEOPLE) + 1e-9, f"guesses of {name}")
+        statistics.deviation(
+            right, expected, math.sqrt(right * (1 - right) / PEOPLE) + 1e-9, f"guesses of {name}"
+        )
     for expected, one in zip(found.expected.values(), attack.success(source, SKEWED).attributes, strict=True):
         assert expected == pytest.approx(one.report, abs=0.02)
         assert one.blind - 1e-9 <= one.report <= one.reported + 1e-9
@@ -372,7 +429,9 @@ def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
 @pytest.mark.parametrize("protocol", ["grr", "sue-z"])
 @pytest.mark.parametrize("marginals", [None, SKEWED[:2]], ids=["uniform", "skewed"])
 def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[list[float]] | None) -> None:
-    """Three reports of one person, each with an attribute of its own: every record against every triple of reports."""
+    """Three reports of one person, each with an attribute of its own: every record against every triple of
+    reports.
+    """
     share = dn.rsfd((3, 2), 1.5, protocol, "published")
     records, laws = outcomes_of(share)
     believed = [[1 / 3] * 3, [0.5] * 2] if marginals is None else marginals
@@ -382,13 +441,19 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
     triples = [triples[i] for i in np.random.default_rng(1).choice(len(triples), 300)]
     collections = []
     for round_ in range(3):
-        columns = tuple(sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.parts))
+        columns = tuple(
+            sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.parts)
+        )
         collections.append(dn.Records(len(triples), columns))
     found = attack.averaged(share, collections, marginals)
     for i, triple in enumerate(triples):
-        joint = {record: weight[record] * math.prod(float(laws[record][y]) for y in triple) for record in records}
+        joint = {
+            record: weight[record] * math.prod(float(laws[record][y]) for y in triple) for record in records
+        }
         for j, k in enumerate((3, 2)):
-            by_value = [math.fsum(chance for record, chance in joint.items() if record[j] == v) for v in range(k)]
+            by_value = [
+                math.fsum(chance for record, chance in joint.items() if record[j] == v) for v in range(k)
+            ]
             assert found.posterior[j, i] == pytest.approx(max(by_value) / sum(by_value), abs=1e-9)
             assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
     told = attack.success(share, marginals, collections=3).attributes
@@ -402,7 +467,9 @@ def test_a_wrong_law_is_worse_and_expects_too_much() -> None:
     found = attack.guess(dn.grr(4, 3.0), reports, SKEWED[2])
     right = found.right(table.T)["attribute 0"]
     with pytest.raises(AssertionError, match="standard errors off"):
-        statistics.deviation(right, found.expected["attribute 0"], math.sqrt(right * (1 - right) / PEOPLE), "wrong law")
+        statistics.deviation(
+            right, found.expected["attribute 0"], math.sqrt(right * (1 - right) / PEOPLE), "wrong law"
+        )
 
 
 # The sampled attribute.
@@ -429,12 +496,17 @@ def test_sampled_attribute_by_enumeration(name: str) -> None:
 def test_sampled_attribute_is_found_as_often_as_it_says(name: str) -> None:
     share, table = FAKED[name], people_of(SKEWED, PEOPLE, 7)
     records, truth = share.privatize(table, dn.seeded(8)), attack.drawn_attributes(share, PEOPLE, 8)
-    found, wanted = attack.sampled_attribute(share, records, SKEWED), attack.sampled_success(share, SKEWED).value
+    found, wanted = (
+        attack.sampled_attribute(share, records, SKEWED),
+        attack.sampled_success(share, SKEWED).value,
+    )
     error = math.sqrt(wanted * (1 - wanted) / PEOPLE)
     statistics.deviation(found.right(truth), wanted, error, f"sampled attribute of {name}")
     statistics.deviation(found.expected, wanted, error, f"posterior of the sampled attribute of {name}")
     by_itself = attack.sampled_attribute(share, records)  # from these reports alone
-    statistics.deviation(by_itself.right(truth), wanted, error + 0.003, f"sampled attribute of {name}, marginals estimated")
+    statistics.deviation(
+        by_itself.right(truth), wanted, error + 0.003, f"sampled attribute of {name}, marginals estimated"
+    )
 
 
 def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
@@ -452,7 +524,8 @@ def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
         expected, believed, stderrs = np.empty(seeds), np.empty(seeds), np.empty(seeds)
         for seed in range(seeds):
             found = attack.sampled_attribute(
-                share, share.privatize(people_of([one.tolist() for one in marginals], n, seed), dn.seeded(seed))
+                share,
+                share.privatize(people_of([one.tolist() for one in marginals], n, seed), dn.seeded(seed)),
             )
             right = found.right(attack.drawn_attributes(share, n, seed))
             expected[seed], believed[seed] = found.expected - right, found.posterior.mean() - right
@@ -476,7 +549,10 @@ def test_what_is_expected_says_so() -> None:
     one = attack.sampled_attribute(share, share.privatize(people_of(SKEWED, 1, 1), dn.seeded(1)))
     assert one.guesses.n == 1
     assert one.expected == pytest.approx(1 / 3)  # one report says nothing about itself
-    assert "of 1 report: too few to tell how often it is right (20 do, or give marginals), blind 33.3 %" in repr(one)
+    assert (
+        "of 1 report: too few to tell how often it is right (20 do, or give marginals), blind 33.3 %"
+        in repr(one)
+    )
 
 
 def as_told(found: attack.Sampled) -> Chance:
@@ -484,11 +560,16 @@ def as_told(found: attack.Sampled) -> Chance:
 
 
 def held(
-    share: dn.Faked, marginals: list[list[float]], n: int, known: bool, told_by: Callable[[attack.Sampled], Chance] = as_told
+    share: dn.Faked,
+    marginals: list[list[float]],
+    n: int,
+    known: bool,
+    told_by: Callable[[attack.Sampled], Chance] = as_told,
 ) -> int:
     """In how many small populations the truth is within two standard errors of what is expected of n reports.
 
-    The truth is exact where marginals are known; otherwise it is how often the attack is right over all of them.
+    The truth is exact where marginals are known; otherwise it is how often the attack is right over all of
+    them.
     """
     told, right = [], []
     for seed in range(statistics.FEW_REPEATS):
@@ -511,16 +592,22 @@ def test_what_is_expected_of_few_reports_holds(n: int, known: bool) -> None:
         ("many values", dn.rsfd([100, 2], 2.0, "grr", "published"), MANY_VALUES),
     ):
         seen = f"{n} reports of {name}"
-        statistics.at_least(held(share, marginals, n, known), statistics.FEW_REPEATS, statistics.FEW_HELD, seen)
+        statistics.at_least(
+            held(share, marginals, n, known), statistics.FEW_REPEATS, statistics.FEW_HELD, seen
+        )
 
 
 def test_the_stated_error_covers_values_that_are_rare_and_tell_much() -> None:
-    """None of them is among these reports, whose mean is below the true one: an error by that mean would be too small."""
+    """None of them is among these reports, whose mean is below the true one: an error by that mean would be
+    too small.
+    """
     share, n = dn.rsrfd([3] * 10, 8.0, [[1e-6, 0.5, 0.5 - 1e-6]] * 10, "grr"), 20
     marginals = [[0.003, 0.4985, 0.4985]] * 10
     means, stated = np.empty(100), np.empty(100)
     for seed in range(100):
-        found = attack.sampled_attribute(share, share.privatize(people_of(marginals, n, seed), dn.seeded(seed)), marginals)
+        found = attack.sampled_attribute(
+            share, share.privatize(people_of(marginals, n, seed), dn.seeded(seed)), marginals
+        )
         means[seed], stated[seed] = found.expected, found.expectation.stderr
     assert stated.min() > means.std(ddof=1) > 0.004
     by_mean = np.sqrt(np.maximum((1 - means) * (means - 0.1), 0.0) / n)
@@ -532,7 +619,9 @@ def test_the_means_that_a_bound_keeps() -> None:
     assert (low, high) == pytest.approx((0.0, 1 - 0.025 ** (1 / 20)))
     assert bounded(1.0, 20, 0.025) == pytest.approx((1 - high, 1.0))
     low, high = bounded(0.3, 1000, 0.025)
-    reach = math.sqrt(math.log(1 / 0.025) / 2000)  # Hoeffding's bound in its better known form is never nearer
+    reach = math.sqrt(
+        math.log(1 / 0.025) / 2000
+    )  # Hoeffding's bound in its better known form is never nearer
     assert 0.3 - reach < low < 0.3 < high < 0.3 + reach
 
 
@@ -549,7 +638,9 @@ def test_the_scatter_of_posteriors_does_not_hold() -> None:
     """As it was where marginals are known: values that are rare and tell much are not among 20 reports."""
 
     def scattered(found: attack.Sampled) -> Chance:
-        return Chance(found.expected, float(found.posterior.std(ddof=1)) / math.sqrt(found.guesses.n), exact=False)
+        return Chance(
+            found.expected, float(found.posterior.std(ddof=1)) / math.sqrt(found.guesses.n), exact=False
+        )
 
     share = dn.rsfd([100, 2], 2.0, "grr", "published")
     kept = held(share, MANY_VALUES, 20, known=True, told_by=scattered)
@@ -584,13 +675,19 @@ def test_largest_of_independent_variables() -> None:
 
 def test_exact_priors_hide_the_attribute_only_behind_perturbed_fakes() -> None:
     marginals = [*SKEWED[:2], [0.4, 0.3, 0.2, 0.1]]
-    for protocol, fakes, hidden in (("grr", "perturbed", True), ("sue-r", "perturbed", True), ("grr", "published", False)):
+    for protocol, fakes, hidden in (
+        ("grr", "perturbed", True),
+        ("sue-r", "perturbed", True),
+        ("grr", "published", False),
+    ):
         share = dn.rsrfd(KS, 1.0, marginals, protocol, "published", fakes=fakes)  # type: ignore[arg-type]
         assert (attack.sampled_success(share, marginals).value < 1 / 3 + 1e-6) == hidden
 
 
 def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -> None:
-    """Who ignores the public prior does not even guess blindly well; who uses it finds more than in RS+FD if it is wrong."""
+    """Who ignores the public prior does not even guess blindly well; who uses it finds more than in RS+FD if
+    it is wrong.
+    """
     table = people_of(SKEWED, PEOPLE, 11)
     share = dn.rsrfd(KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published")
     records, truth = share.privatize(table, dn.seeded(12)), attack.drawn_attributes(share, PEOPLE, 12)
@@ -606,7 +703,10 @@ def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -
 @pytest.mark.parametrize("name", ["rsfd grr", "rsfd sue-z", "rsrfd grr as published"])
 def test_no_trained_attack_beats_the_best_one(name: str, classifier: str) -> None:
     share, n = FAKED[name], 8000
-    records, truth = share.privatize(people_of(SKEWED, n, 13), dn.seeded(14)), attack.drawn_attributes(share, n, 14)
+    records, truth = (
+        share.privatize(people_of(SKEWED, n, 13), dn.seeded(14)),
+        attack.drawn_attributes(share, n, 14),
+    )
     best = attack.sampled_success(share, SKEWED).value
     for knowledge in ("NK-1n", "PK-0.5n", "HM-1n-0.5n"):
         found = attack.trained_attribute(share, records, truth, knowledge, classifier, jobs=1)  # type: ignore[arg-type]
@@ -623,7 +723,9 @@ def test_what_classifiers_learn_from() -> None:
     assert features(share, records, "logistic").shape == (1000, 3 + 2 + 4)
     assert set(drawn) == {0, 1, 2}
     for shares, truth in zip(
-        estimated(share, synthetic(share, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]), SKEWED, strict=True
+        estimated(share, synthetic(share, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]),
+        SKEWED,
+        strict=True,
     ):
         assert shares == pytest.approx(truth, abs=0.1)
     with pytest.raises(dn.InvalidParameter, match="is not what a published attacker knows"):
@@ -634,7 +736,9 @@ def test_what_classifiers_learn_from() -> None:
 
 def test_a_missing_classifier_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
-    with pytest.raises(dn.InvalidParameter, match=r"xgboost, which is not installed: pip install 'deniable\[attack\]'"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"xgboost, which is not installed: pip install 'deniable\[attack\]'"
+    ):
         require_classifier("xgboost")
 
 
@@ -690,7 +794,9 @@ def test_chances_need_no_draw() -> None:
 
 
 def planned(names: Sequence[str], ks: Sequence[int], share: dn.Share) -> dn.Plan:
-    return dn.Plan.of({name: [str(v) for v in range(k)] for name, k in zip(names, ks, strict=True)}, share, 1000)
+    return dn.Plan.of(
+        {name: [str(v) for v in range(k)] for name, k in zip(names, ks, strict=True)}, share, 1000
+    )
 
 
 def test_surveys_against_a_background() -> None:
@@ -699,7 +805,10 @@ def test_surveys_against_a_background() -> None:
     answers = {name: [str(v) for v in table[:, j]] for j, name in enumerate("abc")}
     plans = [planned("abc", ks, dn.smp(ks, 4.0, "sue")), planned("ab", ks[:2], dn.smp(ks[:2], 4.0, "sue"))]
     plans.append(planned("bc", ks[1:], dn.smp(ks[1:], 4.0, "sue")))
-    reports = [plan.privatize({name: answers[name] for name in plan.names}, dn.seeded(i)) for i, plan in enumerate(plans)]
+    reports = [
+        plan.privatize({name: answers[name] for name in plan.names}, dn.seeded(i))
+        for i, plan in enumerate(plans)
+    ]
     full = attack.reidentify(plans, reports, answers)
     part = attack.reidentify(plans, reports, {"b": answers["b"], "unrelated": ["x"] * n})
     guessed = attack.reidentify(plans, reports, answers, matching="guess")
@@ -714,9 +823,14 @@ def test_surveys_against_a_background() -> None:
 
 
 def test_surveys_that_number_an_attribute_differently() -> None:
-    """Labels in another order and steps of another size tell as much as they would alone, in either order of the surveys."""
+    """Labels in another order and steps of another size tell as much as they would alone, in either order of
+    the surveys.
+    """
     n, draws = 400, np.random.default_rng(6)
-    answers = {"age": draws.integers(0, 100, n).tolist(), "color": draws.choice(list("abc"), n, p=[0.02, 0.18, 0.8]).tolist()}
+    answers = {
+        "age": draws.integers(0, 100, n).tolist(),
+        "color": draws.choice(list("abc"), n, p=[0.02, 0.18, 0.8]).tolist(),
+    }
     asked: list[dict[str, Any]] = [
         {"age": dn.Range(0, 100, step=10), "color": list("abc")},
         {"age": dn.Range(0, 100, step=1), "color": list("cab")},
@@ -724,7 +838,9 @@ def test_surveys_that_number_an_attribute_differently() -> None:
     ]
     plans = [dn.Study(one, epsilon=30.0, share="split").plan(n) for one in asked]  # as good as no noise
     reports = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(plans)]
-    alone = [attack.reidentify([plan], [one], answers, top=1) for plan, one in zip(plans, reports, strict=True)]
+    alone = [
+        attack.reidentify([plan], [one], answers, top=1) for plan, one in zip(plans, reports, strict=True)
+    ]
     for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
         for some in (order[:2], order):
             both = attack.reidentify([plans[i] for i in some], [reports[i] for i in some], answers, top=1)
@@ -733,7 +849,9 @@ def test_surveys_that_number_an_attribute_differently() -> None:
     shares = dn.rsfd([10, 3], 8.0), dn.rsfd([100, 3], 8.0)
     faked = [dn.Plan.of(one, share, n) for one, share in zip(asked[:2], shares, strict=True)]
     sent = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(faked)]
-    single = max(attack.reidentify([plan], [one], answers).success() for plan, one in zip(faked, sent, strict=True))
+    single = max(
+        attack.reidentify([plan], [one], answers).success() for plan, one in zip(faked, sent, strict=True)
+    )
     assert all(attack.reidentify(faked[::step], sent[::step], answers).success() > single for step in (1, -1))
 
 
@@ -756,13 +874,17 @@ def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(make: Ca
         scores += np.log(together.table())[:, table[:, j]]
     found = attack.reidentify([plan] * 5, reports, answers)
     own = np.diag(scores)[:, None]
-    more, less = ((scores > own + slack).sum(axis=1) for slack in (1e-5, -1e-5))  # sums that are equal may be rounded apart
+    more, less = (
+        (scores > own + slack).sum(axis=1) for slack in (1e-5, -1e-5)
+    )  # sums that are equal may be rounded apart
     assert ((more <= found.above) & (found.above + found.tied <= less)).all()
     assert (found.above + found.tied > 1).sum() > n / 2  # and there is something to rank
 
 
 def test_products_of_many_surveys_are_not_lost_in_overflow() -> None:
-    """200 surveys of which the own record is likelier 1000 times each, and another one 100 times: more than floats hold."""
+    """200 surveys of which the own record is likelier 1000 times each, and another one 100 times: more than
+    floats hold.
+    """
     columns, about = np.array([[0, 1, 0]], dtype=np.uint8), np.zeros((200, 1), dtype=np.int64)
     for scale in (1.0, 1e-5):  # and less than they hold
         tables = np.broadcast_to(np.array([1000.0, 100.0]) * scale, (1, 200, 1, 2)).copy()
@@ -797,7 +919,11 @@ def test_people_among_fakes() -> None:
             assert found.above[i] == (scores > scores[person] * (1 + 1e-9)).sum()
             assert found.tied[i] == np.isclose(scores, scores[person], rtol=1e-9).sum()
     everyone = attack.reidentify(plans, reports, answers)
-    assert everyone.success() > attack.reidentify(plans, reports, answers, matching="guess").success() > everyone.blind()
+    assert (
+        everyone.success()
+        > attack.reidentify(plans, reports, answers, matching="guess").success()
+        > everyone.blind()
+    )
 
 
 @pytest.mark.parametrize("kind", ["sample", "split"])
@@ -823,8 +949,13 @@ def test_reports_of_a_file_are_attacked_as_those_in_memory(kind: str, tmp_path: 
 def test_too_many_values_with_distances_are_refused_in_the_words_of_an_attack() -> None:
     many = dn.geometric(4999, 0.01)
     assert attack.success(many, collections=1).attributes[0].report > 1 / 5000
-    for tried in (lambda: attack.success(many, collections=2), lambda: attack.guess(many, many.privatize([7], dn.seeded(1)))):
-        with pytest.raises(dn.InvalidParameter, match=r"5,000 values with distances are too many .* \(collections=1\)"):
+    for tried in (
+        lambda: attack.success(many, collections=2),
+        lambda: attack.guess(many, many.privatize([7], dn.seeded(1))),
+    ):
+        with pytest.raises(
+            dn.InvalidParameter, match=r"5,000 values with distances are too many .* \(collections=1\)"
+        ):
             tried()
 
 
@@ -835,7 +966,9 @@ def test_what_cannot_be_matched_is_refused() -> None:
         attack.reidentify([plan], [], {"a": ["0"]})
     with pytest.raises(dn.InvalidParameter, match="none of the attributes asked for: a, b"):
         attack.reidentify([plan], [reports], {"c": ["0"]})
-    with pytest.raises(dn.InvalidParameter, match="has 1 rows, and 2 people reported: it must have a row for each of them"):
+    with pytest.raises(
+        dn.InvalidParameter, match="has 1 rows, and 2 people reported: it must have a row for each of them"
+    ):
         attack.reidentify([plan], [reports], {"a": ["0"]})
     with pytest.raises(dn.InvalidParameter, match="matching is on 'support' or on 'guess'"):
         attack.reidentify([plan], [reports], {"a": ["0", "1"]}, matching="best")  # type: ignore[arg-type]
@@ -845,11 +978,17 @@ def test_what_cannot_be_matched_is_refused() -> None:
     for truth in ([0], [0, -1], [0, 2], [0.0, 1.0], [True, False]):
         with pytest.raises(dn.InvalidParameter, match="truth is the row of each of 2 people among 2 records"):
             attack.reidentify([plan], [reports], {"a": ["0", "1"]}, truth=truth)
-    with pytest.raises(dn.InvalidParameter, match="plans are a list with one for each survey, got Plan; put it in a list"):
+    with pytest.raises(
+        dn.InvalidParameter, match="plans are a list with one for each survey, got Plan; put it in a list"
+    ):
         attack.reidentify(plan, [reports], {"a": ["0", "1"]})  # type: ignore[arg-type]
-    with pytest.raises(dn.InvalidParameter, match=r"a prior is the shares of the values.*got 'uniform'; leave it out"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"a prior is the shares of the values.*got 'uniform'; leave it out"
+    ):
         attack.success(plan, prior="uniform")
-    with pytest.raises(dn.InvalidParameter, match=r"a prior of .a. is 3 shares of its values that add up to 1, got .uniform."):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"a prior of .a. is 3 shares of its values that add up to 1, got .uniform."
+    ):
         attack.success(plan, prior={"a": "uniform"})
     with pytest.raises(dn.InvalidReport, match=r"reports are what plan\.privatize"):
         attack.guess(plan, [1, 2])
@@ -869,7 +1008,9 @@ def test_pie_as_corrected_and_as_published() -> None:
     grid = [attack.pie_alpha(beta, 9044) for beta in np.arange(0.95, 0.49, -0.05)]  # as published
     assert [alpha < 0 for alpha in grid] == [beta > 0.924 for beta in np.arange(0.95, 0.49, -0.05)]
     for k in (None, 5):
-        with pytest.raises(dn.InvalidParameter, match=r"is -0.34\d+: no report keeps that target.*smaller beta"):
+        with pytest.raises(
+            dn.InvalidParameter, match=r"is -0.34\d+: no report keeps that target.*smaller beta"
+        ):
             attack.pie_epsilon(grid[0], 9044, k)
     assert attack.pie_alpha(0.95, 9044, corrected=False) > 1
     for k in (5, 16, 74):
@@ -892,8 +1033,12 @@ def test_sampled_attribute_of_the_census(protocol: str) -> None:
         share, right = dn.rsfd(people.ks, epsilon, protocol, "published"), []
         for seed in range(4):
             records = share.privatize(people.table, dn.seeded(seed))
-            right.append(attack.sampled_attribute(share, records).right(attack.drawn_attributes(share, people.n, seed)))
-        assert 100 * np.mean(right) == pytest.approx(wanted, abs=0.9)  # a run of 10,336 people scatters by 0.4
+            right.append(
+                attack.sampled_attribute(share, records).right(attack.drawn_attributes(share, people.n, seed))
+            )
+        assert 100 * np.mean(right) == pytest.approx(
+            wanted, abs=0.9
+        )  # a run of 10,336 people scatters by 0.4
 
 
 # The caps of a study.
@@ -911,15 +1056,27 @@ def test_no_guess_above_a_fifth(tmp_path: Path) -> None:
     file.write_text(asked + "[repeat]\nepsilon_first = 0.5\nepsilon_forever = 0.9\n", encoding="utf-8")
     plan = dn.Study.read(file).plan(10_000)
     assert all(attack.success_after(part, 100) <= 0.2 for part in plan.content.parts)
-    loose = dn.Study({name: list("abcdefghijkl") for name in ("town", "job")}, epsilon_first=1.0, epsilon_forever=2.0)
+    loose = dn.Study(
+        {name: list("abcdefghijkl") for name in ("town", "job")}, epsilon_first=1.0, epsilon_forever=2.0
+    )
     assert max(attack.success_after(part, 100) for part in loose.plan(10_000).content.parts) > 0.2
-    with pytest.raises(dn.InvalidParameter, match=r"right with probability 0\.73.* or more \(grr\), the cap is 0\.6"):
-        dn.Study({"smokes": ["yes", "no"]}, 1.0, protocol="grr", objective=dn.Objective(success_cap=0.6)).plan(1000)
+    with pytest.raises(
+        dn.InvalidParameter, match=r"right with probability 0\.73.* or more \(grr\), the cap is 0\.6"
+    ):
+        dn.Study(
+            {"smokes": ["yes", "no"]}, 1.0, protocol="grr", objective=dn.Objective(success_cap=0.6)
+        ).plan(1000)
 
 
 def test_no_cap_is_below_a_blind_guess() -> None:
-    wanted = r"a blind guess of 'smokes' is already right for 50 % of people, without any report, and the cap is 20 %"
-    for attributes in ({"smokes": ["yes", "no"]}, {"smokes": ["yes", "no"], "town": list("abcdefghijklmnopqrst")}):
+    wanted = (
+        r"a blind guess of 'smokes' is already right for 50 % of people, without any report, and the "
+        r"cap is 20 %"
+    )
+    for attributes in (
+        {"smokes": ["yes", "no"]},
+        {"smokes": ["yes", "no"], "town": list("abcdefghijklmnopqrst")},
+    ):
         with pytest.raises(dn.InvalidParameter, match=wanted):
             dn.Study(attributes, epsilon=1.0, objective=dn.Objective(success_cap=0.2)).plan(1000)
 
@@ -935,14 +1092,18 @@ def test_a_refused_cap_names_the_protocol_that_is_nearest() -> None:
         assert name == ("blh" if named is None else named[1])
         if named is not None:
             guess = PROTOCOLS[name].make(10, 4.0).success()
-            assert f"right with probability {guess:.4g} or more ({name}), the cap is {cap:g}" in str(refused.value)
+            assert f"right with probability {guess:.4g} or more ({name}), the cap is {cap:g}" in str(
+                refused.value
+            )
     with pytest.raises(dn.InvalidParameter, match="above 0 and at most 1, got 20"):
         dn.Objective(success_cap=20)
 
 
 @pytest.mark.parametrize("cap", [0.12, 0.2, 0.3])
 def test_a_capped_plan_has_one_name_for_its_protocol(cap: float, tmp_path: Path) -> None:
-    plan = dn.Study({"town": list("abcdefghij")}, epsilon=4.0, objective=dn.Objective(success_cap=cap)).plan(10_000)
+    plan = dn.Study({"town": list("abcdefghij")}, epsilon=4.0, objective=dn.Objective(success_cap=cap)).plan(
+        10_000
+    )
     chosen = plan.considered[0].protocols[0]
 
     def told(text: str) -> str:

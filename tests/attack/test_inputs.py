@@ -20,7 +20,9 @@ from deniable.wire import Report, Wire
 
 TOWNS = list("abcdefghij")
 PEOPLE = {"town": TOWNS * 3, "smokes": ["yes", "no", "no"] * 10}
-SAMPLED = dn.Study({"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=2.0, share="sample", protocol="grr").plan(people=30)
+SAMPLED = dn.Study(
+    {"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=2.0, share="sample", protocol="grr"
+).plan(people=30)
 FAKED = dn.Plan.of({"town": TOWNS, "smokes": ["yes", "no"]}, dn.rsfd([10, 2], 2.0), people=30)
 ONE = dn.Study({"town": TOWNS}, epsilon=3.0, protocol="oue").plan(people=30)
 
@@ -40,7 +42,18 @@ def forms(plan: Plan, folder: Path) -> list[object]:
     plan.write_reports(file, [made])
     raw = [report.to_bytes() for report in reports]
     texts = [Wire(plan).to_json(report) for report in reports]
-    return [made, [made], reports, tuple(reports), iter(reports), raw, list(map(bytearray, raw)), texts, file, str(file)]
+    return [
+        made,
+        [made],
+        reports,
+        tuple(reports),
+        iter(reports),
+        raw,
+        list(map(bytearray, raw)),
+        texts,
+        file,
+        str(file),
+    ]
 
 
 # Reports.
@@ -76,7 +89,9 @@ def test_a_single_report_is_one_person() -> None:
 def test_reports_of_another_plan_are_refused() -> None:
     other = dn.Study({"town": TOWNS}, epsilon=1.0, protocol="oue").plan(people=30)
     for reports in (sent(other), [report.to_bytes() for report in sent(other)], [*sent(ONE), *sent(other)]):
-        with pytest.raises(dn.InvalidReport, match=f"was made for plan {other.id[:16]}…, this plan is {ONE.id[:16]}…"):
+        with pytest.raises(
+            dn.InvalidReport, match=f"was made for plan {other.id[:16]}…, this plan is {ONE.id[:16]}…"
+        ):
             attack.guess(ONE, reports)
 
 
@@ -125,7 +140,9 @@ def test_the_truth_of_one_attribute_is_a_list() -> None:
 
 
 def test_where_answers_are_numbers_a_list_is_of_answers() -> None:
-    """As `privatize` takes them: the third bin is that of 25, and 1, 2, 3 are labels and not places in a list."""
+    """As `privatize` takes them: the third bin is that of 25, and 1, 2, 3 are labels and not places in a
+    list.
+    """
     ages = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=9.0).plan(people=100)
     answers = [5, 25, 95, 41] * 25
     found = attack.guess(ages, ages.privatize({"age": answers}, dn.seeded(1)))
@@ -142,11 +159,15 @@ def test_a_list_is_of_answers_where_all_are_and_else_of_numbers_of_values() -> N
     assert 0 in found.values
     for numbers in (found.values, found.values[:1], found.values[0], found.values[0].tolist()):
         assert found.right(numbers) == {"grade": 1.0}
-    assert found.right([1] * 100) == found.right(np.zeros((1, 100), dtype=np.int64))  # it can be both: the first label
+    assert found.right([1] * 100) == found.right(
+        np.zeros((1, 100), dtype=np.int64)
+    )  # it can be both: the first label
     assert found.right(np.ones((1, 100), dtype=np.int64)) == found.right(["2"] * 100)
     with pytest.raises(dn.InvalidValue, match="4 is not a value of 'grade'"):
         found.right([1, 2, 3, 4] * 25)
-    mixed = dn.Study({"age": ["under 65", "65"]}, epsilon=9.0).plan(people=100)  # one label that is a number is no matter
+    mixed = dn.Study({"age": ["under 65", "65"]}, epsilon=9.0).plan(
+        people=100
+    )  # one label that is a number is no matter
     found = attack.guess(mixed, mixed.privatize({"age": ["under 65", "65"] * 50}, dn.seeded(1)))
     assert found.right(found.values[0]) == {"age": 1.0}
     assert found.right([65] * 100) == found.right(["65"] * 100)
@@ -158,7 +179,10 @@ def test_truths_have_a_row_per_person_or_per_attribute() -> None:
     found = attack.guess(share, share.privatize(table, dn.seeded(1)))
     assert found.right(table) == found.right(table.T) == found.right(table.tolist())
     square = attack.guess(share, share.privatize([[2, 0], [2, 1]], dn.seeded(1)))
-    true = {"attribute 0": (square.values[0] == [2, 2]).mean(), "attribute 1": (square.values[1] == [0, 1]).mean()}
+    true = {
+        "attribute 0": (square.values[0] == [2, 2]).mean(),
+        "attribute 1": (square.values[1] == [0, 1]).mean(),
+    }
     assert square.right([[2, 0], [2, 1]]) == true
 
 
@@ -168,7 +192,9 @@ def test_the_real_attribute_may_be_named() -> None:
     names = [FAKED.names[j] for j in drawn]
     assert found.right(names) == found.right(np.array(names)) == found.right(drawn)
     assert found.judged(names, backend="pandas").equals(found.judged(drawn, backend="pandas"))
-    with pytest.raises(dn.InvalidParameter, match=r"'twon' is not an attribute \(town, smokes\); did you mean 'town'"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"'twon' is not an attribute \(town, smokes\); did you mean 'town'"
+    ):
         found.right(["twon"] * 30)
 
 
@@ -177,13 +203,18 @@ def test_the_real_attribute_may_be_named() -> None:
 
 def test_a_prior_of_one_attribute_may_be_its_shares_by_value() -> None:
     plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=100)
-    reports, shares = plan.privatize({"color": ["red", "blue"] * 50}, dn.seeded(1)), {"red": 0.5, "green": 0.1, "blue": 0.4}
+    reports, shares = (
+        plan.privatize({"color": ["red", "blue"] * 50}, dn.seeded(1)),
+        {"red": 0.5, "green": 0.1, "blue": 0.4},
+    )
     expected = attack.guess(plan, reports, prior={"color": shares}).posterior.tolist()
     for prior in (shares, [0.5, 0.1, 0.4], {"color": [0.5, 0.1, 0.4]}):
         assert attack.guess(plan, reports, prior=prior).posterior.tolist() == expected
     by_number = attack.success(dn.grr(3, 1.0), {0: 0.5, 1: 0.1, 2: 0.4}).attributes[0]
     assert by_number.blind == 0.5
-    with pytest.raises(dn.InvalidParameter, match="got one of 'rde', which is none of 'red', 'green', 'blue'"):
+    with pytest.raises(
+        dn.InvalidParameter, match="got one of 'rde', which is none of 'red', 'green', 'blue'"
+    ):
         attack.guess(plan, reports, prior={"rde": 0.5, "green": 0.1, "blue": 0.4})
 
 
@@ -204,7 +235,9 @@ def test_noise_in_an_estimate_with_distances_is_not_taken_for_knowledge() -> Non
     """Projected unbiased shares have spikes of a third; the true largest share is 3.4 %."""
     result = AGES.estimate(AGE_TALLIES)
     true = np.bincount((OLD - 17).astype(int), minlength=74) / OLD.size
-    spiky, known = (attack.success(AGES, shares)["age"] for shares in (result["age"].project("simplex"), true))
+    spiky, known = (
+        attack.success(AGES, shares)["age"] for shares in (result["age"].project("simplex"), true)
+    )
     assert spiky.reported > 4 * known.reported
     found = attack.success(AGES, result)["age"]
     assert abs(found.blind - known.blind) < 0.01
@@ -217,7 +250,13 @@ def test_noise_in_an_estimate_with_distances_is_not_taken_for_knowledge() -> Non
 def test_noise_in_an_estimate_of_a_grid_is_not_taken_for_knowledge() -> None:
     grid = dn.Grid(48.7, 9.1, 48.85, 9.25, 12, 12, epsilon=0.001)
     plan, draws = dn.Study({"home": grid}).plan(people=20_000), np.random.default_rng(2)
-    homes = list(zip(draws.normal(48.77, 0.01, 20_000).tolist(), draws.normal(9.17, 0.015, 20_000).tolist(), strict=True))
+    homes = list(
+        zip(
+            draws.normal(48.77, 0.01, 20_000).tolist(),
+            draws.normal(9.17, 0.015, 20_000).tolist(),
+            strict=True,
+        )
+    )
     reports = plan.privatize({"home": homes}, dn.seeded(1))
     tallies = plan.tally(reports)
     result, codes = plan.estimate(tallies), plan.encode({"home": homes})[0]
@@ -226,14 +265,19 @@ def test_noise_in_an_estimate_of_a_grid_is_not_taken_for_knowledge() -> None:
     assert abs(found.reported - known.reported) < 0.05
     likely = attack.success(plan, plan.mle(tallies, "home").smooth(), collections=1)["home"]
     assert found.reported == pytest.approx(likely.reported, abs=1e-9)
-    uniform, informed = (attack.guess(plan, reports, prior=prior).right({"home": homes})["home"] for prior in (None, result))
+    uniform, informed = (
+        attack.guess(plan, reports, prior=prior).right({"home": homes})["home"] for prior in (None, result)
+    )
     assert informed > uniform
 
 
 def test_noise_in_an_estimate_of_another_mechanism_is_warned_of() -> None:
     """What was counted cannot be told from the estimate then."""
     other = dn.Study({"age": dn.Range(17, 91, step=1, privacy="metric", epsilon=0.2)}).plan(people=20_000)
-    with pytest.warns(dn.DeniableWarning, match=r"shares of 'age' are mostly noise .*plan\.mle\(tallies, 'age'\)\.smooth\(\)"):
+    with pytest.warns(
+        dn.DeniableWarning,
+        match=r"shares of 'age' are mostly noise .*plan\.mle\(tallies, 'age'\)\.smooth\(\)",
+    ):
         attack.success(other, AGES.estimate(AGE_TALLIES))
     plan = dn.Study({"town": TOWNS}, epsilon=1.0, protocol="grr").plan(people=30)
     few = plan.estimate(plan.tally(plan.privatize({"town": TOWNS * 3}, dn.seeded(1))))
@@ -253,13 +297,18 @@ def test_who_names_the_attribute_and_who_sends_all_are_told_so() -> None:
     with pytest.raises(dn.InvalidParameter, match="here a report names it"):
         attack.sampled_attribute(SAMPLED, SAMPLED.privatize(PEOPLE, dn.seeded(1)))
     split = dn.Plan.of({"town": TOWNS, "smokes": ["yes", "no"]}, dn.spl([10, 2], 2.0), people=30)
-    with pytest.raises(dn.InvalidParameter, match="here every report holds all attributes, and none of them is a fake"):
+    with pytest.raises(
+        dn.InvalidParameter, match="here every report holds all attributes, and none of them is a fake"
+    ):
         attack.sampled_attribute(split, split.privatize(PEOPLE, dn.seeded(1)))
 
 
 def test_a_background_with_fewer_rows_than_people_needs_the_truth() -> None:
     reports, some = ONE.privatize({"town": PEOPLE["town"]}, dn.seeded(1)), {"town": PEOPLE["town"][:10]}
-    with pytest.raises(dn.InvalidParameter, match=r"has 10 rows, and 30 people reported: it must have a row for each .*truth="):
+    with pytest.raises(
+        dn.InvalidParameter,
+        match=r"has 10 rows, and 30 people reported: it must have a row for each .*truth=",
+    ):
         attack.reidentify([ONE], [reports], some)
     assert attack.reidentify([ONE], [reports], some, truth=list(range(10)) * 3).n == 30
 
@@ -289,19 +338,31 @@ def test_a_prior_may_be_what_was_estimated() -> None:
 
 
 def test_profiles_of_single_chances() -> None:
-    """Where no attribute is asked for again, a number says all; else what a second report adds must be said."""
+    """Where no attribute is asked for again, a number says all; else what a second report adds
+    must be said.
+    """
     assert attack.profile([0.5, 0.6, 0.7], 2, False) == pytest.approx((0.3 + 0.35 + 0.42) / 3)
-    assert attack.profile(list(np.array([0.5, 0.6, 0.7])), 2, False) == attack.profile([0.5, (1, 0.6), 0.7], 2, False)
-    with pytest.raises(dn.InvalidParameter, match=r"right\[j\] is a list for attribute j.*such as \(1, 0.5, 0.5\), got 0.5"):
+    assert attack.profile(list(np.array([0.5, 0.6, 0.7])), 2, False) == attack.profile(
+        [0.5, (1, 0.6), 0.7], 2, False
+    )
+    with pytest.raises(
+        dn.InvalidParameter, match=r"right\[j\] is a list for attribute j.*such as \(1, 0.5, 0.5\), got 0.5"
+    ):
         attack.profile([0.5, 0.6, 0.7], 2, True)
     with pytest.raises(dn.InvalidParameter, match=r"right\[s\] is a list for survey s.*got 0.5"):
         attack.profile_of_surveys([0.5, 0.6])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match="got none"):
         attack.profile_of_surveys([])
-    with pytest.raises(dn.InvalidParameter, match="every survey is about the same attributes, got lists of 2 and of 1"):
+    with pytest.raises(
+        dn.InvalidParameter, match="every survey is about the same attributes, got lists of 2 and of 1"
+    ):
         attack.profile_of_surveys([(0.5, 0.2), (0.5,)])
     wrong: Any
-    for wrong, said in ((5, "in a list of them all, got 5"), ([("a", "b")], r"got \('a', 'b'\)"), ([()], r"got \(\)")):
+    for wrong, said in (
+        (5, "in a list of them all, got 5"),
+        ([("a", "b")], r"got \('a', 'b'\)"),
+        ([()], r"got \(\)"),
+    ):
         with pytest.raises(dn.InvalidParameter, match=rf"right\[j\] is a list for attribute j: .*{said}"):
             attack.profile(wrong, 1, False)
 
@@ -342,7 +403,8 @@ def test_other_attributes_of_a_success_are_named() -> None:
 def test_what_is_not_attacked_by_itself_is_refused_in_words() -> None:
     for given in (ONE, dn.smp([2, 3], 1.0, "grr")):
         with pytest.raises(
-            dn.InvalidParameter, match=f"of one mechanism, such as .*, got {type(given).__name__}; success takes plans"
+            dn.InvalidParameter,
+            match=f"of one mechanism, such as .*, got {type(given).__name__}; success takes plans",
         ):
             attack.success_after(given, 3)  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="of a plan, got Direct"):

@@ -1,6 +1,8 @@
-"""What attacks give back: frames with intervals, seeds that are followed, noisy sums, refusals in words, and the page.
+"""What attacks give back: frames with intervals, seeds that are followed, noisy sums, refusals in words, and
+the page.
 
-Simulations have the false-alarm rate of `statistics.ALPHA` for each comparison, with the people that each test states.
+Simulations have the false-alarm rate of `statistics.ALPHA` for each comparison, with the people that each
+test states.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ PEOPLE = 20_000
 KS = (3, 2, 4)
 SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
 
-ROUNDS = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=5)
+ROUNDS = dn.Study(
+    {"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=5
+)
 SAMPLED = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon=2.0, share="sample")
 
 
@@ -51,10 +55,14 @@ def test_noisy_sums_have_the_likelihood_of_laplace_noise() -> None:
 
     m = dn.she(5, 1.7)
     reports = m.privatize(np.arange(5).repeat(20), dn.seeded(1))
-    exact = np.stack([laplace.logpdf(reports, np.arange(5) == v, m.scale).sum(axis=1) for v in range(5)], axis=1)
+    exact = np.stack(
+        [laplace.logpdf(reports, np.arange(5) == v, m.scale).sum(axis=1) for v in range(5)], axis=1
+    )
     found = np.log(likelihoods(m, reports))
     assert found - found[:, :1] == pytest.approx(exact - exact[:, :1], abs=1e-5)
-    assert np.isfinite(np.log(likelihoods(dn.she(5, 900.0), dn.she(5, 900.0).privatize(np.arange(5), dn.seeded(1))))).all()
+    assert np.isfinite(
+        np.log(likelihoods(dn.she(5, 900.0), dn.she(5, 900.0).privatize(np.arange(5), dn.seeded(1))))
+    ).all()
 
 
 @pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.15, 0.1, 0.05]], ids=["uniform", "skewed"])
@@ -62,14 +70,21 @@ def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -
     m, shares = dn.she(5, 2.0), [0.2] * 5 if prior is None else prior
     told = attack.success(m, prior, collections=3).attributes[0]
     assert (told.reported == m.success()) == (prior is None)
-    assert set(told.stderr) == ({"averaged", "reported_averaged"} if prior is None else set(ATTRIBUTE) - {"blind"})
+    assert set(told.stderr) == (
+        {"averaged", "reported_averaged"} if prior is None else set(ATTRIBUTE) - {"blind"}
+    )
     values = np.random.default_rng(1).choice(5, PEOPLE, p=shares)
     sent = [m.privatize(values, dn.seeded(t)) for t in range(3)]
-    for figure, found in (("reported", attack.guess(m, sent[0], prior)), ("averaged", attack.averaged(m, sent, prior))):
+    for figure, found in (
+        ("reported", attack.guess(m, sent[0], prior)),
+        ("averaged", attack.averaged(m, sent, prior)),
+    ):
         right, wanted = found.right(values[None])["attribute 0"], getattr(told, figure)
         error = math.hypot(error_of(right), told.stderr.get(figure, 0.0))
         statistics.deviation(right, wanted, error, f"{figure} of noisy sums")
-        statistics.deviation(found.expected["attribute 0"], right, error_of(right), f"posterior of {figure} of noisy sums")
+        statistics.deviation(
+            found.expected["attribute 0"], right, error_of(right), f"posterior of {figure} of noisy sums"
+        )
     wrong = attack.guess(dn.she(5, 3.0), sent[0], prior)  # who takes epsilon = 2 for 3 expects too much
     right = wrong.right(values[None])["attribute 0"]
     with pytest.raises(AssertionError, match="standard errors off"):
@@ -100,7 +115,9 @@ def test_what_is_simulated_follows_the_seed(name: str) -> None:
             if a.stderr[figure] > 0:
                 compared += getattr(a, figure) != getattr(b, figure)
                 error = math.hypot(a.stderr[figure], b.stderr[figure])
-                statistics.deviation(getattr(a, figure), getattr(b, figure), error, f"{figure} from two seeds")
+                statistics.deviation(
+                    getattr(a, figure), getattr(b, figure), error, f"{figure} from two seeds"
+                )
     assert compared > 0
     chances = [attack.chance_after(dn.ss(9, 1.0), 3, memoized=False, seed=seed).value for seed in (1, 2)]
     assert chances[0] != chances[1]
@@ -113,7 +130,17 @@ def test_what_is_simulated_follows_the_seed(name: str) -> None:
 def test_frames_of_success() -> None:
     found = attack.success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED, collections=2, seed=3)
     frame = found.frame(backend="polars")
-    assert frame.columns == ["attribute", "figure", "success", "stderr", "low", "high", "exact", "bound", "seed"]
+    assert frame.columns == [
+        "attribute",
+        "figure",
+        "success",
+        "stderr",
+        "low",
+        "high",
+        "exact",
+        "bound",
+        "seed",
+    ]
     assert len(frame) == 3 * 7
     assert set(frame["seed"]) == {3}
     for row in frame.iter_rows(named=True):
@@ -124,9 +151,23 @@ def test_frames_of_success() -> None:
         if row["exact"]:
             assert row["low"] == row["success"] == row["high"]
         else:
-            assert row["high"] - row["low"] == pytest.approx(2 * 1.959964 * one.stderr[row["figure"]], abs=1e-6)
+            assert row["high"] - row["low"] == pytest.approx(
+                2 * 1.959964 * one.stderr[row["figure"]], abs=1e-6
+            )
     profiles = found.profile_frame(level=0.5, backend="polars")
-    columns = ["collections", "drawn", "memoized", "figure", "value", "stderr", "low", "high", "exact", "bound", "seed"]
+    columns = [
+        "collections",
+        "drawn",
+        "memoized",
+        "figure",
+        "value",
+        "stderr",
+        "low",
+        "high",
+        "exact",
+        "bound",
+        "seed",
+    ]
     assert profiles.columns == columns
     rows = [row for one in found.profiles for row in one.rows(0.5)]
     assert profiles.drop("seed").rows() == [tuple(row.values()) for row in rows]
@@ -136,10 +177,14 @@ def test_frames_of_success() -> None:
 
 
 def test_intervals_of_simulated_figures_hold_as_often_as_they_say() -> None:
-    """Of 200 seeds, the 90 % interval holds the success as often as that; by enumeration it is known exactly."""
+    """Of 200 seeds, the 90 % interval holds the success as often as that; by enumeration it is
+    known exactly.
+    """
     m, prior = dn.grr(3, 1.0), [0.5, 0.3, 0.2]
     law = [[math.e if v == y else 1.0 for v in range(3)] for y in range(3)]
-    truth = sum(max(f * law[a][v] * law[b][v] for v, f in enumerate(prior)) for a in range(3) for b in range(3))
+    truth = sum(
+        max(f * law[a][v] * law[b][v] for v, f in enumerate(prior)) for a in range(3) for b in range(3)
+    )
     truth /= (math.e + 2) ** 2
     runs = [attack.success(m, prior, 2, seed=seed).attributes[0].rows(level=0.9) for seed in range(200)]
     rows = [row for run in runs for row in run if row["figure"] == "averaged"]
@@ -197,7 +242,9 @@ def test_frame_of_who_was_found() -> None:
     assert found.frame(tops=[1, 5, 50], backend="polars")["top"].to_list() == [1, 5, 50]
     assert attack.Reidentified(np.array([0]), np.array([2]), 9, 1).stderr() == 0.5
     nobody = (
-        attack.Reidentified(np.full(50, 99), np.ones(50, dtype=np.int64), 100, 1).frame(backend="polars").row(0, named=True)
+        attack.Reidentified(np.full(50, 99), np.ones(50, dtype=np.int64), 100, 1)
+        .frame(backend="polars")
+        .row(0, named=True)
     )
     assert nobody["success"] == nobody["low"] == 0.0
     assert nobody["high"] == pytest.approx(1 - 0.025 ** (1 / 50))
@@ -238,13 +285,19 @@ def test_truths_of_another_size_are_refused() -> None:
     share = dn.rsfd(KS, 2.0, "grr", "published")
     records = share.privatize([[0, 0, 0]] * 5, dn.seeded(1))
     found = attack.sampled_attribute(share, records)
-    with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports, got 2 numbers"):
+    with pytest.raises(
+        dn.InvalidParameter, match="truth is the attribute of each of 5 reports, got 2 numbers"
+    ):
         found.right([0, 1])
-    with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports, each from 0 to 2, got 9"):
+    with pytest.raises(
+        dn.InvalidParameter, match="truth is the attribute of each of 5 reports, each from 0 to 2, got 9"
+    ):
         found.judged([0, 1, 2, 9, 0])
     with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports: values must"):
         found.right(3)
-    with pytest.raises(dn.InvalidParameter, match="of each of 5 reports, in one list, got rows of different lengths"):
+    with pytest.raises(
+        dn.InvalidParameter, match="of each of 5 reports, in one list, got rows of different lengths"
+    ):
         found.right([[0, 1], [1]])
     none = share.privatize(np.zeros((0, 3), dtype=np.int64), dn.seeded(1))
     with pytest.raises(dn.InvalidReport, match="there are no reports to attack; sampled_success tells"):
@@ -258,7 +311,9 @@ def test_what_is_not_what_is_asked_for_is_refused() -> None:
         ([[0, 1], [0]], "rows of different lengths"),
         ([["a", "b"]], "got"),
     ):
-        with pytest.raises(dn.InvalidParameter, match=f"the truth .* has a row of numbers per attribute, 1 rows of 2.*{told}"):
+        with pytest.raises(
+            dn.InvalidParameter, match=f"the truth .* has a row of numbers per attribute, 1 rows of 2.*{told}"
+        ):
             guesses.right(truth)
     with pytest.raises(dn.InvalidParameter, match="seed must be an integer of at least 0, got -1"):
         attack.success(dn.grr(3, 1.0), seed=-1)
@@ -281,7 +336,9 @@ def test_rows_that_are_not_there_are_refused() -> None:
     assert "mechanism" not in str(refused.value)
     with pytest.raises(dn.InvalidParameter, match="at least one, each from 0 to 1, got -1"):
         attack.reidentify([plan], [reports], background, truth=[0, 1], targets=[-1])
-    with pytest.raises(dn.InvalidParameter, match="the background has no rows; give a table with a record per row"):
+    with pytest.raises(
+        dn.InvalidParameter, match="the background has no rows; give a table with a record per row"
+    ):
         attack.reidentify([plan], [reports], {"a": []})
 
 
@@ -302,8 +359,12 @@ def test_guesses_are_judged_by_any_table_of_people() -> None:
     records = [dict(zip(people, row, strict=True)) for row in zip(*people.values(), strict=True)]
     for table in (people, pl.DataFrame(people), records):
         assert found.right(table) == pytest.approx(right, abs=0.002)
-        assert found.judged(table, backend="polars")["right"].to_list() == pytest.approx(list(right.values()), abs=0.002)
-    with pytest.raises(dn.InvalidParameter, match=r"3 rows of 1000, or per person, got int64 of shape \(3, 2\)"):
+        assert found.judged(table, backend="polars")["right"].to_list() == pytest.approx(
+            list(right.values()), abs=0.002
+        )
+    with pytest.raises(
+        dn.InvalidParameter, match=r"3 rows of 1000, or per person, got int64 of shape \(3, 2\)"
+    ):
         found.right({name: column[:2] for name, column in people.items()})
     alone = attack.guess(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))
     with pytest.raises(dn.InvalidValue, match="'attribute 0' is not a column"):
@@ -313,7 +374,9 @@ def test_guesses_are_judged_by_any_table_of_people() -> None:
 def test_one_collection_is_not_several() -> None:
     plan = SAMPLED.plan(100)
     reports = plan.privatize({"town": ["a", "b"], "smokes": ["no", "no"]}, dn.seeded(1))
-    with pytest.raises(dn.InvalidParameter, match=r"a list with the reports of each, such as .*, got Reports; guess attacks"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"a list with the reports of each, such as .*, got Reports; guess attacks"
+    ):
         attack.averaged(plan, reports)  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="got ndarray"):
         attack.averaged(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))  # type: ignore[arg-type]
@@ -322,7 +385,9 @@ def test_one_collection_is_not_several() -> None:
 
 def test_drawn_attributes_of_a_plan() -> None:
     share = dn.rsfd(KS, 1.0, "grr")
-    plan = dn.Plan.of({name: [str(v) for v in range(k)] for name, k in zip("abc", KS, strict=True)}, share, 1000)
+    plan = dn.Plan.of(
+        {name: [str(v) for v in range(k)] for name, k in zip("abc", KS, strict=True)}, share, 1000
+    )
     assert attack.drawn_attributes(plan, 50, 3).tolist() == attack.drawn_attributes(share, 50, 3).tolist()
     with pytest.raises(dn.InvalidParameter, match="only among fakes"):
         attack.drawn_attributes(SAMPLED.plan(100), 50, 3)
@@ -332,8 +397,12 @@ def test_drawn_attributes_of_a_plan() -> None:
 
 def test_priors_by_label_and_what_is_wrong_with_them() -> None:
     plan = SAMPLED.plan(100)
-    assert attack.success(plan, {"smokes": {"no": 0.8, "yes": 0.2}}) == attack.success(plan, {"smokes": [0.2, 0.8]})
-    assert attack.success(dn.grr(3, 1.0), [0.33, 0.33, 0.33]).attributes[0].blind == pytest.approx(1 / 3)  # rounded
+    assert attack.success(plan, {"smokes": {"no": 0.8, "yes": 0.2}}) == attack.success(
+        plan, {"smokes": [0.2, 0.8]}
+    )
+    assert attack.success(dn.grr(3, 1.0), [0.33, 0.33, 0.33]).attributes[0].blind == pytest.approx(
+        1 / 3
+    )  # rounded
     assert attack.success(dn.grr(2, 1.0), {"attribute 0": {0: 0.3, 1: 0.7}}).attributes[0].blind == 0.7
     for prior, why in (
         ([0.2, 0.7], "got shares that add up to 0.9; divide them by their sum"),
@@ -406,7 +475,9 @@ def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> No
     assert "~ is simulated from seed 7, standard error at most" in first
     assert "one simulated run, seed 7; its 95 % interval is" in first.replace("\n", " ")
     assert first.replace("seed 7", "seed 8") != second
-    cells = [[word for word in page.split() if word.startswith("~") and len(word) > 1] for page in (first, second)]
+    cells = [
+        [word for word in page.split() if word.startswith("~") and len(word) > 1] for page in (first, second)
+    ]
     assert cells[0] != cells[1]
     assert run(*asked, "7") == first
     without = run("attack", str(plan), "--seed", "7")
@@ -430,7 +501,9 @@ def test_the_page_says_how_often_a_plan_asks() -> None:
     assert "This plan asks 3 times. Its clients make a first answer, keep it" in text
     assert "although" not in text
     assert "x fresh noise" not in text
-    assert "5 are looked at, although clients answer no more than 3." in examined(again).text().replace("\n", " ")
+    assert "5 are looked at, although clients answer no more than 3." in examined(again).text().replace(
+        "\n", " "
+    )
     single = examined(dn.Study({"a": list("xyz")}, epsilon=2.0), 1).text()
     assert "each person answers once" in single
     assert "noise" not in single.split("\n\n")[1]
@@ -441,7 +514,9 @@ def test_the_page_says_how_often_a_plan_asks() -> None:
 
 @pytest.mark.parametrize("study", [ROUNDS, SAMPLED], ids=["rounds", "once"])
 def test_more_reports_of_who_is_asked_tell_more(study: dn.Study) -> None:
-    """A figure of everyone counts those who are never asked, and falls below that of one report that holds the answer."""
+    """A figure of everyone counts those who are never asked, and falls below that of one report that holds
+    the answer.
+    """
     plan, times = study.plan(10_000), 5
     again = study is ROUNDS
     for part, one in zip(plan.content.parts, attack.success(plan, collections=times).attributes, strict=True):
@@ -481,13 +556,17 @@ def test_known_reports_by_simulation() -> None:
     found = attack.averaged(plan, sent)
     for j, who in enumerate(sent[0].records.reporters or ()):
         right = float((found.values[j, who] == codes[j, who]).mean())
-        statistics.deviation(right, told[j].reported_memoized, error_of(right, who.size), "five reports of those who are asked")
+        statistics.deviation(
+            right, told[j].reported_memoized, error_of(right, who.size), "five reports of those who are asked"
+        )
         with pytest.raises(AssertionError, match="standard errors off"):
             statistics.deviation(right, told[j].memoized, error_of(right, who.size), "the figure of everyone")
 
 
 def test_real_attributes_have_an_error_where_they_are_simulated() -> None:
-    study = dn.Study({"a": [str(v) for v in range(14)], "b": list("uvw")}, epsilon=2.0, share="faked", protocol="sue-z")
+    study = dn.Study(
+        {"a": [str(v) for v in range(14)], "b": list("uvw")}, epsilon=2.0, share="faked", protocol="sue-z"
+    )
     found = examined(study, 2, seed=5)
     assert found.real_attribute is not None
     assert not found.real_attribute.exact
@@ -506,13 +585,21 @@ def test_figures_without_exponents() -> None:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plan that refuses missing answers, and people in three files: whole, with 49 empty cells, and without a column."""
+    """A plan that refuses missing answers, and people in three files: whole, with 49 empty cells, and without
+    a column.
+    """
     folder, n, draws = tmp_path_factory.mktemp("asked"), 500, np.random.default_rng(6)
     SAMPLED.plan(n).write(folder / "plan.json")
-    rows = list(zip(draws.choice(list("abcdefghij"), n), draws.choice(["yes", "no"], n, p=[0.3, 0.7]), strict=True))
+    rows = list(
+        zip(draws.choice(list("abcdefghij"), n), draws.choice(["yes", "no"], n, p=[0.3, 0.7]), strict=True)
+    )
     for name, head, lines in (
         ("whole", "town,smokes", [f"{town},{smokes}" for town, smokes in rows]),
-        ("missing", "town,smokes", [f"{town},{'' if i < 49 else smokes}" for i, (town, smokes) in enumerate(rows)]),
+        (
+            "missing",
+            "town,smokes",
+            [f"{town},{'' if i < 49 else smokes}" for i, (town, smokes) in enumerate(rows)],
+        ),
         ("part", "town", [town for town, _ in rows]),
         ("wrong", "town", ["z", *(town for town, _ in rows[1:])]),
         ("none", "city", [town for town, _ in rows]),
@@ -522,12 +609,22 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_misspelt_column_of_the_people_is_told(asked: Path, tmp_path: Path) -> None:
-    """The page looks safer without it: what may be a slip is warned of, what differs in case only is refused."""
+    """The page looks safer without it: what may be a slip is warned of, what differs in case only
+    is refused.
+    """
     whole = (asked / "whole.csv").read_text(encoding="utf-8")
 
     def attacked(head: str) -> Any:
         (tmp_path / "people.csv").write_text(whole.replace("town,smokes", head), encoding="utf-8")
-        command = ["attack", str(asked / "plan.json"), "--users", "50", "--data", str(tmp_path / "people.csv"), "--json"]
+        command = [
+            "attack",
+            str(asked / "plan.json"),
+            "--users",
+            "50",
+            "--data",
+            str(tmp_path / "people.csv"),
+            "--json",
+        ]
         return CliRunner().invoke(commands, command)
 
     slip = attacked("town,smoks")
@@ -537,8 +634,12 @@ def test_a_misspelt_column_of_the_people_is_told(asked: Path, tmp_path: Path) ->
     assert "warning" not in attacked("town,hobby").stderr + attacked("town,smokes").stderr
     refused = attacked("town,Smokes").exception
     assert isinstance(refused, dn.InvalidValue)
-    assert str(refused).startswith("people.csv has a column 'Smokes', and none 'smokes', which is asked for; rename it")
-    assert "did you mean 'twon'?" in str(attacked("twon,smoks").exception)  # and nothing beside the one sentence
+    assert str(refused).startswith(
+        "people.csv has a column 'Smokes', and none 'smokes', which is asked for; rename it"
+    )
+    assert "did you mean 'twon'?" in str(
+        attacked("twon,smoks").exception
+    )  # and nothing beside the one sentence
     assert "warning" not in attacked("twon,smoks").stderr
 
 
@@ -550,8 +651,13 @@ def test_people_in_a_file_that_is_none(asked: Path, tmp_path: Path) -> None:
 
 def test_the_verdict_does_not_say_one_share_twice() -> None:
     """50.8 % instead of 50.8 % would read as a slip of the page."""
-    rows = [attack.AttributeSuccess("town", 6, 0.5077, report, 0.51, 0.51, 0.51, 0.51, 0.51) for report in (0.5083, 0.52)]
-    little, more = (most_exposed(found := attack.Success((one,), (), 0.5), found, 1, False)[0] for one in rows)
+    rows = [
+        attack.AttributeSuccess("town", 6, 0.5077, report, 0.51, 0.51, 0.51, 0.51, 0.51)
+        for report in (0.5083, 0.52)
+    ]
+    little, more = (
+        most_exposed(found := attack.Success((one,), (), 0.5), found, 1, False)[0] for one in rows
+    )
     assert "is right for 50.8 % of people, hardly more often than blindly (0.06 points)" in little
     assert "is right for 52 % of people instead of 50.8 %, 1.23 points more" in more
 
@@ -561,11 +667,18 @@ def test_what_several_reports_tell_is_a_sentence() -> None:
     alone = dn.Study({"use": ["never", "once", "often", "daily"]}, epsilon=1.5).plan(1000)
     codes = np.repeat([0, 1, 2, 3], [720, 140, 100, 40])[None]
     text = " ".join(attack.examine(alone, codes, users=50).text().split())
-    assert re.search(r"remains the best guess; from 5 reports the guess of 'use' is right for [\d.]+ % of people\.", text)
-    both = dn.Study({"use": ["never", "once", "often"], "ill": ["yes", "no"]}, epsilon=0.7, share="sample").plan(1000)
+    assert re.search(
+        r"remains the best guess; from 5 reports the guess of 'use' is right for [\d.]+ % of people\.", text
+    )
+    both = dn.Study(
+        {"use": ["never", "once", "often"], "ill": ["yes", "no"]}, epsilon=0.7, share="sample"
+    ).plan(1000)
     codes = np.stack([np.repeat([0, 1, 2], [800, 140, 60]), np.repeat([0, 1], [100, 900])])
     text = " ".join(attack.examine(both, codes, users=50, collections=40).text().split())
-    assert re.search(r"from 40 reports that are known to hold 'use' the guess of it is right for [\d.]+ % of people\.", text)
+    assert re.search(
+        r"from 40 reports that are known to hold 'use' the guess of it is right for [\d.]+ % of people\.",
+        text,
+    )
 
 
 def test_intervals_of_people_found_stand_side_by_side() -> None:
@@ -586,7 +699,10 @@ def test_people_with_a_missing_answer_are_left_out_and_counted(asked: Path) -> N
 def test_a_table_with_some_of_the_columns_is_a_background(asked: Path) -> None:
     command = ("attack", str(asked / "plan.json"), "--users", "50", "--data", str(asked / "part.csv"))
     text, found = run(*command).replace("\n", " "), json.loads(run(*command, "--json"))
-    assert "The table does not have smokes: no part of the background, and drawn evenly in the simulation." in text
+    assert (
+        "The table does not have smokes: no part of the background, and drawn evenly in the simulation."
+        in text
+    )
     assert "Not in the table, and guessed as before: smokes." in text
     assert "By this data" not in text  # which tells nothing of the most exposed answer
     assert (found["lacking"], found["dropped"], found["people"]) == (["smokes"], 0, 500)
@@ -594,7 +710,10 @@ def test_a_table_with_some_of_the_columns_is_a_background(asked: Path) -> None:
     town, smokes = found["informed"]["attributes"]
     assert town["blind"] > 0.1
     assert smokes == found["ignorant"]["attributes"][1]
-    for name, why in (("wrong", "line 2, column 'town'.*'z'"), ("none", "'town' is not a column of none.csv")):
+    for name, why in (
+        ("wrong", "line 2, column 'town'.*'z'"),
+        ("none", "'town' is not a column of none.csv"),
+    ):
         with pytest.raises(dn.InvalidValue, match=why):
             run(*command[:-1], str(asked / f"{name}.csv"))
     plan = SAMPLED.plan(500)
@@ -622,8 +741,12 @@ def test_marks_of_those_who_are_asked() -> None:
     figure = plot_attack.examined_plot(page)
     answers, people = figure.axes
     lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in answers.lines}
-    assert lines["5 reports, known to hold it"] == pytest.approx([one.reported_averaged for one in page.ignorant.attributes])
-    assert lines["one report, known to hold it"] == pytest.approx([one.reported for one in page.ignorant.attributes])
+    assert lines["5 reports, known to hold it"] == pytest.approx(
+        [one.reported_averaged for one in page.ignorant.attributes]
+    )
+    assert lines["one report, known to hold it"] == pytest.approx(
+        [one.reported for one in page.ignorant.attributes]
+    )
     assert not people.texts
     assert {"blind, best match", "blind, among best 10"} <= {str(line.get_label()) for line in people.lines}
     alone = plot_attack.examined_plot(examined(dn.Study({"a": list("xyz")}, epsilon=1.0))).axes[0]
@@ -699,7 +822,11 @@ def test_a_place_in_two_columns_finds_people_as_one_of_pairs_does() -> None:
 
 @pytest.mark.parametrize("fakes", [False, True])
 def test_who_was_found_says_by_which_attributes(fakes: bool) -> None:
-    study = dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0, **({"share": "faked"} if fakes else {}))  # type: ignore[arg-type]
+    study = dn.Study(
+        {"a": list("xyz"), "b": list("uvw")},
+        epsilon=2.0,
+        **({"share": "faked"} if fakes else {}),  # type: ignore[arg-type]
+    )
     plan, people = study.plan(60), {"a": list("xyz") * 20, "b": list("uvw") * 20}
     reports = plan.privatize(people, dn.seeded(1))
     found = attack.reidentify([plan], [reports], {"hobby": ["chess"] * 60, "b": people["b"]})
@@ -712,7 +839,12 @@ def test_who_was_found_says_by_which_attributes(fakes: bool) -> None:
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [("age", "Age"), ("vote", " vote"), ("home.latitude", "Home.Latitude"), ("home.longitude", "home_longitude")],
+    [
+        ("age", "Age"),
+        ("vote", " vote"),
+        ("home.latitude", "Home.Latitude"),
+        ("home.longitude", "home_longitude"),
+    ],
 )
 def test_a_column_that_differs_in_case_and_marks_only_is_refused(name: str, given: str) -> None:
     people = detailed(50)
@@ -727,12 +859,18 @@ def test_a_slip_in_a_name_is_warned_of_and_another_name_is_not() -> None:
     plan = dn.Study({"transport": list("xyz"), "question 1": list("uvw")}, epsilon=2.0).plan(30)
     people = {"transport": list("xyz") * 10, "question 1": list("uvw") * 10}
     reports = plan.privatize(people, dn.seeded(1))
-    with pytest.warns(dn.DeniableWarning, match="'trasport' of the background is left out.*did you mean 'transport'?") as told:
-        attack.reidentify([plan], [reports], {"trasport": people["transport"], "question 1": people["question 1"]})
+    with pytest.warns(
+        dn.DeniableWarning, match="'trasport' of the background is left out.*did you mean 'transport'?"
+    ) as told:
+        attack.reidentify(
+            [plan], [reports], {"trasport": people["transport"], "question 1": people["question 1"]}
+        )
     assert told[0].filename == __file__  # it points at who called
     for other in ("question 2", "name", "?"):  # warnings are errors here
         attack.reidentify([plan], [reports], {"transport": people["transport"], other: ["x"] * 30})
-    attack.reidentify([plan], [reports], people | {"trasport": ["x"] * 30})  # nothing is missing that it could be
+    attack.reidentify(
+        [plan], [reports], people | {"trasport": ["x"] * 30}
+    )  # nothing is missing that it could be
 
 
 def looked_at(people: Mapping[str, Any], missing: tuple[str, ...] = ()) -> Examined:
@@ -747,7 +885,10 @@ def test_the_page_says_whom_it_is_about_and_what_a_hit_is() -> None:
     assert page.distanced == ("age", "home")
     first, rest = (" ".join(part.split()) for part in page.text().split("2. The same"))
     assert "These figures are for people whose answers are spread evenly over all values" in first
-    assert "Of age, home, which have distances, only the exact bin or cell is right: guesses nearby are not counted." in first
+    assert (
+        "Of age, home, which have distances, only the exact bin or cell is right: guesses nearby are not "
+        "counted." in first
+    )
     assert "spread evenly" not in rest
     plain = attack.examine(dn.Study({"town": list("abc")}, epsilon=1.0).plan(100)).text()
     assert "spread evenly" in plain
@@ -768,13 +909,17 @@ def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
     assert row.split()[1:3] == ["90", "%"]
     assert "Of pay it is known how many people are in each half of the range." in text
     ticks = {str(line.get_label()): line for line in plot_attack.examined_plot(page).axes[0].lines}
-    assert np.asarray(ticks["the most frequent answer, without a report"].get_xdata())[3] == pytest.approx(0.9)
+    assert np.asarray(ticks["the most frequent answer, without a report"].get_xdata())[3] == pytest.approx(
+        0.9
+    )
 
 
 def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
     page = looked_at(detailed(), missing=("home", "pay"))
     rows = page.text().split("2. The same")[1].split("3. Guess")[0].splitlines()
-    assert {line.split()[0]: line.endswith(("points", "point")) for line in rows if line.startswith("  ")} == {
+    assert {
+        line.split()[0]: line.endswith(("points", "point")) for line in rows if line.startswith("  ")
+    } == {
         "answer": False,
         "vote": True,
         "age": True,
@@ -795,7 +940,10 @@ def test_the_page_and_the_plot_name_a_part_of_the_attributes() -> None:
     half = next(one for one in page.found if one.background == "2 of 4 attributes")
     assert len(half.attributes) == 2
     assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.text().replace("\n", " ")
-    assert f"2 of 4 attributes: {', '.join(half.attributes)}" in plot_attack.examined_plot(page).axes[1].get_xlabel()
+    assert (
+        f"2 of 4 attributes: {', '.join(half.attributes)}"
+        in plot_attack.examined_plot(page).axes[1].get_xlabel()
+    )
     part = looked_at(detailed(), missing=("home", "pay")).text().replace("\n", " ")
     assert "With a background of 2 of 4 attributes (vote, age) and" in part
 
@@ -821,14 +969,21 @@ def test_errors_of_answers_are_not_in_points() -> None:
     answers = max(one.stderr["right"] for one in profiles if "right" in one.stderr)
     section = page.text().split("3. Guess")[1].split("4. Find")[0].replace("\n", " ")
     assert f"of right on average {answers:.2g} answers" in section
-    shares = max(error for one in profiles for name, error in one.stderr.items() if name in ("all_reported", "whole_record"))
+    shares = max(
+        error
+        for one in profiles
+        for name, error in one.stderr.items()
+        if name in ("all_reported", "whole_record")
+    )
     assert f"standard error at most {points(shares, 2)}, of right" in section
 
 
 def test_success_is_told_in_a_line() -> None:
     found = attack.success(dn.Study(DETAILED, epsilon=2.0).plan(1000), collections=3)
     worst = found.worst
-    assert repr(found).startswith(f"<Success of guesses of 4 attributes, 3 collections: most exposed {worst.name!r} ")
+    assert repr(found).startswith(
+        f"<Success of guesses of 4 attributes, 3 collections: most exposed {worst.name!r} "
+    )
     assert f"{100 * worst.reported:.3g} %" in repr(found)
     assert len(repr(found)) < 160
     assert repr(attack.success(dn.grr(k=3, epsilon=2.0), collections=1)).startswith(

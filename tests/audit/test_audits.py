@@ -62,7 +62,9 @@ class FaultyDevices(dn.audit.Devices):
 
 
 class Seeded(dn.audit.Devices):
-    """The right devices, with words that are the same in every run; those of the system are not started twice."""
+    """The right devices, with words that are the same in every run; those of the system are not started
+    twice.
+    """
 
     headed = False
 
@@ -93,7 +95,9 @@ def audited(client: object, seed: int = 1, trials: float = MILLION, **more: obje
 # ---- the bound
 
 
-@pytest.mark.parametrize(("right", "guesses", "alpha"), [(73, 100, 0.05), (9000, 10_000, 1e-4), (40, 40, 0.01)])
+@pytest.mark.parametrize(
+    ("right", "guesses", "alpha"), [(73, 100, 0.05), (9000, 10_000, 1e-4), (40, 40, 0.01)]
+)
 def test_bound_is_clopper_pearson(right: int, guesses: int, alpha: float) -> None:
     """At the bound, as many right guesses or more have a probability of just alpha."""
     epsilon = float(lower_epsilon(right, guesses, alpha))
@@ -111,7 +115,9 @@ def test_bound_is_never_negative_and_never_above_the_ceiling() -> None:
 
 
 def test_what_is_noticeable_is_noticed_19_times_in_20() -> None:
-    """An event that loses 0.5 where 1 is claimed: it must come 0.5 closer, and then beyond the claim by its error."""
+    """An event that loses 0.5 where 1 is claimed: it must come 0.5 closer, and then beyond the claim by its
+    error.
+    """
     guesses, alpha, claim, loss = 20_000, 5e-5, 1.0, 0.5
 
     def share(epsilon: float) -> float:
@@ -129,7 +135,9 @@ def test_what_is_noticeable_is_noticed_19_times_in_20() -> None:
 
 
 def test_what_is_noticeable_counts_what_the_guesses_do_not_reach() -> None:
-    """Three attributes at once: the best guess shows much less than the claim, and a fault of that size is not seen."""
+    """Three attributes at once: the best guess shows much less than the claim, and a fault of that size is
+    not seen.
+    """
     found = audited(Seeded(many(dn.spl([5, 5, 5], 3.0, "oue")), 2), trials=20_000)
     assert found.passed
     assert found.noticeable >= found.claim - found.lower_bound
@@ -150,7 +158,9 @@ class Telling(dn.audit.Devices):
 
 
 def test_a_client_that_tells_everything_fails_and_that_is_conclusive() -> None:
-    """What is noticeable is about losses near the claim, and those of a right client and of this one are told as well."""
+    """What is noticeable is about losses near the claim, and those of a right client and of this one are told
+    as well.
+    """
     plan = one(dn.grr(10, 1.0))
     found = audited(Telling(plan), trials=20_000)
     assert not found.passed
@@ -158,12 +168,17 @@ def test_a_client_that_tells_everything_fails_and_that_is_conclusive() -> None:
     assert found.conclusive
     right = audited(Seeded(plan, 4), trials=20_000)
     assert right.passed
-    assert 0 < found.noticeable <= right.noticeable < 0.5  # more of its guesses are made, so that it is smaller
+    assert (
+        0 < found.noticeable <= right.noticeable < 0.5
+    )  # more of its guesses are made, so that it is smaller
 
 
 def test_a_fail_is_conclusive_whatever_the_claim_is() -> None:
     """A seeded client fails by its reports alone, where no trials would show what is claimed."""
-    setting, event = setting_of(one(dn.grr(3, 1.0)), "ends", "record", None, 40.0), Event("some guess", 100, 60, 0.001, 40.0)
+    setting, event = (
+        setting_of(one(dn.grr(3, 1.0)), "ends", "record", None, 40.0),
+        Event("some guess", 100, 60, 0.001, 40.0),
+    )
     found = dn.audit.Audit(setting, 100, 0.99, (event,), ("a fault",))
     assert (found.verdict, found.conclusive, found.noticeable) == ("FAIL", True, math.inf)
 
@@ -180,7 +195,9 @@ def test_ids_are_compared_in_all_their_bits() -> None:
 
 
 def test_bound_holds_as_often_as_it_says() -> None:
-    """Right guesses with exactly the claimed chance: above the claim at most alpha of the time, and not never."""
+    """Right guesses with exactly the claimed chance: above the claim at most alpha of the time, and not
+    never.
+    """
     epsilon, guesses, alpha = 1.0, 1000, 0.1
     right = np.random.default_rng(3).binomial(guesses, math.e / (1 + math.e), 20_000)
     wrong = int((lower_epsilon(right, guesses, alpha) > epsilon).sum())
@@ -199,7 +216,9 @@ def of_many(epsilon: float) -> Integers:
 
 
 def test_bound_from_guesses_of_many_holds_as_often_as_it_says() -> None:
-    """Guesses of 1, 3 and 8 of 10: above the truth at most alpha of the time, and what loses more than the claim is found."""
+    """Guesses of 1, 3 and 8 of 10: above the truth at most alpha of the time, and what loses more than the
+    claim is found.
+    """
     epsilon, alpha = 1.0, 0.1
     bounds = {right: lower_epsilon_of_many(right, ODDS, alpha) for right in range(1001)}
     assert list(bounds.values()) == sorted(bounds.values())
@@ -207,11 +226,15 @@ def test_bound_from_guesses_of_many_holds_as_often_as_it_says() -> None:
     statistics.at_least(20_000 - wrong, 20_000, 1 - alpha, "audit bound of many")
     assert wrong > 0.005 * 20_000, "Chernoff's bound gives some of it away, not all"
     assert np.mean([bounds[right] > epsilon for right in of_many(epsilon + 0.4).tolist()]) > 0.99
-    assert np.mean([0 < epsilon + 0.4 - bounds[right] < 0.5 for right in of_many(epsilon + 0.4).tolist()]) > 0.9
+    assert (
+        np.mean([0 < epsilon + 0.4 - bounds[right] < 0.5 for right in of_many(epsilon + 0.4).tolist()]) > 0.9
+    )
 
 
 def test_bound_from_guesses_of_many_is_chernoffs() -> None:
-    """Beside the best of many exponential bounds, and beside the exact one, which it is near to and never above."""
+    """Beside the best of many exponential bounds, and beside the exact one, which it is near to and never
+    above.
+    """
     for right in (40, 60, 90):
         found = lower_epsilon_of_many(right, ((1.0, 50), (1.0, 50)), 0.01)
         share = 1 / (1 + math.exp(-found))
@@ -220,7 +243,10 @@ def test_bound_from_guesses_of_many_is_chernoffs() -> None:
         assert found == 0 if right <= 60 else math.isclose(bound, math.log(0.01), rel_tol=1e-6)
         assert found <= float(lower_epsilon(right, 100, 0.01)) <= found + 0.3
     assert lower_epsilon_of_many(0, ODDS, 0.01) == 0
-    assert Event("all right", 1000, 1000, 0.01, 1.0, ODDS).bound == Event("all right", 1000, 1000, 0.01, 1.0, ODDS).ceiling
+    assert (
+        Event("all right", 1000, 1000, 0.01, 1.0, ODDS).bound
+        == Event("all right", 1000, 1000, 0.01, 1.0, ODDS).ceiling
+    )
 
 
 def test_what_is_noticeable_of_many_is_noticed_19_times_in_20() -> None:
@@ -257,14 +283,25 @@ def test_thresholds_5_percent_off_are_found(name: str, epsilon: float) -> None:
     assert "above the claim" in found.summary
 
 
-UNRESET = [("sue", 0.5), ("sue", 1.0), ("sue", 2.0), ("sue", 4.0), ("oue", 0.5), ("oue", 1.0), ("oue", 2.0), ("oue", 4.0)]
+UNRESET = [
+    ("sue", 0.5),
+    ("sue", 1.0),
+    ("sue", 2.0),
+    ("sue", 4.0),
+    ("oue", 0.5),
+    ("oue", 1.0),
+    ("oue", 2.0),
+    ("oue", 4.0),
+]
 
 
 @pytest.mark.parametrize(("name", "epsilon"), UNRESET)
 def test_true_bit_not_reset_is_found(name: str, epsilon: float) -> None:
-    """The unary client of pure-ldp 1.1.2: its true epsilon is ln(e^eps + 2) for OUE, ln(e^eps + e^(eps/2) + 1) for SUE.
+    """The unary client of pure-ldp 1.1.2: its true epsilon is ln(e^eps + 2) for OUE, ln(e^eps + e^(eps/2) +
+    1) for SUE.
 
-    For OUE at epsilon 4 that is 0.036 too much, which a pair of values does not show well, but a line-up does.
+    For OUE at epsilon 4 that is 0.036 too much, which a pair of values does not show well, but a line-up
+    does.
     """
     m = dn.PROTOCOLS[name].make(25, epsilon)
     assert isinstance(m, dn.Unary)
@@ -297,12 +334,21 @@ def test_order_alone_is_found_without_the_plan() -> None:
     assert [fault for fault in found.faults if "seeded" not in fault] == []
 
 
-FAKED = [([2, 2], "grr"), ([10, 10], "grr"), ([5, 5, 5], "grr"), ([2] * 10, "grr"), ([4, 4], "oue-z"), ([4, 4], "oue-r")]
+FAKED = [
+    ([2, 2], "grr"),
+    ([10, 10], "grr"),
+    ([5, 5, 5], "grr"),
+    ([2] * 10, "grr"),
+    ([4, 4], "oue-z"),
+    ([4, 4], "oue-r"),
+]
 
 
 @pytest.mark.parametrize(("ks", "protocol"), FAKED)
 def test_fake_data_claimed_at_epsilon_per_record_is_found(ks: list[int], protocol: str) -> None:
-    """RS+FD as published says epsilon = 1; per record it is ln(d (e - 1) + 1), which is what the plan states."""
+    """RS+FD as published says epsilon = 1; per record it is ln(d (e - 1) + 1), which is what the
+    plan states.
+    """
     share = dn.rsfd(ks, 1.0, protocol, calibration="published")
     plan = many(share)
     found = audited(Seeded(plan, 2), claim=1.0, trials=MILLION // 4)
@@ -311,7 +357,9 @@ def test_fake_data_claimed_at_epsilon_per_record_is_found(ks: list[int], protoco
 
 
 def test_fake_data_per_attribute_is_not_per_record() -> None:
-    """The relation makes the difference: two people who differ in one answer are told apart no better than is said."""
+    """The relation makes the difference: two people who differ in one answer are told apart no better than is
+    said.
+    """
     plan = many(dn.rsfd([3, 3], 1.0, "grr", calibration="published"))
     per_attribute = audited(Seeded(plan, 2), trials=100_000, claim=1.0, per="attribute")
     assert per_attribute.passed
@@ -357,7 +405,9 @@ def test_redrawn_attribute_is_found() -> None:
 
 
 def test_one_bit_never_randomized_is_found_among_all_values() -> None:
-    """Value 3 of 40: the first against the last does not see it, a line-up does, and every value against the next does best."""
+    """Value 3 of 40: the first against the last does not see it, a line-up does, and every value against the
+    next does best.
+    """
     m = dn.oue(40, 1.0)
     faulty = FaultyDevices(one(m), StuckBit(m, 3), seed=2)
     pair = [({"x": "0"}, {"x": "39"})]
@@ -368,7 +418,9 @@ def test_one_bit_never_randomized_is_found_among_all_values() -> None:
 
 
 def test_one_value_of_many_that_leaks_is_found_by_its_own_pair() -> None:
-    """GRR of 100 values, of which one is sent with epsilon 2: all pairs together do not show it, its own does."""
+    """GRR of 100 values, of which one is sent with epsilon 2: all pairs together do not show it, its own
+    does.
+    """
     m, loud, words = dn.grr(100, 1.0), dn.grr(100, 2.0), dn.seeded(8)
 
     class OneLouder(Devices):
@@ -393,30 +445,55 @@ def test_one_value_of_many_that_leaks_is_found_by_its_own_pair() -> None:
 
 def test_a_pair_in_words_has_its_names_apart_from_its_answers() -> None:
     plan = dn.Study({"work": ["day", "night"], "ill": ["yes", "no"]}, epsilon=1.0).plan(100)
-    both, alone = setting_of(plan, "ends", "record", None, None), setting_of(plan, "ends", "attribute", None, None)
+    both, alone = (
+        setting_of(plan, "ends", "record", None, None),
+        setting_of(plan, "ends", "attribute", None, None),
+    )
     assert both.compared.startswith("work, ill: day, yes against night, no")
     assert alone.compared.startswith("work day and night; ill yes and no")
 
 
 class OneTold(Devices):
-    """Right devices of a plan, but for one value of one attribute, which is always sent as it is (a body's byte)."""
+    """Right devices of a plan, but for one value of one attribute, which is always sent as it is (a body's
+    byte).
+    """
 
     headed = False
 
     def __init__(self, plan: Plan, name: str, value: str, byte: int, sent: int) -> None:
-        self._devices, self._name, self._value, self._byte, self._sent = Seeded(plan, 4), name, value, byte, sent
+        self._devices, self._name, self._value, self._byte, self._sent = (
+            Seeded(plan, 4),
+            name,
+            value,
+            byte,
+            sent,
+        )
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         told = [side[0][self._name] == self._value for side in sides]
         (reports,) = self._devices.answer(sides, who)
-        with_truth = [bytes([*report[: self._byte], self._sent, *report[self._byte + 1 :]]) for report in reports]
-        return [[truth if told[i] else report for i, report, truth in zip(who.tolist(), reports, with_truth, strict=True)]]
+        with_truth = [
+            bytes([*report[: self._byte], self._sent, *report[self._byte + 1 :]]) for report in reports
+        ]
+        return [
+            [
+                truth if told[i] else report
+                for i, report, truth in zip(who.tolist(), reports, with_truth, strict=True)
+            ]
+        ]
 
 
 def test_a_value_in_no_pair_is_found_beside_values_with_distances_and_named() -> None:
-    """The first and the last of four means of transport are right, and ages have distances; the bus is told."""
+    """The first and the last of four means of transport are right, and ages have distances; the
+    bus is told.
+    """
     ages = dn.Range(0, 30, step=10, privacy="metric", epsilon=0.1)
-    study = dn.Study({"transport": ["car", "train", "bus", "bike"], "age": ages}, epsilon=1.0, protocol="grr", share="split")
+    study = dn.Study(
+        {"transport": ["car", "train", "bus", "bike"], "age": ages},
+        epsilon=1.0,
+        protocol="grr",
+        share="split",
+    )
     plan = study.plan(people=1000)
     found = audited(OneTold(plan, "transport", "bus", 0, 2), plan=plan, trials=20_000)
     assert not found.passed
@@ -473,7 +550,10 @@ def test_seeded_devices_are_found() -> None:
     found = audited(seeded_client(plan, ids=False), trials=2000, plan=plan)
     assert found.lower_bound > 4
     assert found.faults == ()
-    assert any("report ids of" in fault for fault in audited(seeded_client(plan, ids=True), trials=2000, plan=plan).faults)
+    assert any(
+        "report ids of" in fault
+        for fault in audited(seeded_client(plan, ids=True), trials=2000, plan=plan).faults
+    )
 
 
 def test_answers_in_report_ids_are_found() -> None:
@@ -530,18 +610,24 @@ def test_new_devices_of_a_class_must_be_had() -> None:
         def __init__(self, plan: Plan) -> None:
             super().__init__(plan)
 
-    with pytest.raises(dn.InvalidParameter, match=r"a new device is Another\(plan, secret=...\), but that is refused"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"a new device is Another\(plan, secret=...\), but that is refused"
+    ):
         audited(Another(one(dn.grr(4, 1.0))))
 
 
 def test_a_fault_of_the_client_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code for many devices is right: only the few that are asked one by one can show it, in bodies and in ids."""
+    """The code for many devices is right: only the few that are asked one by one can show it, in bodies and
+    in ids.
+    """
     plan = one(dn.grr(4, 1.0))
     monkeypatch.setattr(dn.Client, "report", names_the_answer)
     found = audited(plan, trials=20_000)
     assert found.best.name.startswith("the client itself")
     assert found.lower_bound > 3
-    in_ids = lambda self, answers, round=1: REPORT(self, answers, round)._replace(id=bytes(15) + str(answers["x"]).encode())  # noqa: E731, A006
+    in_ids = lambda self, answers, round=1: REPORT(self, answers, round)._replace(  # noqa: E731, A006
+        id=bytes(15) + str(answers["x"]).encode()
+    )
     monkeypatch.setattr(dn.Client, "report", in_ids)
     found = audited(plan, trials=20_000)
     assert found.lower_bound > 3
@@ -691,11 +777,17 @@ def test_claims_follow_distances() -> None:
         "diagonal": ({"home": (47.63, 6.84)}, math.hypot(high, wide) * kilometer),
         "all": ({"age": 15, "color": "blue", "home": (47.63, 6.81)}, step + rest + high * kilometer),
     }
-    setting = audited(plan, pairs=[(base, base | other) for other, _ in expected.values()], trials=100).setting
+    setting = audited(
+        plan, pairs=[(base, base | other) for other, _ in expected.values()], trials=100
+    ).setting
     for (name, (_, claim)), found in zip(expected.items(), setting.each, strict=True):
         assert claim * (1 - 1e-12) <= found < claim + 1e-8, name
-    far = audited(plan, pairs=[(base, {"color": "blue", "age": 95, "home": (47.69, 6.94), "income": 1000})], trials=100)
-    assert far.claim == plan.stated.record / 1e9 < 9 * step + rest + math.hypot(3 * high, 4 * wide) * kilometer
+    far = audited(
+        plan, pairs=[(base, {"color": "blue", "age": 95, "home": (47.69, 6.94), "income": 1000})], trials=100
+    )
+    assert (
+        far.claim == plan.stated.record / 1e9 < 9 * step + rest + math.hypot(3 * high, 4 * wide) * kilometer
+    )
 
 
 def test_an_answer_at_random_is_as_far_as_the_farthest() -> None:
@@ -773,7 +865,9 @@ def test_no_correct_client_fails_in_200_audits() -> None:
 
 
 def test_correct_clients_fail_no_more_often_than_the_level_says() -> None:
-    """At a level of 60 % up to 80 of 200 may fail. Some do: so the bound is tight, and a wrong one would be seen."""
+    """At a level of 60 % up to 80 of 200 may fail. Some do: so the bound is tight, and a wrong one would be
+    seen.
+    """
     found = correct_audits(statistics.AUDIT_ROUGH)
     passed = sum(audit.passed for _, audit in found)
     statistics.at_least(passed, AUDITS, statistics.AUDIT_ROUGH, "audits of correct clients at a rough level")
@@ -825,7 +919,10 @@ def test_claims_that_no_trials_can_show_are_told_apart_from_those_that_more_tria
     assert far.passed
     assert far.claims[0] > 39
     assert far.claims[1:] == (0.4,)
-    assert f"no feasible number of trials can show more than a claim of {far.claims[0]:.4f}: 1,000 trials show" in far.summary
+    assert (
+        f"no feasible number of trials can show more than a claim of {far.claims[0]:.4f}: 1,000 trials show"
+        in far.summary
+    )
     assert "; the nearer pairs are what is audited" in far.summary
     assert "ask for more of them" not in far.summary
     alone = audited(one(dn.grr(4, 40.0)), trials=1000).summary
@@ -839,7 +936,8 @@ def test_only_claims_above_what_can_be_shown_are_called_so() -> None:
     found = audited(ages, pairs=pairs, trials=1000)
     assert found.claims[0] > found.ceiling > found.claims[1]
     most, missed = (
-        next(line for line in found.summary.splitlines() if what in line) for what in ("too little", "may well miss")
+        next(line for line in found.summary.splitlines() if what in line)
+        for what in ("too little", "may well miss")
     )
     assert most.endswith(f"too little for a claim of {found.claims[0]:.4f}; ask for more of them")
     assert f"any leak above a claim of {found.claims[1]:.4f}; ask" in missed
@@ -858,7 +956,9 @@ def test_a_claim_that_is_given_holds_for_far_pairs_too_and_that_is_told() -> Non
     assert len(held) == 1
     assert "held to the claim of 0.1 that was given" in held[0]
     assert not [note for note in audited(ages, trials=1000).notes if "far apart" in note]
-    assert not [note for note in audited(one(dn.grr(4, 1.0)), trials=1000, claim=0.1).notes if "far apart" in note]
+    assert not [
+        note for note in audited(one(dn.grr(4, 1.0)), trials=1000, claim=0.1).notes if "far apart" in note
+    ]
 
 
 def test_a_default_run_has_as_many_reports_of_the_client_itself_as_is_documented() -> None:
@@ -870,7 +970,9 @@ def test_a_default_run_has_as_many_reports_of_the_client_itself_as_is_documented
 
 def test_middles_of_bins_and_cells_have_no_dust_of_floats() -> None:
     grid = dn.Grid(48.7, 9.1, 48.8, 9.3, rows=20, columns=20, epsilon=0.001)
-    plan = dn.Study({"home": grid, "age": dn.Range(0, 0.7, step=0.1, privacy="metric", epsilon=0.1)}).plan(people=100)
+    plan = dn.Study({"home": grid, "age": dn.Range(0, 0.7, step=0.1, privacy="metric", epsilon=0.1)}).plan(
+        people=100
+    )
     sides = [side[0] for pair in named(plan, "every", "attribute", 1) for side in pair]
     numbers = {number for side in sides for number in (*side["home"], side["age"])}  # type: ignore[misc]
     assert max(len(repr(number)) for number in numbers) <= 8
@@ -882,7 +984,9 @@ def test_middles_of_bins_and_cells_have_no_dust_of_floats() -> None:
 
 def test_progress_is_told() -> None:
     seen: list[tuple[int, int]] = []
-    dn.audit.lower_bound(one(dn.grr(4, 1.0)), trials=1000, show=lambda done, total: seen.append((done, total)))
+    dn.audit.lower_bound(
+        one(dn.grr(4, 1.0)), trials=1000, show=lambda done, total: seen.append((done, total))
+    )
     assert seen == [(done, 3300) for done in (500, 1000, 2000, 3000, 3050, 3100, 3200, 3300)]
 
 
@@ -892,11 +996,20 @@ def test_pairs_by_name() -> None:
         (name, per): len(audited(Seeded(plan, 2), trials=100, pairs=name, per=per).setting.pairs)
         for name, per in product(("ends", "every"), ("record", "attribute"))
     }
-    assert counts == {("ends", "record"): 1, ("ends", "attribute"): 2, ("every", "record"): 3, ("every", "attribute"): 5}
+    assert counts == {
+        ("ends", "record"): 1,
+        ("ends", "attribute"): 2,
+        ("every", "record"): 3,
+        ("every", "attribute"): 5,
+    }
 
 
 def test_numbers_and_missing_answers_are_audited() -> None:
-    study = dn.Study({"age": dn.Range(0, 100, step=10, open_high=True), "smokes": ["yes", "no"]}, epsilon=1.0, missing="value")
+    study = dn.Study(
+        {"age": dn.Range(0, 100, step=10, open_high=True), "smokes": ["yes", "no"]},
+        epsilon=1.0,
+        missing="value",
+    )
     found = audited(Seeded(study.plan(people=1000), 2), trials=2000, pairs="every", per="attribute")
     assert found.passed
     assert any(side[0]["age"] is None for pair in found.setting.pairs for side in pair)
@@ -936,7 +1049,9 @@ def test_refusals(more: dict[str, object], message: str) -> None:
 def test_pairs_per_attribute_differ_in_one_answer() -> None:
     plan = many(dn.smp([3, 2], 1.0, "grr"))
     with pytest.raises(dn.InvalidParameter, match="differ in one answer only; these differ in x0, x1"):
-        dn.audit.lower_bound(plan, pairs=[({"x0": "0", "x1": "0"}, {"x0": "1", "x1": "1"})], per="attribute", trials=100)
+        dn.audit.lower_bound(
+            plan, pairs=[({"x0": "0", "x1": "0"}, {"x0": "1", "x1": "1"})], per="attribute", trials=100
+        )
 
 
 def test_what_is_no_client_is_refused() -> None:
@@ -950,7 +1065,9 @@ def test_what_is_no_client_is_refused() -> None:
         dn.audit.lower_bound(lambda *_: "ff", claim=1.0, pairs=[({"x": 1}, {"x": 2})], trials=100)
 
 
-@pytest.mark.parametrize("pairs", [[(0, 9)], [("0", "9")], (0, 9), ({"x": 0}, {"x": 9}), [({"x": "0"}, {"x": "9"})]])
+@pytest.mark.parametrize(
+    "pairs", [[(0, 9)], [("0", "9")], (0, 9), ({"x": 0}, {"x": 9}), [({"x": "0"}, {"x": "9"})]]
+)
 def test_the_values_of_one_attribute_are_as_good_as_records(pairs: object) -> None:
     found = audited(Seeded(one(dn.oue(10, 1.0)), 2), trials=1000, pairs=pairs)
     assert found.to_dict()["pairs"] in ([[[{"x": 0}], [{"x": 9}]]], [[[{"x": "0"}], [{"x": "9"}]]])
@@ -998,7 +1115,9 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
     """It claims the loss of the right one; what it sends is more."""
     right = dn.oue(3, 1.0)
     assert audited(StuckBit(right, 0), trials=20_000).verdict == "FAIL"
-    found = audited(StuckBit(right, 0), trials=20_000, pairs=[(1, 2)])  # whose bits are drawn as they should be
+    found = audited(
+        StuckBit(right, 0), trials=20_000, pairs=[(1, 2)]
+    )  # whose bits are drawn as they should be
     assert found.passed
     assert found.claim == right.loss()
 
@@ -1006,7 +1125,10 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
 LINE = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
 DISTANCED: dict[str, tuple[dn.Mechanism, float]] = {
     "geometric": (dn.geometric(5, 1.0), dn.geometric(5, 1.0).loss(1)),
-    "square wave": (dn.square_wave(1.0, bins=8), dn.square_wave(1.0, bins=8).loss()),  # neighbors are no nearer than others
+    "square wave": (
+        dn.square_wave(1.0, bins=8),
+        dn.square_wave(1.0, bins=8).loss(),
+    ),  # neighbors are no nearer than others
     "planar": (dn.planar_geometric((2, 3), 1.0), dn.planar_geometric((2, 3), 1.0).loss(1)),
     "product": (
         dn.planar_geometric((2, 3), 1.0, measure="manhattan"),
@@ -1070,7 +1192,9 @@ def test_a_client_that_shows_that_there_was_no_answer_fails() -> None:
 
     def client(answers: Mapping[str, object], secret: bytes) -> bytes:
         told = dn.Client(plan, secret=secret).report(answers).to_bytes()
-        return told if answers["smokes"] is not None else told[:-1] + b"\0"  # always the same value, and not a drawn one
+        return (
+            told if answers["smokes"] is not None else told[:-1] + b"\0"
+        )  # always the same value, and not a drawn one
 
     assert audited(client, plan=plan, trials=1000, pairs=[("no", None)]).verdict == "FAIL"
     assert audited(plan, trials=1000, pairs=[("no", None)], level=SURE).passed
@@ -1082,7 +1206,10 @@ def test_pairs_from_an_array_are_ready_for_json() -> None:
     assert json.loads(json.dumps(told))["pairs"] == [[[{"value": 0}], [{"value": 4}]]]
     plan = Plan.of({"x": range(5), "y": ["a", "b"]}, dn.smp([5, 2], 1.0, "grr"), people=100)
     pair = [({"x": first, "y": "a"}, {"x": last, "y": "a"})]
-    assert json.loads(json.dumps(audited(plan, pairs=pair, trials=100, level=SURE).to_dict()))["verdict"] == "PASS"
+    assert (
+        json.loads(json.dumps(audited(plan, pairs=pair, trials=100, level=SURE).to_dict()))["verdict"]
+        == "PASS"
+    )
 
 
 def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:
@@ -1094,7 +1221,9 @@ def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:
 
 
 def test_what_no_plan_can_be_made_of_is_refused() -> None:
-    with pytest.raises(dn.InvalidParameter, match=r"say what is claimed, claim=1\.0: floating-point noise has no exact loss"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"say what is claimed, claim=1\.0: floating-point noise has no exact loss"
+    ):
         audited(dn.she(5, 1.0), trials=100)
     for kind in (dn.Client, dict):
         with pytest.raises(dn.InvalidParameter, match=rf"give {kind.__name__}\(plan\), or the plan itself"):
@@ -1128,21 +1257,28 @@ def test_a_function_is_told_as_much_as_it_asks_for() -> None:
 
 def test_a_function_may_return_the_report_itself() -> None:
     plan = one(dn.oue(4, 1.0))
-    found = audited(lambda answers, secret, _: dn.Client(plan, secret=secret).report(answers), plan=plan, trials=500)
+    found = audited(
+        lambda answers, secret, _: dn.Client(plan, secret=secret).report(answers), plan=plan, trials=500
+    )
     assert found.faults == ()
 
 
 def test_without_a_plan_a_value_is_the_only_answer() -> None:
     draw = random.Random(6)
     found = audited(
-        lambda answers, *_: bytes([answers["value"] if draw.random() < 0.9 else 1]), trials=5000, pairs=(0, 1), claim=1
+        lambda answers, *_: bytes([answers["value"] if draw.random() < 0.9 else 1]),
+        trials=5000,
+        pairs=(0, 1),
+        claim=1,
     )
     assert found.lower_bound > 1
 
 
 @pytest.mark.parametrize("trials", [1000.5, 1e1, float("nan"), float("inf"), True, "many"])
 def test_trials_are_a_whole_number(trials: object) -> None:
-    with pytest.raises(dn.InvalidParameter, match="trials, the number of devices for each answer, must be an integer"):
+    with pytest.raises(
+        dn.InvalidParameter, match="trials, the number of devices for each answer, must be an integer"
+    ):
         audited(one(dn.grr(4, 1.0)), trials=trials)  # type: ignore[arg-type]
 
 
@@ -1157,5 +1293,7 @@ def test_without_a_plan_only_bytes_are_seen() -> None:
     pair = [({"ill": "yes"}, {"ill": "no"})]
     found = audited(client, trials=20_000, pairs=pair, claim=1.0)
     assert 1.2 < found.lower_bound < math.log(4)
-    assert not any(event.above for event in audited(client, trials=20_000, pairs=pair, claim=math.log(4)).events)
+    assert not any(
+        event.above for event in audited(client, trials=20_000, pairs=pair, claim=math.log(4)).events
+    )
     assert NEITHER == 0

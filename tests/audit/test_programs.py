@@ -1,4 +1,6 @@
-"""Audits of real programs, in Python and in Node, and of programs that do all that programs do wrong; exit codes."""
+"""Audits of real programs, in Python and in Node, and of programs that do all that programs do wrong; exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tests.running import Run
 from tests.services import missing
 
 LEVEL = 1 - statistics.SYSTEM_ALPHA
-"""For right clients, whose words are the operating system's: their audits may fail by chance, so this must be rare."""
+"""For right clients, whose words are the operating system's: their audits may fail by chance, so this must be
+rare.
+"""
 SURE = ("--level", f"{LEVEL:.9f}")
 NODE_CLIENT = Path(dn.__file__).parent / "collect" / "pages" / "client.mjs"
 
@@ -55,7 +59,9 @@ for line in sys.stdin:
 @pytest.fixture
 def plan() -> Plan:
     """In a folder of its own, as `plan.json`."""
-    made = dn.Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=1000)
+    made = dn.Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0).plan(
+        people=1000
+    )
     made.write("plan.json")
     return made
 
@@ -103,7 +109,9 @@ def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
 
 
 def test_a_program_that_redraws_fails(run: Run) -> None:
-    """Eight new draws of 1.1 where 1.2 is promised for all: a bound near 3, which chance takes to 1.2 at no run."""
+    """Eight new draws of 1.1 where 1.2 is promised for all: a bound near 3, which chance takes to 1.2 at no
+    run.
+    """
     made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.1, 1.2), people=1000, rounds=8)
     made.write("plan.json")
     command = program(WORDS.replace("SEED", "").replace("IDENTITY", "draw.randbytes(16)"))
@@ -124,17 +132,25 @@ def test_a_program_whose_json_is_not_canonical(run: Run, plan: Plan) -> None:
 
 def test_plans_with_places_and_numbers(run: Run) -> None:
     home = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=4, columns=5, epsilon=dn.per_meter(level=1.0, radius=1500))
-    asked = {"home": home, "age": dn.Range(0, 9, step=3, privacy="metric", epsilon=0.1), "income": dn.Number(0, 1000)}
+    asked = {
+        "home": home,
+        "age": dn.Range(0, 9, step=3, privacy="metric", epsilon=0.1),
+        "income": dn.Number(0, 1000),
+    }
     dn.Study(asked, epsilon=1.0).plan(people=1000).write("plan.json")
     outcome = run("audit", "plan.json", "--trials", "2000", *SURE)
     assert outcome.code == 0, outcome.out + outcome.err
     assert "nothing above the claims of" in outcome.out
     command = program(RIGHT.replace("FORM", "0"))
-    found = json.loads(run("audit", "plan.json", "--command", command, "--trials", "200", "--json", *SURE).out)
+    found = json.loads(
+        run("audit", "plan.json", "--command", command, "--trials", "200", "--json", *SURE).out
+    )
     assert (found["verdict"], found["faults"]) == ("PASS", [])
 
 
-@pytest.mark.parametrize(("identity", "said"), [("draw.randbytes(16)", "report ids come again"), ("SECRET", "is seeded")])
+@pytest.mark.parametrize(
+    ("identity", "said"), [("draw.randbytes(16)", "report ids come again"), ("SECRET", "is seeded")]
+)
 def test_a_seeded_program_fails(run: Run, plan: Plan, identity: str, said: str) -> None:
     """Nothing is wrong with its reports but that another start gives the same."""
     own = identity.replace("SECRET", 'bytes.fromhex(asked["secret"])[:16]')
@@ -168,7 +184,11 @@ BROKEN = {
         "wrote all 256 reports and failed then, with exit code 1; it said: OSError: no room for the log",
         "5",
     ),
-    "hangs": ("import time; time.sleep(60)", "the program hangs: for 0.5 s it has neither read nor written", "0.5"),
+    "hangs": (
+        "import time; time.sleep(60)",
+        "the program hangs: for 0.5 s it has neither read nor written",
+        "0.5",
+    ),
     "writes too much": ("while True: print('00')", "more than a line for each of the 256 lines", "5"),
     "empty lines": ("while True: print()", "line 1 of the program's output is no report", "5"),
 }
@@ -193,7 +213,9 @@ def test_what_a_program_has_started_is_ended_with_it(run: Run, plan: Plan) -> No
 
 
 def test_commands_that_are_none(run: Run, plan: Plan) -> None:
-    assert "'no-such-program' cannot be started" in run("audit", "plan.json", "--command", "no-such-program").err
+    assert (
+        "'no-such-program' cannot be started" in run("audit", "plan.json", "--command", "no-such-program").err
+    )
     assert run("audit", "plan.json", "--command", "'unclosed").code == 2
     assert run("audit", "plan.json", "--command", "").code == 2
     assert run("audit", "plan.json", "--trials", "7").code == 2
@@ -214,7 +236,9 @@ def test_the_python_client_of_a_plan(run: Run, plan: Plan) -> None:
     outcome = run("audit", "plan.json", "--trials", "20_000", *SURE)
     assert outcome.code == 0
     assert "the Python client: 20,000 devices for each answer, 1 pair" in outcome.out
-    failed = run("audit", "plan.json", "--trials", "20_000", "--claim", "0.5", "--per", "attribute", "--pairs", "every")
+    failed = run(
+        "audit", "plan.json", "--trials", "20_000", "--claim", "0.5", "--per", "attribute", "--pairs", "every"
+    )
     assert failed.code == 3
     assert "FAIL: epsilon is at least" in failed.out
     assert "above the claim of 0.5000" in failed.out
@@ -231,7 +255,9 @@ for line in sys.stdin:
     script = tmp_path / "client.py"
     script.write_text(text, encoding="utf-8")
     client = dn.audit.Program([sys.executable, str(script)], None)
-    found = dn.audit.lower_bound(client, [({"ill": "yes"}, {"ill": "no"})], trials=5000, claim=0.5, level=LEVEL)
+    found = dn.audit.lower_bound(
+        client, [({"ill": "yes"}, {"ill": "no"})], trials=5000, claim=0.5, level=LEVEL
+    )
     assert not found.passed
     assert 0.9 < found.lower_bound < math.log(4)
     assert found.faults == ()
@@ -242,7 +268,9 @@ for line in sys.stdin:
 def test_without_a_plan_nothing_is_taken_for_an_id(tmp_path: Path) -> None:
     """Long reports of another format, alike in all bytes but the last."""
     script = tmp_path / "client.py"
-    script.write_text("import os, sys\nfor line in sys.stdin: print('00' * 40 + os.urandom(1).hex())", encoding="utf-8")
+    script.write_text(
+        "import os, sys\nfor line in sys.stdin: print('00' * 40 + os.urandom(1).hex())", encoding="utf-8"
+    )
     client = dn.audit.Program([sys.executable, str(script)], None)
     found = dn.audit.lower_bound(client, [({"x": 1}, {"x": 2})], trials=200, claim=0.5, level=LEVEL)
     assert found.faults == ()

@@ -1,4 +1,6 @@
-"""Which channel is best: the counterexample to the conjecture, exact risks against scatter, and certificates of optimality."""
+"""Which channel is best: the counterexample to the conjecture, exact risks against scatter, and certificates
+of optimality.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_the_conjecture_is_false_for_small_epsilon() -> None:
     assert [round(four[name], -1) for name in ("geometric", "grr", "optimum")] == [8120, 1890, 710]
 
 
-@pytest.mark.parametrize(("epsilon", "l2", "cdf"), [(0.1, 12.2, 7.0), (0.5, 1.53, 1.16), (1.0, 1.026, 1.0), (2.0, 1.0, 1.0)])
+@pytest.mark.parametrize(
+    ("epsilon", "l2", "cdf"), [(0.1, 12.2, 7.0), (0.5, 1.53, 1.16), (1.0, 1.026, 1.0), (2.0, 1.0, 1.0)]
+)
 def test_how_far_the_geometric_is_from_the_best(epsilon: float, l2: float, cdf: float) -> None:
     for loss, times in (("l2", l2), ("cdf", cdf)):
         found = optimum(8, epsilon, UNIFORM[8], loss)
@@ -69,8 +73,16 @@ def test_how_far_the_geometric_is_from_the_best(epsilon: float, l2: float, cdf: 
 
 
 def test_the_geometric_is_certified_from_a_threshold_on() -> None:
-    """All alike, n = 3: from about 1.36 for the shares, from about 0.99 for their sums; and n = 2: 1.54 and 1.08."""
-    for n, loss, threshold in ((3, "l2", 1.36), (3, "cdf", 0.99), (2, "l2", 1.54), (2, "cdf", 1.08), (8, "l2", 1.36)):
+    """All alike, n = 3: from about 1.36 for the shares, from about 0.99 for their sums; and n = 2: 1.54 and
+    1.08.
+    """
+    for n, loss, threshold in (
+        (3, "l2", 1.36),
+        (3, "cdf", 0.99),
+        (2, "l2", 1.54),
+        (2, "cdf", 1.08),
+        (8, "l2", 1.36),
+    ):
         for epsilon, is_best in ((threshold - 0.03, False), (threshold + 0.03, True)):
             bound = lower_bound(geometric(n, epsilon), epsilon, UNIFORM[n], loss)
             assert (risk(geometric(n, epsilon), UNIFORM[n], loss) <= bound * (1 + 1e-6)) == is_best
@@ -92,7 +104,9 @@ def test_no_channel_is_below_the_bound() -> None:
         rest = 1 - columns @ weights / (columns @ weights).max() * 0.7
         extra = np.linalg.solve(geometric(n, epsilon), rest)
         if (extra >= 0).all():
-            channel = np.hstack([columns * weights / (columns @ weights).max() * 0.7, geometric(n, epsilon) * extra])
+            channel = np.hstack(
+                [columns * weights / (columns @ weights).max() * 0.7, geometric(n, epsilon) * extra]
+            )
             assert np.allclose(channel.sum(axis=1), 1)
             assert step_loss(channel) <= epsilon * (1 + 1e-9)
             assert risk(channel, UNIFORM[n], "l2") >= found.bound
@@ -132,15 +146,20 @@ def test_channels_keep_the_promise_and_say_what_they_spend(n: int, prior: str) -
 
 @pytest.mark.parametrize("n", [2, 8, 20, 50])
 def test_blahut_arimoto_spends_all_of_epsilon_where_a_rate_does(n: int) -> None:
-    """Zipf, epsilon 1: halving as if the loss grew with the rate ended at 0.823, 0.949, 0.900 and 0.890 of epsilon."""
+    """Zipf, epsilon 1: halving as if the loss grew with the rate ended at 0.823, 0.949, 0.900 and 0.890 of
+    epsilon.
+    """
     assert blahut_arimoto(n, 1.0, zipf(n + 1).shares).loss >= 1 - 1e-6
 
 
 @pytest.mark.parametrize(
-    ("n", "epsilon", "prior"), [(8, 1.0, "zipf"), (8, 0.5, "zipf"), (20, 1.0, "uniform"), (20, 2.0, "bimodal")]
+    ("n", "epsilon", "prior"),
+    [(8, 1.0, "zipf"), (8, 0.5, "zipf"), (20, 1.0, "uniform"), (20, 2.0, "bimodal")],
 )
 def test_no_larger_rate_of_blahut_arimoto_keeps_the_promise(n: int, epsilon: float, prior: str) -> None:
-    """All other rates on a grid of their own, by the iteration itself; where epsilon is not spent, the loss jumps over it."""
+    """All other rates on a grid of their own, by the iteration itself; where epsilon is not spent, the loss
+    jumps over it.
+    """
     shares = study.PRIORS[prior](n + 1)
     made = blahut_arimoto(n, epsilon, shares)
     for rate in np.linspace(made.rate * (1 + 1e-4), 1.2 * epsilon, 97):
@@ -200,7 +219,12 @@ def test_far_rows_do_not_underflow_and_nobody_waits() -> None:
 def test_known_risks() -> None:
     """n = 100: epsilon 1 and 0.1, all alike."""
     one, tenth = channel_risks(100, 1.0), channel_risks(100, 0.1)
-    wanted = {"geometric": (9.6, 20.3), "exponential calibrated": (21.6, 24.7), "exponential": (105, 54), "grr": (3540, 60_100)}
+    wanted = {
+        "geometric": (9.6, 20.3),
+        "exponential calibrated": (21.6, 24.7),
+        "exponential": (105, 54),
+        "grr": (3540, 60_100),
+    }
     for name, (l2, cdf) in wanted.items():
         assert math.isclose(one[name]["l2"], l2, rel_tol=5e-3)
         assert math.isclose(one[name]["cdf"], cdf, rel_tol=5e-3)
@@ -216,7 +240,8 @@ def test_risks_are_the_scatter_of_the_maximum() -> None:
     generator = np.random.default_rng(6)
     prior = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
     off = [
-        mle(channel, dn.Tally(people, generator.multinomial(people, channel.output(prior)))).frequencies - prior
+        mle(channel, dn.Tally(people, generator.multinomial(people, channel.output(prior)))).frequencies
+        - prior
         for _ in range(studies)
     ]
     for loss, errors in (("l2", np.array(off)), ("cdf", np.cumsum(off, axis=1))):
@@ -231,7 +256,9 @@ def test_warnings_and_refusals() -> None:
     assert best_channel(8, 2.0).warning is None
     with pytest.warns(dn.DeniableWarning, match="n \\* epsilon = 1 is below 2"):
         assert best_channel(20, 0.05).name == "grr"
-    with pytest.warns(dn.DeniableWarning, match="n \\* epsilon = 1.9 is below 2.* with 1.11 times the geometric's l2 risk"):
+    with pytest.warns(
+        dn.DeniableWarning, match="n \\* epsilon = 1.9 is below 2.* with 1.11 times the geometric's l2 risk"
+    ):
         assert best_channel(10, 0.19).risks["geometric"] < best_channel(10, 0.19).risks["grr"]
     large = best_channel(100, 1.0)
     assert isinstance(large, BestChannel)
@@ -241,7 +268,10 @@ def test_warnings_and_refusals() -> None:
         (lambda: best_channel(0, 1.0), "at least 1|from 1"),
         (lambda: best_channel(3, 0.0), "positive"),
         (lambda: best_channel(14, 1e-16), "too small to tell channels apart"),
-        (lambda: best_channel(1, 1e-9), "too small to tell channels apart in floating point; use 1e-08 or more"),
+        (
+            lambda: best_channel(1, 1e-9),
+            "too small to tell channels apart in floating point; use 1e-08 or more",
+        ),
         (lambda: best_channel(3, 1.0, [1, 0, 0, 0]), "every value must occur"),
         (lambda: best_channel(3, 1.0, loss="l1"), "'l1' is not a loss"),  # type: ignore[arg-type]
         (lambda: channel_risks(2001, 1.0), "2000"),
@@ -279,13 +309,17 @@ def test_what_is_not_spent_is_said() -> None:
     assert set(best.unspent) == {"exponential", "blahut-arimoto"}
     assert math.isclose(best.losses["exponential"], 0.684, abs_tol=1e-3)
     assert "spends only 0.684: as proven" in str(best)
-    assert all(math.isclose(best.losses[name], 1.0, rel_tol=1e-6) for name in set(best.losses) - set(best.unspent))
+    assert all(
+        math.isclose(best.losses[name], 1.0, rel_tol=1e-6) for name in set(best.losses) - set(best.unspent)
+    )
 
 
 def test_the_study() -> None:
     heard: list[tuple[int, int]] = []
     rows = list(
-        study.reproduce(priors=["uniform"], ns=(2, 9), epsilons=(0.1, 1.0), runs=2, progress=lambda *at: heard.append(at))
+        study.reproduce(
+            priors=["uniform"], ns=(2, 9), epsilons=(0.1, 1.0), runs=2, progress=lambda *at: heard.append(at)
+        )
     )
     assert len(rows) == 2 * 2 * len(study.CHANNELS) == heard[-1][1] == len(heard)
     by_name = {(row.channel, row.n, row.epsilon): row for row in rows}
@@ -301,7 +335,10 @@ def test_the_study() -> None:
     assert math.isclose(arimoto.step_loss, math.log(2), rel_tol=1e-4)  # where the ends come in, for all alike
     spent = [row for row in rows if row.step_loss is not None and row.unspent is None]
     assert all(math.isclose(row.step_loss or 0.0, row.epsilon, rel_tol=1e-6) for row in spent)
-    assert {row.channel for row in spent} - {"blahut-arimoto"} == set(study.CHANNELS) - {"exponential", "blahut-arimoto"}
+    assert {row.channel for row in spent} - {"blahut-arimoto"} == set(study.CHANNELS) - {
+        "exponential",
+        "blahut-arimoto",
+    }
     assert all(row.worst_gap is not None and row.worst_gap <= 1e-9 for row in rows if row.refused is None)
     again = list(study.reproduce(channels=["grr"], priors=["uniform"], ns=(2,), epsilons=(1.0,), runs=2))
     assert again == [by_name["grr", 2, 1.0]]
@@ -363,14 +400,19 @@ def test_what_is_expected_far_above_the_panel_is_a_triangle_at_its_edge() -> Non
     from deniable.studies.plot import geometric as plot_geometric
 
     base = study.Row("geometric", "uniform", 2, 1.0, 10_000, 2, 1, l2=3.0, mse=1e-4, mse_stderr=1e-5)
-    far = [replace(base, channel="blahut-arimoto", l2=3e12), replace(base, channel="blahut-arimoto", epsilon=0.5)]
+    far = [
+        replace(base, channel="blahut-arimoto", l2=3e12),
+        replace(base, channel="blahut-arimoto", epsilon=0.5),
+    ]
     refused = replace(base, channel="grr", refused=study.UNDETERMINED, mse=None, l2=None)
     figure = plot_geometric.geometric_plot([base, *far, refused])
     figure.draw_without_rendering()  # lays it out, which warns where there is no room
     axes = figure.axes[0]
     assert math.isclose(axes.get_ylim()[1], 4e-4)
     triangles = [line.get_xydata() for line in axes.get_lines() if line.get_marker() == "^"]
-    assert [np.asarray(points).tolist() for points in triangles if np.size(points)] == [[[1.0, axes.get_ylim()[1]]]]
+    assert [np.asarray(points).tolist() for points in triangles if np.size(points)] == [
+        [[1.0, axes.get_ylim()[1]]]
+    ]
     assert "grr at 1" in axes.texts[0].get_text()
 
 
@@ -386,7 +428,9 @@ def test_the_table_says_what_is_spent_and_why_a_row_is_empty(run: Run) -> None:
     outcome = run("reproduce", "geometric", "--quick", "--runs", "2")
     assert outcome.code == 0, outcome.err
     lines = [line.split() for line in outcome.out.splitlines()]
-    proven = next(line for line in lines if line[:4] == ["uniform", "4", "1", "exponential"] and line[4] != "calibrated")
+    proven = next(
+        line for line in lines if line[:4] == ["uniform", "4", "1", "exponential"] and line[4] != "calibrated"
+    )
     assert proven[4:6] == ["0.684", "(1)"]
     given_up = next(line for line in lines if line[:4] == ["uniform", "4", "1", "blahut-arimoto"])
     assert given_up[4:7] == ["0.693", "(3)", "infinite"]

@@ -1,4 +1,6 @@
-"""The choice is the best of all combinations, its figures are those of the laws, and no choice spends more than epsilon."""
+"""The choice is the best of all combinations, its figures are those of the laws, and no choice spends more
+than epsilon.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,12 @@ def possible(rows: list[Considered]) -> list[Considered]:
     return [row for row in rows if row.why_not is None]
 
 
-def everything(ks: Sequence[int], epsilon: float, n: int) -> Iterator[tuple[Share, list[float], list[float], int]]:
-    """Every combination in every share, from the laws alone: the share, its errors, guesses and largest report."""
+def everything(
+    ks: Sequence[int], epsilon: float, n: int
+) -> Iterator[tuple[Share, list[float], list[float], int]]:
+    """Every combination in every share, from the laws alone: the share, its errors, guesses and largest
+    report.
+    """
     for names in product(PLAIN, repeat=len(ks)):
         for share in ("SPL", "SMP"):
             budget = equal_part(epsilon, len(ks)) if share == "SPL" else epsilon
@@ -55,7 +61,12 @@ def everything(ks: Sequence[int], epsilon: float, n: int) -> Iterator[tuple[Shar
             scale = 1 if share == "SPL" else len(ks)
             sizes = [part.report_bytes for part in parts]
             errors = [made.marginal(j).error(1) * scale / n for j in range(len(ks))]
-            yield made, errors, [part.success() for part in parts], sum(sizes) if share == "SPL" else 1 + max(sizes)
+            yield (
+                made,
+                errors,
+                [part.success() for part in parts],
+                sum(sizes) if share == "SPL" else 1 + max(sizes),
+            )
     for names in product(("grr", "oue-z", "oue-r"), repeat=len(ks)):
         fakes = tuple(rsfd([k, k], epsilon, name).fakes[0] for name, k in zip(names, ks, strict=True))
         faked = Faked(fakes)
@@ -85,7 +96,9 @@ def test_best_of_all_combinations(ks: tuple[int, ...], epsilon: float, worst: bo
             allowed = [
                 objective.score(errors)
                 for made, errors, success, most in all_of_them
-                if isinstance(made, share) and (guess is None or max(success) <= guess) and (size is None or most <= size)
+                if isinstance(made, share)
+                and (guess is None or max(success) <= guess)
+                and (size is None or most <= size)
             ]
             found = [objective.score(row.errors) for row in possible(rows) if isinstance(row.share, share)]
             assert bool(allowed) == bool(found)
@@ -125,9 +138,17 @@ def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int
             assert reported <= top / (top + k - 1) + 1e-9
 
 
-@given(SIZES, EPSILONS, st.integers(1, 10**5), st.sampled_from([None, 0.6]), st.sampled_from(["record", "attribute"]))
+@given(
+    SIZES,
+    EPSILONS,
+    st.integers(1, 10**5),
+    st.sampled_from([None, 0.6]),
+    st.sampled_from(["record", "attribute"]),
+)
 @settings(max_examples=6, deadline=None)
-def test_the_shortcut_finds_the_first_row(ks: list[int], epsilon: float, n: int, cap: float | None, per: Per) -> None:
+def test_the_shortcut_finds_the_first_row(
+    ks: list[int], epsilon: float, n: int, cap: float | None, per: Per
+) -> None:
     objective = Objective(success_cap=cap)
     first = consider(ks, epsilon, n, objective, per=per)[0]
     if first.why_not is None:
@@ -142,7 +163,12 @@ def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n:
     assert np.mean(consider(ks, epsilon * 1.3, n)[0].errors) < errors
 
 
-@given(st.lists(st.integers(2, 40), min_size=1, max_size=3), st.floats(0.5, 5.0), st.floats(0.3, 0.9), st.integers(2, 60))
+@given(
+    st.lists(st.integers(2, 40), min_size=1, max_size=3),
+    st.floats(0.5, 5.0),
+    st.floats(0.3, 0.9),
+    st.integers(2, 60),
+)
 @settings(max_examples=8, deadline=None)
 def test_caps_hold(ks: list[int], epsilon: float, cap: float, most: int) -> None:
     for row in consider(ks, epsilon, 1000, Objective(success_cap=cap, bytes_cap=most)):
@@ -151,7 +177,10 @@ def test_caps_hold(ks: list[int], epsilon: float, cap: float, most: int) -> None
 
 
 def test_a_cap_that_does_not_bind_changes_nothing() -> None:
-    free, loose = consider([3, 40], 1.0, 100)[0], consider([3, 40], 1.0, 100, Objective(success_cap=0.999, bytes_cap=10**6))[0]
+    free, loose = (
+        consider([3, 40], 1.0, 100)[0],
+        consider([3, 40], 1.0, 100, Objective(success_cap=0.999, bytes_cap=10**6))[0],
+    )
     assert (free.name, free.share, free.errors) == (loose.name, loose.share, loose.errors)
 
 
@@ -160,7 +189,11 @@ def test_a_cap_that_binds_brings_in_the_robust_protocols() -> None:
     best = consider([100], 4.0, 1000, objective)[0]
     assert best.protocols[0] in ("aue", "ass", "alh")
     assert best.success[0] <= 0.2
-    named = [dn.aue(100, 4.0, cap=0.2, f=None), dn.ass(100, 4.0, cap=0.2, f=None), dn.alh(100, 4.0, cap=0.2, f=None)]
+    named = [
+        dn.aue(100, 4.0, cap=0.2, f=None),
+        dn.ass(100, 4.0, cap=0.2, f=None),
+        dn.alh(100, 4.0, cap=0.2, f=None),
+    ]
     least = min(mechanism.law.error(1000) for mechanism in named if mechanism.success() <= 0.2)
     classical = [row.make(100, 4.0) for row in PROTOCOLS.values() if row.classical and row.exact]
     least = min([least, *(m.law.error(1000) for m in classical if m.success() <= 0.2)])
@@ -193,9 +226,13 @@ def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
         assert row.why_not is None or "by who knows the public prior is right with" in row.why_not
         assert max(row.told) == told
     even = [[0.25] * 4, [1 / 3] * 3]
-    flat = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"), priors=even)
+    flat = consider(
+        [4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"), priors=even
+    )
     plain = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"))
-    assert [(row.name, row.why_not is None) for row in flat] == [(row.name, row.why_not is None) for row in plain]
+    assert [(row.name, row.why_not is None) for row in flat] == [
+        (row.name, row.why_not is None) for row in plain
+    ]
 
 
 def test_the_nearest_to_a_cap_is_so_by_who_knows_the_public_priors() -> None:
@@ -355,7 +392,9 @@ def test_people_needed_is_the_fewest(ks: list[int], epsilon: float, target: floa
     assert people_needed(ks, [target] * len(ks), epsilon) == n
 
 
-@pytest.mark.parametrize(("ks", "n", "target"), [([4], 3000, 0.01), ([3, 20], 20_000, 0.02), ([2, 3, 9], 900, 0.05)])
+@pytest.mark.parametrize(
+    ("ks", "n", "target"), [([4], 3000, 0.01), ([3, 20], 20_000, 0.02), ([2, 3, 9], 900, 0.05)]
+)
 def test_epsilon_needed_is_the_smallest_in_thousandths(ks: list[int], n: int, target: float) -> None:
     epsilon = epsilon_needed(ks, target, n)
     assert max(consider(ks, epsilon, n)[0].standard_errors) <= target
@@ -368,7 +407,9 @@ def test_a_target_that_no_epsilon_reaches() -> None:
         epsilon_needed([3, 3], 0.001, 1000, Objective(people="everyone"), shares="SMP")
 
 
-@pytest.mark.parametrize("target", [0.0, math.nan, [0.1], [0.1, -1.0], True, "ab", pytest.param(10**400, id="large")])
+@pytest.mark.parametrize(
+    "target", [0.0, math.nan, [0.1], [0.1, -1.0], True, "ab", pytest.param(10**400, id="large")]
+)
 def test_a_target_that_makes_no_sense_is_refused(target: float | list[float]) -> None:
     with pytest.raises(dn.InvalidParameter, match="target must be a positive standard error"):
         people_needed([3, 3], target, 1.0)
@@ -390,7 +431,10 @@ def test_a_warning_before_noise() -> None:
     assert "noise" in text
     assert "92 values" in text
     words = text.replace(",", "").split()
-    people, epsilon = int(words[words.index("takes") + 1]), float(words[len(words) - words[::-1].index("epsilon")])
+    people, epsilon = (
+        int(words[words.index("takes") + 1]),
+        float(words[len(words) - words[::-1].index("epsilon")]),
+    )
     assert warning(consider([92, 2], 0.5, people)[0], people) is None
     assert warning(consider([92, 2], 0.5, people - 1)[0], people - 1) is not None
     assert warning(noisy, people) is None  # the same choice, looked at for other people
@@ -400,10 +444,14 @@ def test_a_warning_before_noise() -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 10, 50])
 def test_a_warning_before_reports_tell_the_answers(k: int) -> None:
-    """Half of the way from a blind guess to certainty takes an epsilon above ln(k + 1), and direct encoding needs no more."""
+    """Half of the way from a blind guess to certainty takes an epsilon above ln(k + 1), and direct encoding
+    needs no more.
+    """
     limit = math.log(k + 1)
     for protocol in ("grr", "ss", "oue", "olh"):
-        assert exposure(consider([k, 2 * k], 0.999 * limit, 1000, shares="SMP", protocols=protocol)[0]) is None
+        assert (
+            exposure(consider([k, 2 * k], 0.999 * limit, 1000, shares="SMP", protocols=protocol)[0]) is None
+        )
     (told,) = consider({"smokes": k}, 1.001 * limit, 1000, protocols="grr")
     text = exposure(told) or ""
     assert text.startswith("A report nearly tells the answer. Of those who report 'smokes'")
@@ -413,41 +461,59 @@ def test_a_warning_before_reports_tell_the_answers(k: int) -> None:
 
 def test_warnings_name_the_attributes_they_are_about() -> None:
     sizes = dict.fromkeys("abcdef", 60)
-    for d, others in ((2, "'b'"), (3, "'b' and 'c'"), (4, "'b', 'c' and 'd'"), (6, "'b', 'c', 'd' and 2 more")):
+    for d, others in (
+        (2, "'b'"),
+        (3, "'b' and 'c'"),
+        (4, "'b', 'c' and 'd'"),
+        (6, "'b', 'c', 'd' and 2 more"),
+    ):
         some = dict(list(sizes.items())[:d])
-        assert f"either way. The same goes for {others}. It takes" in (warning(consider(some, 0.5, 500)[0], 500) or "")
+        assert f"either way. The same goes for {others}. It takes" in (
+            warning(consider(some, 0.5, 500)[0], 500) or ""
+        )
         assert f"%. The same goes for {others}. A smaller" in (exposure(consider(some, 60.0, 500)[0]) or "")
 
 
-@pytest.mark.parametrize("part", [dn.geometric(19, 0.6), dn.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)])
+@pytest.mark.parametrize(
+    "part", [dn.geometric(19, 0.6), dn.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)]
+)
 def test_a_warning_that_far_values_do_not_hide_each_other(part: Metric) -> None:
-    """It says how often the better of two guesses is right, from the exact law here; and nothing where they do."""
+    """It says how often the better of two guesses is right, from the exact law here; and nothing where they
+    do.
+    """
 
     def about(*parts: Metric) -> Considered:
         names = tuple("xy"[: len(parts)])
         share = parts[0] if len(parts) == 1 else Split(parts)
-        return Considered.of(share, "SPL" if len(parts) > 1 else "", ["metric"] * len(parts), 1000, Objective(), names=names)
+        return Considered.of(
+            share, "SPL" if len(parts) > 1 else "", ["metric"] * len(parts), 1000, Objective(), names=names
+        )
 
     matrix = part.law.matrix()
     right = max(np.maximum(one, other).sum() / 2 for one in matrix for other in matrix)
     assert right > 0.99
     assert exposure(about(part)) is None
-    assert "Only near values of 'x' hide each other. Which of the two farthest apart a person has is told rightly" in (
-        far_told(about(part)) or ""
+    assert (
+        "Only near values of 'x' hide each other. Which of the two farthest apart a person has is told "
+        "rightly" in (far_told(about(part)) or "")
     )
     assert f" from {math.floor(1000 * right) / 10:.1f} % of reports" in (far_told(about(part)) or "")
     assert far_told(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
     assert "goes for" not in (far_told(about(part, dn.geometric(9, 0.5))) or "")
     both = far_told(about(part, part)) or ""
     assert "The same goes for 'y'. To hide far ones, too, take a smaller epsilon of these" in both
-    assert far_told(about(dn.geometric(9, 9.0))) is None  # any two are told apart, and the other warning says it
+    assert (
+        far_told(about(dn.geometric(9, 9.0))) is None
+    )  # any two are told apart, and the other warning says it
     assert exposure(about(dn.geometric(9, 9.0))) is not None
 
 
 def test_the_warning_of_rounds_is_about_all_of_them() -> None:
     """One report hides the answer, and any number of them tell what is kept."""
     for protocol in ("l_grr", "l_sue", "loloha"):
-        hidden, told = (consider_repeated([2], 0.5, forever, 1000, protocols=protocol)[0] for forever in (1.0, 4.0))
+        hidden, told = (
+            consider_repeated([2], 0.5, forever, 1000, protocols=protocol)[0] for forever in (1.0, 4.0)
+        )
         assert exposure(hidden) is None
         assert told.success_reported[0] < 0.65
         assert "reports of one person together nearly tell" in (exposure(told) or ""), protocol
@@ -456,7 +522,9 @@ def test_the_warning_of_rounds_is_about_all_of_them() -> None:
     assert f"right for {100 * chain.first.success():.1f} %" in text
     text = dn.Study({"a": ["x", "y"]}, epsilon_first=0.5, epsilon_forever=4.0, rounds=5).plan(100).explain()
     assert "together nearly tell" in " ".join(text.split())
-    many = dn.Study({"a": list("abcdefghij")}, epsilon_first=1.0, epsilon_forever=2.0, rounds=20, protocol="l_osue").plan(100)
+    many = dn.Study(
+        {"a": list("abcdefghij")}, epsilon_first=1.0, epsilon_forever=2.0, rounds=20, protocol="l_osue"
+    ).plan(100)
     assert "promises nothing" in " ".join(many.explain().split())
     assert "promises nothing" not in text
 
@@ -474,7 +542,9 @@ def test_the_comparison_is_for_the_rounds_of_the_study(rounds: int) -> None:
     said = text_up(losses.changing_values)
     assert table[2][:end].split()[-1] == said
     assert f"{rounds} reports of values that change, against any other sequence: at most {said}" in text
-    assert f"changing: what {rounds} report{'' if rounds == 1 else 's'} of values that change give away" in text
+    assert (
+        f"changing: what {rounds} report{'' if rounds == 1 else 's'} of values that change give away" in text
+    )
 
 
 def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:
@@ -493,7 +563,9 @@ def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:
 
 def test_repeated_collection_states_its_losses_and_its_limits() -> None:
     rows = {row.name: row for row in consider_repeated([3, 50, 200], 1.8, 2.0, 1000)}
-    assert {"SMP[l_grr]", "SMP[l_sue]", "SMP[l_osue]", "SMP[l_oue]", "SMP[l_soue]", "SMP[loloha]"} <= set(rows)
+    assert {"SMP[l_grr]", "SMP[l_sue]", "SMP[l_osue]", "SMP[l_oue]", "SMP[l_soue]", "SMP[loloha]"} <= set(
+        rows
+    )
     assert "at most" in (rows["SMP[l_oue]"].why_not or "")  # beyond what this pair of rounds can do
     for row in rows.values():
         if row.share is not None:
@@ -613,7 +685,9 @@ def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, share: Sha
 
 
 def test_shares_can_be_compared_by_their_guesses() -> None:
-    """Not naming the attribute does not help against a guess: at equal loss per record RS+FD[grr] is as open as SMP[grr]."""
+    """Not naming the attribute does not help against a guess: at equal loss per record RS+FD[grr] is as open
+    as SMP[grr].
+    """
     rows = {row.name: row for row in consider([4, 9, 3], 1.0, 100, protocols="grr")}
     assert rows["RS+FD[grr]"].success == pytest.approx(rows["SMP[grr]"].success)
     assert rows["SMP[grr]"].success[0] == pytest.approx(dn.grr(4, 1.0).success() / 3 + 2 / 3 / 4)
@@ -675,7 +749,9 @@ def test_messages_name_the_attributes() -> None:
     with pytest.raises(dn.InvalidParameter, match="a guess of 'smokes'"):
         people_needed(sizes, 0.01, 1.0, Objective(success_cap=0.5))
     with pytest.raises(dn.InvalidParameter, match=r"nothing fits this study.*a guess of 'smokes'"):
-        dn.Study({"town": list("abc"), "smokes": ["y", "n"]}, epsilon=1.0, objective=Objective(success_cap=0.5)).plan(100)
+        dn.Study(
+            {"town": list("abc"), "smokes": ["y", "n"]}, epsilon=1.0, objective=Objective(success_cap=0.5)
+        ).plan(100)
     assert "noise. 'town' has 90 values" in (warning(consider(sizes, 0.5, 1000)[0], 1000) or "")
     assert "noise. Attribute 1 has 90 values" in (warning(consider([2, 90], 0.5, 1000)[0], 1000) or "")
 
@@ -688,11 +764,16 @@ def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
     assert found, text
     epsilon = float(found[1])
     assert warning(consider([40, 30], epsilon, 3000, shares="RS+FD", per="attribute")[0], 3000) is None
-    assert warning(consider([40, 30], epsilon - 0.001, 3000, shares="RS+FD", per="attribute")[0], 3000) is not None
+    assert (
+        warning(consider([40, 30], epsilon - 0.001, 3000, shares="RS+FD", per="attribute")[0], 3000)
+        is not None
+    )
 
 
 def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
-    """The one against noise recommends no epsilon that the other warns of, and both together say what is left."""
+    """The one against noise recommends no epsilon that the other warns of, and both together say what is
+    left.
+    """
     ways_out = set()
     for k, n, epsilon in product((2, 5, 30), (20, 100, 500), (0.2, 1.0, 3.0)):
         best = consider([k], epsilon, n)[0]
@@ -704,7 +785,9 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
             ways_out.add(told is None)
     assert ways_out == {True, False}
     labels = [f"value {i}" for i in range(30)]
-    both = dn.Study({"a": labels, "b": ["yes", "no"]}, epsilon=3.0).plan(people=50).explain().replace("\n", " ")
+    both = (
+        dn.Study({"a": labels, "b": ["yes", "no"]}, epsilon=3.0).plan(people=50).explain().replace("\n", " ")
+    )
     assert "would be noise" in both
     assert "nearly tells the answer" in both
     assert "no epsilon mends both. Ask more people, or about fewer values." in both
@@ -716,7 +799,9 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
 @pytest.mark.parametrize("per", ["record", "attribute"])
 @pytest.mark.parametrize("share", ["split", "sample", "faked", None])
 def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) -> None:
-    """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is counted."""
+    """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is
+    counted.
+    """
     asked = {"town": [f"t{i}" for i in range(40)], "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)}
     plan = dn.Study(asked, epsilon=0.5, share=share, per=per).plan(people=20_000)
     here, chosen = explain._as_considered(plan.content, plan.considered), plan.considered[0]

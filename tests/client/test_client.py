@@ -1,4 +1,6 @@
-"""A device: it verifies before it answers, draws from the operating system only, and sends until a report has arrived."""
+"""A device: it verifies before it answers, draws from the operating system only, and sends until a report has
+arrived.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def test_a_report_is_canonical_and_fresh() -> None:
         assert wire.reports([report.body]).records.n == 1
         assert client.readable(report).encode() == wire.to_json(report)
     assert one.id != two.id
-    assert one.body != two.body  # 14 bits that fell alike: once in thousands, with two of three attributes redrawn
+    assert (
+        one.body != two.body
+    )  # 14 bits that fell alike: once in thousands, with two of three attributes redrawn
 
 
 def test_reports_follow_the_plan() -> None:
@@ -84,7 +88,10 @@ def test_a_plan_is_verified_before_it_is_answered() -> None:
 def test_a_plan_with_rounds_needs_a_secret_and_keeps_by_it() -> None:
     with pytest.raises(dn.InvalidParameter, match="keep a secret"):
         Client(again())
-    named = {Client(again(), bytes(range(32))).report(ANSWER, round=number).body[0] for number in (1, 2, 3, 4, 5) * 10}
+    named = {
+        Client(again(), bytes(range(32))).report(ANSWER, round=number).body[0]
+        for number in (1, 2, 3, 4, 5) * 10
+    }
     assert len(named) == 1, "the sampled attribute was redrawn"
     assert len({Client(again(), bytes([i]) * 32).report(ANSWER).body[0] for i in range(60)}) == 3
     for number in (0, 6):
@@ -111,7 +118,9 @@ def test_answers_that_cannot_be_reported_are_refused() -> None:
 
 @pytest.mark.parametrize("missing", ["value", "random", "refuse"])
 def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
-    """At a large epsilon a report says what was answered: "no answer" is a value, the last; a random one is any."""
+    """At a large epsilon a report says what was answered: "no answer" is a value, the last; a random one is
+    any.
+    """
     asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=50.0, share="split", missing=missing, protocol="grr").plan(people=100)
     for answers in ({"color": "red"}, {"color": "red", "smokes": None}, {"color": "red", "smokes": ""}):
@@ -134,14 +143,20 @@ def test_who_answers_is_told_what_is_allowed_and_not_to_change_the_study() -> No
     asked = {
         "age": dn.Range(0, 100, step=10),
         "income": dn.Number(0, 5000),
-        "home": dn.Grid(south=47, west=6, north=48, east=7, rows=4, columns=4, privacy="metric", epsilon=0.001),
+        "home": dn.Grid(
+            south=47, west=6, north=48, east=7, rows=4, columns=4, privacy="metric", epsilon=0.001
+        ),
     }
     plan = dn.Study(asked, epsilon=1.0).plan(people=1000)
     good: dict[str, Any] = {"age": 3, "income": 10, "home": (47.5, 6.5)}
     for name, wrong, told in (
         ("age", 1000, "1000 is not a value of 'age' (0 to under 100)"),
         ("income", -1, "-1 is not a value of 'income' (0 to 5000)"),
-        ("home", (0.0, 0.0), "(0.0, 0.0) is not in the box of 'home' (latitude 47.0 to 48.0, longitude 6.0 to 7.0)"),
+        (
+            "home",
+            (0.0, 0.0),
+            "(0.0, 0.0) is not in the box of 'home' (latitude 47.0 to 48.0, longitude 6.0 to 7.0)",
+        ),
     ):
         with pytest.raises(dn.InvalidValue) as refused:
             Client(plan).report(good | {name: wrong})
@@ -154,9 +169,13 @@ def test_a_plan_is_given_as_it_is_as_its_text_or_by_its_file(tmp_path: Path) -> 
     path = once().write(tmp_path / "plan.json")
     for given in (once(), once().to_json(), once().to_json().encode(), path.read_text(), path):
         assert Client(given).plan == once()
-    with pytest.raises(dn.InvalidPlan, match=r"got 'plan\.json'; if that is a file, read it: dn\.Plan\.read\('plan\.json'\)"):
+    with pytest.raises(
+        dn.InvalidPlan, match=r"got 'plan\.json'; if that is a file, read it: dn\.Plan\.read\('plan\.json'\)"
+    ):
         Client("plan.json")
-    with pytest.raises(dn.FileMissing, match=r"there is no file .*none\.json; plan\.write, or `deniable plan`, writes one"):
+    with pytest.raises(
+        dn.FileMissing, match=r"there is no file .*none\.json; plan\.write, or `deniable plan`, writes one"
+    ):
         Client(tmp_path / "none.json")
     with pytest.raises(dn.InvalidPlan, match="a plan is a JSON object"):
         Client("[]")
@@ -167,7 +186,9 @@ def test_a_ledger_keeps_reports_and_adds_up_losses(tmp_path: Path) -> None:
     first, second = once(), again()
     report = Client(first, ledger=ledger).report(ANSWER)
     changed = {**ANSWER, "color": "blue"}
-    assert Client(first, ledger=ledger).report(changed) == report, "a round that was answered was answered again"
+    assert Client(first, ledger=ledger).report(changed) == report, (
+        "a round that was answered was answered again"
+    )
     for number in (1, 2):
         Client(second, ledger=ledger).report(ANSWER, round=number)
     lifetime = Ledger(tmp_path / "ledger.json").lifetime()
@@ -178,9 +199,13 @@ def test_a_ledger_keeps_reports_and_adds_up_losses(tmp_path: Path) -> None:
     assert lifetime.changing > lifetime.unchanged
     third = vectors.of(dn.rsfd(vectors.KS, 0.5, "grr"))
     Client(third, ledger=ledger, cap=2.6)
-    with pytest.raises(dn.InvalidPlan, match=r"up to 0\.5, with all answers before 2\.5, and this device's cap is 2\.4"):
+    with pytest.raises(
+        dn.InvalidPlan, match=r"up to 0\.5, with all answers before 2\.5, and this device's cap is 2\.4"
+    ):
         Client(third, ledger=ledger, cap=2.4)
-    assert Client(first, ledger=ledger, cap=2.4).report(ANSWER) == report, "an answer that was given costs nothing again"
+    assert Client(first, ledger=ledger, cap=2.4).report(ANSWER) == report, (
+        "an answer that was given costs nothing again"
+    )
     text = (tmp_path / "ledger.json").read_text()
     assert "red" not in text.replace('"report"', "")
     assert (tmp_path / "ledger.json").stat().st_mode & 0o077 == 0
@@ -201,7 +226,9 @@ def test_programs_that_share_a_ledger_draw_once_and_keep_the_cap(tmp_path: Path)
     first.report(ANSWER)
     with pytest.raises(AboveCap, match=r"with all answers before 3, and this device's cap is 2\.1"):
         second.report(ANSWER)
-    assert {entry.plan for entry in Ledger(path).entries} == {once().id, again().id}, "one program erased the other's entries"
+    assert {entry.plan for entry in Ledger(path).entries} == {once().id, again().id}, (
+        "one program erased the other's entries"
+    )
 
 
 def test_a_secret_of_nothing_is_refused() -> None:
@@ -265,7 +292,9 @@ def test_a_report_is_sent_until_it_has_arrived() -> None:
 
 
 def test_a_page_of_somebody_else_is_no_receipt() -> None:
-    """A portal or a proxy answers 200, or sends elsewhere: the report has not arrived, and the invitation is not handed on."""
+    """A portal or a proxy answers 200, or sends elsewhere: the report has not arrived, and the invitation is
+    not handed on.
+    """
     client = Client(once())
     report = client.report(ANSWER)
     with collector([(201, {})]) as (elsewhere, handed_on):
@@ -310,7 +339,11 @@ def test_a_refusal_is_told_in_the_collectors_own_sentence() -> None:
     client = Client(once())
     report = client.report(ANSWER)
     for said, told, reason in (
-        ('{"reason":"closed","detail":"The round is not open."}', "refused the report: The round is not open", "closed"),
+        (
+            '{"reason":"closed","detail":"The round is not open."}',
+            "refused the report: The round is not open",
+            "closed",
+        ),
         ('{"reason":"closed"}', 'refused the report: 409 {"reason":"closed"}', "closed"),
         ('{"reason":5,"detail":[]}', 'refused the report: 409 {"reason":5,"detail":[]}', ""),
         ("[]", "refused the report: 409 []", ""),
@@ -363,7 +396,9 @@ def test_threads_of_a_device_give_one_report(kept: str, tmp_path: Path) -> None:
     assert (len(found), len(set(found))) == (4, 1)
 
 
-@pytest.mark.parametrize("url", ["http://localhost:abc", "http://", "ftp://x", "localhost:8000", "http://x:99999"])
+@pytest.mark.parametrize(
+    "url", ["http://localhost:abc", "http://", "ftp://x", "localhost:8000", "http://x:99999"]
+)
 def test_an_address_that_cannot_be_is_refused_at_once(url: str) -> None:
     client = Client(once(), secret=bytes(32))
     with pytest.raises(dn.InvalidParameter, match="a collector's address"):

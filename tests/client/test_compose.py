@@ -1,4 +1,6 @@
-"""Composition is exact; the bound for shuffled reports is never above what is published and never below what is true."""
+"""Composition is exact; the bound for shuffled reports is never above what is published and never below what
+is true.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_a_split_record_is_the_composition_of_its_parts() -> None:
 
 
 def test_two_reports_enumerated() -> None:
-    """Every pair of reports of two mechanisms, from every pair of people: the largest ratio is the product of the two."""
+    """Every pair of reports of two mechanisms, from every pair of people: the largest ratio is the product of
+    the two.
+    """
     one, two = dn.grr(3, 0.7), dn.grr(2, 1.1)
 
     def chances(mechanism: dn.Direct, value: int) -> list[Fraction]:
@@ -56,13 +60,17 @@ def test_two_reports_enumerated() -> None:
 def test_shares_compose_per_record_and_per_attribute() -> None:
     sampled, faked = smp([3, 5], 1.0, "oue"), rsfd([3, 5], 1.0, "oue-z")
     assert composed_ratio([sampled, faked]) == sampled.ratio() * faked.ratio()
-    assert composed_ratio([sampled, faked], per="attribute") == sampled.ratio("attribute") * faked.ratio("attribute")
+    assert composed_ratio([sampled, faked], per="attribute") == sampled.ratio("attribute") * faked.ratio(
+        "attribute"
+    )
     assert composed_loss([sampled, faked], per="attribute") < composed_loss([sampled, faked]) <= 2.0
 
 
 def test_repeated_reports_compose_by_their_ratio_after_t() -> None:
     kept = l_grr(4, epsilon_first=0.5, epsilon_forever=1.0)
-    assert composed_loss([kept.ratio_after(5), dn.grr(3, 1.0)]) < composed_loss([kept.ratio] * 5 + [dn.grr(3, 1.0)])
+    assert composed_loss([kept.ratio_after(5), dn.grr(3, 1.0)]) < composed_loss(
+        [kept.ratio] * 5 + [dn.grr(3, 1.0)]
+    )
 
 
 @given(st.lists(st.fractions(min_value=1, max_value=50, max_denominator=10**6), min_size=1, max_size=12))
@@ -86,7 +94,11 @@ def test_what_has_no_exact_ratio_is_refused(wrong: object) -> None:
 def hockey_stick(one: Law, other: Law, factor: Fraction) -> Fraction:
     """The smallest delta for e^epsilon = factor, in one direction."""
     return sum(
-        (max(chance - factor * other.get(report, Fraction(0)), Fraction(0)) for report, chance in one.items()), Fraction(0)
+        (
+            max(chance - factor * other.get(report, Fraction(0)), Fraction(0))
+            for report, chance in one.items()
+        ),
+        Fraction(0),
     )
 
 
@@ -131,7 +143,9 @@ def test_the_clones_delta_is_that_of_full_enumeration(local: float, n: int) -> N
 @pytest.mark.parametrize(("k", "n"), [(2, 2), (2, 25), (3, 8)])
 @pytest.mark.parametrize("delta", [1e-1, 1e-3])
 def test_no_better_than_randomized_response_really_is(local: float, k: int, n: int, delta: float) -> None:
-    """GRR, shuffled, for one person's change in a crowd that is against them: its delta at the stated epsilon is within."""
+    """GRR, shuffled, for one person's change in a crowd that is against them: its delta at the stated epsilon
+    is within.
+    """
     e = exp_down(local)
     stated = shuffled(local, n, delta)
     for crowd in range(k):
@@ -139,11 +153,15 @@ def test_no_better_than_randomized_response_really_is(local: float, k: int, n: i
         one = histogram([randomized(0, k, e), *rest], k)
         other = histogram([randomized(1, k, e), *rest], k)
         for this, that in ((one, other), (other, one)):
-            assert hockey_stick(this, that, exp_down(stated.epsilon)) <= Fraction(delta) * (1 + Fraction(1, 10**12))
+            assert hockey_stick(this, that, exp_down(stated.epsilon)) <= Fraction(delta) * (
+                1 + Fraction(1, 10**12)
+            )
 
 
 def test_the_enumeration_fails_a_bound_that_is_too_good() -> None:
-    """The same check refuses 0.7 of the stated epsilon: it is a check, and the bound is not far from the truth."""
+    """The same check refuses 0.7 of the stated epsilon: it is a check, and the bound is not far from the
+    truth.
+    """
     e, n, delta = exp_down(1.0), 25, 1e-3
     too_good = exp_down(0.7 * shuffled(1.0, n, delta).epsilon)
     rest = [randomized(0, 2, e)] * (n - 1)
@@ -162,7 +180,9 @@ def test_the_closed_form_at_a_known_point() -> None:
 
 
 @pytest.mark.parametrize("local", [0.01, 0.5, 1.0, 3.0, 6.0])
-@pytest.mark.parametrize(("n", "delta"), [(200, 1e-3), (2000, 1e-6), (20_000, 1e-6), (10**6, 1e-7), (10**8, 1e-10)])
+@pytest.mark.parametrize(
+    ("n", "delta"), [(200, 1e-3), (2000, 1e-6), (20_000, 1e-6), (10**6, 1e-7), (10**8, 1e-10)]
+)
 def test_the_numerical_bound_is_never_above_the_closed_one(local: float, n: int, delta: float) -> None:
     numerical, closed = shuffled(local, n, delta), shuffled(local, n, delta, bound="closed")
     assert 0 < numerical.epsilon <= closed.epsilon <= local
@@ -200,7 +220,9 @@ def test_coarser_groups_only_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fine <= shuffled(1.0, 2000).epsilon < 1.1 * fine
 
 
-@pytest.mark.parametrize(("epsilon", "n", "delta"), [(0.0, 10, 1e-6), (1.0, 0, 1e-6), (1.0, 10, 0.0), (1.0, 10, 1.0)])
+@pytest.mark.parametrize(
+    ("epsilon", "n", "delta"), [(0.0, 10, 1e-6), (1.0, 0, 1e-6), (1.0, 10, 0.0), (1.0, 10, 1.0)]
+)
 def test_what_makes_no_sense_is_refused(epsilon: float, n: int, delta: float) -> None:
     with pytest.raises(dn.InvalidParameter):
         shuffled(epsilon, n, delta)
@@ -214,7 +236,9 @@ def test_plans_that_one_person_answers_add_up() -> None:
     faked = Plan.of(asked, rsfd([3, 2], 0.5, "grr"), people=1000)
     again = Plan.of({"color": asked["color"]}, l_grr(3, 0.5, 1.5), people=1000, rounds=5)
     assert composed_loss([once, faked]) == pytest.approx(1.5, abs=2e-9)
-    assert composed_loss([once, faked], per="attribute") == pytest.approx(once.loss.attribute + faked.loss.attribute, abs=1e-12)
+    assert composed_loss([once, faked], per="attribute") == pytest.approx(
+        once.loss.attribute + faked.loss.attribute, abs=1e-12
+    )
     assert again.loss.repeated is not None
     total = composed_loss([once, again])
     assert once.loss.record + again.loss.repeated.one_value_forever <= total + 1e-12

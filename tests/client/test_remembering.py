@@ -1,4 +1,6 @@
-"""Words that a person keeps: rows that can be picked before they are drawn, and two rounds from one device."""
+"""Words that a person keeps: rows that can be picked before they are drawn, and two rounds from
+one device.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,32 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array, Integers
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample, Share, Split, rsfd, rsrfd, smp
-from deniable.rounds import HashedMemoized, Memoized, Repeated, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.records import (
+    Blank,
+    Fake,
+    Faked,
+    Guessed,
+    Imitated,
+    Prior,
+    Sample,
+    Share,
+    Split,
+    rsfd,
+    rsrfd,
+    smp,
+)
+from deniable.rounds import (
+    HashedMemoized,
+    Memoized,
+    Repeated,
+    allomfree,
+    l_grr,
+    l_osue,
+    l_oue,
+    l_soue,
+    l_sue,
+    loloha,
+)
 from deniable.words import FULL, Device, Rows, SystemRows, WordArray
 from deniable.words.simulated import RememberingRows, remembering
 from tests import statistics
@@ -34,7 +60,9 @@ def kept_rows_of_values(n: int, width: int) -> Rows:
 
 ROWS: dict[str, Callable[[int, int], Rows]] = {
     "seeded": lambda n, width: dn.seeded(3).rows(n, width),
-    "seeded, further on": lambda n, width: (source := dn.seeded(3), source.take(17), source.rows(n, width))[2],
+    "seeded, further on": lambda n, width: (source := dn.seeded(3), source.take(17), source.rows(n, width))[
+        2
+    ],
     "keyed": lambda n, width: dn.keyed(bytes(16), "rows").rows(n, width),
     "fixed": lambda n, width: dn.fixed(dn.seeded(3).take(n * width)).rows(n, width),
     "remembering": lambda n, width: remembering(3, dn.seeded(4)).rows(n, width),
@@ -61,7 +89,9 @@ def test_picking_and_drawing_commute(name: str) -> None:
         whole = table.array()
         assert whole.shape == (12, 7)
         start, stop = span
-        found = table.columns(start, stop).pick(rows) if columns_first else table.pick(rows).columns(start, stop)
+        found = (
+            table.columns(start, stop).pick(rows) if columns_first else table.pick(rows).columns(start, stop)
+        )
         expected = whole[rows][:, start:stop]
         assert (found.n, found.width) == expected.shape
         assert np.array_equal(found.array(), expected)
@@ -74,7 +104,9 @@ def test_picking_and_drawing_commute(name: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("rows", [slice(None, None, 2), slice(1, 9, 3), slice(None, None, -1), slice(-3, None), slice(5, 2)])
+@pytest.mark.parametrize(
+    "rows", [slice(None, None, 2), slice(1, 9, 3), slice(None, None, -1), slice(-3, None), slice(5, 2)]
+)
 @pytest.mark.parametrize("name", ROWS)
 def test_any_slice_picks_what_it_would_from_an_array(name: str, rows: slice) -> None:
     table = ROWS[name](12, 7)
@@ -93,7 +125,12 @@ def test_negative_numbers_of_rows_count_from_the_end() -> None:
 def test_rows_of_the_operating_system_have_the_right_size() -> None:
     table = dn.system().rows(12, 7)
     assert isinstance(table, SystemRows)
-    for rows, n in ((slice(2, 5), 3), (np.array([1, 1, 4]), 3), (slice(0, 100), 12), (slice(None, None, 5), 3)):
+    for rows, n in (
+        (slice(2, 5), 3),
+        (np.array([1, 1, 4]), 3),
+        (slice(0, 100), 12),
+        (slice(None, None, 5), 3),
+    ):
         found = table.pick(rows).columns(2, 6)
         assert (found.n, found.width) == (n, 4)
         assert found.array().shape == (n, 4)
@@ -118,7 +155,9 @@ def test_kept_words_repeat_and_fresh_ones_do_not() -> None:
     assert np.array_equal(one.recall().array(), two.recall().array())
     assert np.array_equal(one.recall(values).array(), two.recall(values).array())
     assert not (one.array() == two.array()).any()
-    assert np.array_equal(one.array(), dn.seeded(9).rows(50, 6).array()), "fresh words are those that were given"
+    assert np.array_equal(one.array(), dn.seeded(9).rows(50, 6).array()), (
+        "fresh words are those that were given"
+    )
     assert np.array_equal(one.anew().array(), one.array())
 
 
@@ -141,12 +180,16 @@ def test_kept_words_belong_to_people_and_columns_not_to_places() -> None:
     later = table.pick(slice(20, 40)).pick(np.array([0, 19]))
     assert np.array_equal(later.recall().array(), table.recall().array()[[20, 39]])
     # a crowd of another size has the same first people
-    assert np.array_equal(remembering(7, dn.seeded(8)).rows(10, 9).recall().array(), table.recall().array()[:10])
+    assert np.array_equal(
+        remembering(7, dn.seeded(8)).rows(10, 9).recall().array(), table.recall().array()[:10]
+    )
 
 
 @pytest.mark.parametrize("width", [4, 128, 130, 256, 1 << 11, 1 << 14, (1 << 14) + 3])
 def test_no_two_people_keep_the_same_words_however_wide_a_report(width: int) -> None:
-    """Words are numbered up to 2^64, and people are far apart: no multiple of their distance may come around to zero."""
+    """Words are numbered up to 2^64, and people are far apart: no multiple of their distance may come around
+    to zero.
+    """
     people = np.array([0, *(1 << power for power in range(31)), 3 << 18, 5 << 20])
     table = remembering(7, dn.seeded(8)).rows(1, width)
     assert isinstance(table, RememberingRows)
@@ -257,20 +300,28 @@ def agreement(m: Repeated, one: Array, other: Array) -> float:
 
 
 def expected_agreement(m: Memoized, redrawn: bool) -> float:
-    """The same by the law: with one kept answer, two fresh rounds agree more often than two independent reports."""
+    """The same by the law: with one kept answer, two fresh rounds agree more often than two independent
+    reports.
+    """
     p1, q1, p2, q2 = m.first.law.p, m.first.law.q, m.second.law.p, m.second.law.q
 
     def alike(p: float) -> float:
         return p * p + (1 - p) * (1 - p)
 
-    true, other = (alike(m.law.p), alike(m.law.q)) if redrawn else (x * alike(p2) + (1 - x) * alike(q2) for x in (p1, q1))
+    true, other = (
+        (alike(m.law.p), alike(m.law.q))
+        if redrawn
+        else (x * alike(p2) + (1 - x) * alike(q2) for x in (p1, q1))
+    )
     return (true + (m.k - 1) * other) / m.k
 
 
 def check_kept_answers(m: Memoized, words: dn.Words) -> None:
     """Two collections of unchanged values have the same permanent answers."""
     values = np.arange(N) % m.k
-    same = bool((permanent(m, values, words) == permanent(m, values, words)).all())  # a long diff of bytes would take minutes
+    same = bool(
+        (permanent(m, values, words) == permanent(m, values, words)).all()
+    )  # a long diff of bytes would take minutes
     assert same, "the permanent answer was redrawn"
 
 
@@ -280,7 +331,9 @@ def check_two_rounds(m: Memoized, words: dn.Words) -> None:
     one, two = m.privatize(values, words), m.privatize(values, words)
     assert bool((one != two).any()), "the fresh noise was not redrawn"
     found, kept, redrawn = agreement(m, one, two), expected_agreement(m, False), expected_agreement(m, True)
-    assert abs(found - kept) < abs(found - redrawn), f"rounds agree in {found:.4f}, as if redrawn: {kept:.4f} was expected"
+    assert abs(found - kept) < abs(found - redrawn), (
+        f"rounds agree in {found:.4f}, as if redrawn: {kept:.4f} was expected"
+    )
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -320,7 +373,9 @@ def exact_second(m: Memoized) -> Memoized:
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "numpy"])
 @pytest.mark.parametrize("name", CHAINS)
-def test_what_is_kept_goes_by_person_and_value(name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_goes_by_person_and_value(
+    name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A new value has an answer of its own, an old one gets its old answer back, and people differ."""
     compile_loops(monkeypatch, compiled)
     m, words = exact_second(CHAINS[name]()), crowd_words()
@@ -345,7 +400,9 @@ def test_what_is_kept_goes_by_person_and_value(name: str, compiled: bool, monkey
 
 
 def check_hash(m: HashedMemoized, words: dn.Words) -> None:
-    """Two collections with other values: the same functions, so the hash is no news; people's functions differ."""
+    """Two collections with other values: the same functions, so the hash is no news; people's functions
+    differ.
+    """
     values = np.arange(N) % m.k
     one, two = m.privatize(values, words), m.privatize((values * 7 + 3) % m.k, words)
     for name in ("a", "b"):
@@ -365,7 +422,9 @@ def test_a_hash_function_that_is_redrawn_is_seen() -> None:
 
 
 def test_what_is_kept_after_hashing_goes_by_the_bucket() -> None:
-    """Two values of one bucket have one permanent answer between them, or the count of what is kept would be wrong."""
+    """Two values of one bucket have one permanent answer between them, or the count of what is kept would be
+    wrong.
+    """
     right = loloha(50, 1.0, 2.0, g=2)
     m, words = HashedMemoized(50, exact_second(right.buckets)), crowd_words()
     values = np.zeros(N, dtype=int)
@@ -397,7 +456,9 @@ SAMPLES: dict[str, Callable[[], Share]] = {
 
 
 def sure(share: Share) -> Share:
-    """With parts that send every value as it is, and fakes that are nobody's value: a report shows what was sampled."""
+    """With parts that send every value as it is, and fakes that are nobody's value: a report shows what was
+    sampled.
+    """
     if not isinstance(share, Faked):
         return share
     shown: list[Fake] = []
@@ -417,13 +478,19 @@ def sure(share: Share) -> Share:
 
 
 def sampled(share: Share, table: Array, words: dn.Words) -> Array:
-    """Which attributes of each record are real, as a number; no value may be an attribute's largest, which fakes are."""
+    """Which attributes of each record are real, as a number; no value may be an attribute's largest, which
+    fakes are.
+    """
     shown = sure(share)
     assert shown.words == share.words
     records = shown.privatize(table, words)
     found = np.zeros(len(table), dtype=int)
     for j, (part, column) in enumerate(zip(shown.parts, records.columns, strict=True)):
-        real = np.flatnonzero(part.support(column)[:, :-1].any(axis=1)) if records.reporters is None else records.reporters[j]
+        real = (
+            np.flatnonzero(part.support(column)[:, :-1].any(axis=1))
+            if records.reporters is None
+            else records.reporters[j]
+        )
         np.bitwise_or.at(found, real, 1 << j)
     return found
 
@@ -486,7 +553,9 @@ def test_a_leak_from_value_to_attribute_is_seen() -> None:
     has = random.random(30_000) < 0.5
     found = np.where(random.random(30_000) < np.where(has, 0.37, 0.33), 1, random.choice([2, 4], size=30_000))
     with pytest.raises(AssertionError, match="between two samples"):
-        statistics.same_law(np.bincount(found[has], minlength=8), np.bincount(found[~has], minlength=8), "attribute")
+        statistics.same_law(
+            np.bincount(found[has], minlength=8), np.bincount(found[~has], minlength=8), "attribute"
+        )
 
 
 def test_permanent_answers_inside_a_share() -> None:
@@ -538,17 +607,23 @@ def device_report(share: Share, secret: bytes, label: str, value: int = 0) -> tu
 
 @pytest.mark.parametrize("name", DEVICES)
 def test_a_device_keeps_its_answers_by_a_secret(name: str) -> None:
-    """Nothing is stored but a key, and every round repeats the attribute and the permanent answer of every value."""
+    """Nothing is stored but a key, and every round repeats the attribute and the permanent answer of every
+    value.
+    """
     share = DEVICES[name]()
     one, two = bytes(range(32)), bytes(range(1, 33))
     answers = [device_report(share, one, "study", value) for value in range(6)]
-    assert answers == [device_report(share, one, "study", value) for value in range(6)], "the permanent answer was redrawn"
+    assert answers == [device_report(share, one, "study", value) for value in range(6)], (
+        "the permanent answer was redrawn"
+    )
     assert answers != [device_report(share, two, "study", value) for value in range(6)]
     assert answers != [device_report(share, one, "another", value) for value in range(6)]
 
 
 def test_devices_answer_by_the_law() -> None:
-    """Over many secrets a device's kept answers have the first round's probabilities (expected to fail 1 time in 10^6)."""
+    """Over many secrets a device's kept answers have the first round's probabilities (expected to fail 1 time
+    in 10^6).
+    """
     m = exact_second(l_grr(4, 1.0, 2.0))
     answers = [m.privatize([2], dn.device(number.to_bytes(16, "little")))[0] for number in range(4000)]
     counts, p = np.bincount(answers, minlength=4), m.first.law.p
@@ -557,7 +632,9 @@ def test_devices_answer_by_the_law() -> None:
 
 
 def test_words_that_a_device_keeps_are_those_of_the_key_stream() -> None:
-    """As the specification of the wire has it: number c of the stream labelled with the value + 1, or 0 for none."""
+    """As the specification of the wire has it: number c of the stream labelled with the value + 1, or 0 for
+    none.
+    """
     rows = dn.device(bytes(32), "study").rows(1, 11)
     for start, stop in ((0, 11), (3, 4), (5, 11), (8, 8)):
         some = rows.columns(start, stop)

@@ -45,7 +45,9 @@ def collector() -> Iterator[Running]:
         assert "Traceback" not in running.errors()
 
 
-def send(collector: Running, content: bytes, headers: dict[str, str] = BINARY, path: str = "/reports") -> httpx.Response:
+def send(
+    collector: Running, content: bytes, headers: dict[str, str] = BINARY, path: str = "/reports"
+) -> httpx.Response:
     return HTTP.post(f"{collector.url}{path}", content=content, headers=headers)
 
 
@@ -143,7 +145,9 @@ def test_json_that_is_refused(collector: Running, content: bytes, reason: str) -
     refused(send(collector, content, JSON), reason)
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded", ""])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded", ""]
+)
 def test_other_types_are_refused(collector: Running, kind: str) -> None:
     for path in ("/reports", "/reports/batch"):
         refused(send(collector, REPORT.to_bytes(), {"Content-Type": kind} if kind else {}, path), "type")
@@ -211,7 +215,9 @@ def test_the_order_of_a_list_in_a_batch_can_carry_nothing(tmp_path: Path) -> Non
     with collecting(tmp_path, [plan]) as running:
         refused(send(running, text, JSON), "form")
         assert send(running, b"[" + text + b"]", JSON, "/reports/batch").json()["outcomes"] == ["form"]
-        assert send(running, b"[" + wire.to_json(report) + b"]", JSON, "/reports/batch").json()["outcomes"] == ["counted"]
+        assert send(running, b"[" + wire.to_json(report) + b"]", JSON, "/reports/batch").json()[
+            "outcomes"
+        ] == ["counted"]
 
 
 # Plans and rounds.
@@ -220,7 +226,8 @@ def test_the_order_of_a_list_in_a_batch_can_carry_nothing(tmp_path: Path) -> Non
 def test_plans_are_listed_and_shown_to_everybody(collector: Running) -> None:
     listed = HTTP.get(f"{collector.url}/plans").json()["plans"]
     assert listed == [
-        {"id": plan.id, "title": plan.content.title, "invited": False, "round": 1, "open": [1]} for plan in (ONE, AGAIN)
+        {"id": plan.id, "title": plan.content.title, "invited": False, "round": 1, "open": [1]}
+        for plan in (ONE, AGAIN)
     ]
     answer = HTTP.get(f"{collector.url}/plans/{ONE.id}")
     assert answer.content == ONE.to_json().encode()
@@ -232,7 +239,9 @@ def test_plans_are_listed_and_shown_to_everybody(collector: Running) -> None:
         refused(HTTP.get(f"{collector.url}{path}"), "plan")
 
 
-def put(collector: Running, number: object, headers: dict[str, str] = OPERATOR, **times: Any) -> httpx.Response:
+def put(
+    collector: Running, number: object, headers: dict[str, str] = OPERATOR, **times: Any
+) -> httpx.Response:
     return HTTP.put(f"{collector.url}/plans/{AGAIN.id}/rounds/{number}", json=times, headers=headers)
 
 
@@ -278,7 +287,10 @@ def tallied(reports: list[Report], plan: Plan = ONE) -> Tallies:
 @pytest.fixture(scope="module")
 def alone() -> Iterator[Running]:
     """A collector with exactly N reports, whose results can be compared."""
-    with tempfile.TemporaryDirectory() as folder, collecting(Path(folder), [ONE], "--minimum", str(N)) as running:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        collecting(Path(folder), [ONE], "--minimum", str(N)) as running,
+    ):
         for start in range(0, N, 50):
             send(running, to_batch(REPORTS[start : start + 50]), path="/reports/batch")
         yield running
@@ -288,12 +300,23 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     expected = [row | {"n": N} for row in ONE.estimate(tallied(REPORTS)).rows(0.9, "norm-sub")]
     shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, project="norm-sub", round=1).json()
     nothing: dict[str, list[object]] = {"means": [], "groups": []}  # these values have no distances
-    assert shown == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "project": "norm-sub", "rows": expected} | nothing
-    table = parquet.read_table(io.BytesIO(alone.get(f"/plans/{ONE.id}/estimates", format="parquet", level=0.9).content))
+    assert (
+        shown
+        == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "project": "norm-sub", "rows": expected}
+        | nothing
+    )
+    table = parquet.read_table(
+        io.BytesIO(alone.get(f"/plans/{ONE.id}/estimates", format="parquet", level=0.9).content)
+    )
     assert table["low"].to_pylist() == [row["low"] for row in expected]
     answer = alone.get(f"/plans/{ONE.id}/estimates", format="csv", level=0.9, project="norm-sub", round=1)
     rows = list(csv.DictReader(answer.text.splitlines()))
-    about = {"kind": "value", "level": 0.9, "plan": ONE.id, "round": 1}  # every row says what it is, wherever it is pasted to
+    about = {
+        "kind": "value",
+        "level": 0.9,
+        "plan": ONE.id,
+        "round": 1,
+    }  # every row says what it is, wherever it is pasted to
     assert rows == [{name: str(cell) for name, cell in (row | about).items()} for row in expected]
     assert table["plan"].to_pylist() == [ONE.id] * 5
     assert "attachment" in answer.headers["content-disposition"]
@@ -319,12 +342,21 @@ def test_tallies_and_reports_are_exported(alone: Running, tmp_path: Path) -> Non
     assert sum((ONE.tally(block) for block in ONE.read_reports(file)), start=tallied([])) == tallied(REPORTS)
 
 
-def test_tallies_are_fetched_from_a_collector_and_from_its_store(alone: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tallies_are_fetched_from_a_collector_and_from_its_store(
+    alone: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DENIABLE_TOKEN", OPERATOR["Authorization"].split()[1])
     token = reading.find_token(None)
-    for address in (alone.url, f"{alone.url}/", f"{alone.url}/dashboard", f"{alone.url}/dashboard#token={token}"):
+    for address in (
+        alone.url,
+        f"{alone.url}/",
+        f"{alone.url}/dashboard",
+        f"{alone.url}/dashboard#token={token}",
+    ):
         assert reading.fetch_tallies(ONE, address, 1, token) == (1, tallied(REPORTS))
-    assert reading.fetch_tallies(ONE, alone.url, None, token) == (1, tallied(REPORTS)), "the collector says which round it is"
+    assert reading.fetch_tallies(ONE, alone.url, None, token) == (1, tallied(REPORTS)), (
+        "the collector says which round it is"
+    )
     assert reading.fetch_tallies(ONE, f"sqlite:///{alone.folder}/reports.db") == (1, tallied(REPORTS))
     with pytest.raises(dn.DeniableError, match="not its operator's token, or not any more"):
         reading.fetch_tallies(ONE, alone.url, None, "another")
@@ -353,7 +385,15 @@ def test_nothing_is_shown_of_too_few(collector: Running, what: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    [{"round": "x"}, {"round": "-1"}, {"round": "9"}, {"level": "1"}, {"level": "nan"}, {"project": "none"}, {"format": "exe"}],
+    [
+        {"round": "x"},
+        {"round": "-1"},
+        {"round": "9"},
+        {"level": "1"},
+        {"level": "nan"},
+        {"project": "none"},
+        {"format": "exe"},
+    ],
 )
 def test_parameters_that_are_refused(alone: Running, query: dict[str, str]) -> None:
     refused(alone.get(f"/plans/{ONE.id}/estimates", **query), "parameter")
@@ -413,7 +453,11 @@ def test_metrics_are_well_formed(collector: Running) -> None:
 
 def test_pages_that_are_there_are_served(collector: Running) -> None:
     there = files.read_files()
-    for path, name in [("/", "survey.html"), ("/dashboard", "dashboard.html"), *((f"/assets/{name}", name) for name in there)]:
+    for path, name in [
+        ("/", "survey.html"),
+        ("/dashboard", "dashboard.html"),
+        *((f"/assets/{name}", name) for name in there),
+    ]:
         answer = HTTP.get(f"{collector.url}{path}")
         if name in there:
             assert answer.content == there[name].content
@@ -424,7 +468,9 @@ def test_pages_that_are_there_are_served(collector: Running) -> None:
             refused(answer, "path")
 
 
-@pytest.mark.parametrize("name", ["..%2fapp.py", "%2e%2e/app.py", "../app.py", "app.py", "", "%00", "..%5capp.py"])
+@pytest.mark.parametrize(
+    "name", ["..%2fapp.py", "%2e%2e/app.py", "../app.py", "app.py", "", "%00", "..%5capp.py"]
+)
 def test_no_other_file_is_served(collector: Running, name: str) -> None:
     host, port = collector.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as raw:  # a client would tidy the path up
@@ -457,7 +503,10 @@ def test_headers_that_protect(collector: Running) -> None:
 
 
 def test_pages_of_other_sites_may_send_if_they_are_listed(collector: Running) -> None:
-    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    asked = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type",
+    }
     answer = HTTP.options(f"{collector.url}/reports", headers={"Origin": SITE} | asked)
     assert answer.status_code == 204
     assert answer.headers["access-control-allow-origin"] == SITE
@@ -465,7 +514,10 @@ def test_pages_of_other_sites_may_send_if_they_are_listed(collector: Running) ->
     for path, content in (("/reports", REPORTS[0].to_bytes()), ("/reports", b"wrong")):
         answer = send(collector, content, BINARY | {"Origin": SITE}, path)
         assert answer.headers["access-control-allow-origin"] == SITE
-    assert HTTP.get(f"{collector.url}/plans", headers={"Origin": SITE}).headers["access-control-allow-origin"] == SITE
+    assert (
+        HTTP.get(f"{collector.url}/plans", headers={"Origin": SITE}).headers["access-control-allow-origin"]
+        == SITE
+    )
     other = HTTP.options(f"{collector.url}/reports", headers={"Origin": "https://other.example"} | asked)
     refused(other, "method")
     assert "access-control-allow-origin" not in other.headers
@@ -473,9 +525,21 @@ def test_pages_of_other_sites_may_send_if_they_are_listed(collector: Running) ->
 
 
 def test_what_is_not_there(collector: Running) -> None:
-    for path in ("/nowhere", "/plans/", "/reports/", "/reports/batch/x", "/assets/none.js", "/assets/client.mjs"):
+    for path in (
+        "/nowhere",
+        "/plans/",
+        "/reports/",
+        "/reports/batch/x",
+        "/assets/none.js",
+        "/assets/client.mjs",
+    ):
         refused(HTTP.get(f"{collector.url}{path}"), "path")
-    for method, path in (("POST", "/plans"), ("DELETE", f"/plans/{ONE.id}"), ("PATCH", "/"), ("PUT", "/health")):
+    for method, path in (
+        ("POST", "/plans"),
+        ("DELETE", f"/plans/{ONE.id}"),
+        ("PATCH", "/"),
+        ("PUT", "/health"),
+    ):
         answer = HTTP.request(method, f"{collector.url}{path}")
         refused(answer, "method")
         assert "GET" in answer.headers["allow"]
@@ -490,7 +554,9 @@ def test_what_is_not_there(collector: Running) -> None:
 def test_the_description_names_every_operation(collector: Running) -> None:
     found = HTTP.get(f"{collector.url}/openapi.json").json()
     assert found["openapi"] == "3.1.0"
-    assert found["components"]["schemas"]["Summary"]["properties"]["open"]["description"].startswith("All rounds that are open")
+    assert found["components"]["schemas"]["Summary"]["properties"]["open"]["description"].startswith(
+        "All rounds that are open"
+    )
     assert "1,048,576 bytes" in found["paths"]["/reports"]["post"]["requestBody"]["description"]
     assert "10,000 reports" in found["paths"]["/reports/batch"]["post"]["requestBody"]["description"]
     named = {one["operationId"] for path in found["paths"].values() for one in path.values()}

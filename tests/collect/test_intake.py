@@ -21,8 +21,16 @@ from deniable.plan import Plan, canonical
 from deniable.wire import Refused, Report, Wire, to_batch
 from tests import vectors
 
-CASES = [case for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]
-HOSTILE = [case for case in json.loads((vectors.FOLDER / "hostile-reports.json").read_text("utf-8")) if "json" in case]
+CASES = [
+    case
+    for kind in vectors.PLANS
+    for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))
+]
+HOSTILE = [
+    case
+    for case in json.loads((vectors.FOLDER / "hostile-reports.json").read_text("utf-8"))
+    if "json" in case
+]
 PLAN = Plan.of({"a": ["x", "y", "z"], "b": ["0", "1"]}, dn.spl([3, 2], 1.0, "grr"), people=100)
 WIRE = Wire(PLAN)
 TAKES = Intake([Served(PLAN)], Limits(batch_reports=50))
@@ -52,9 +60,17 @@ def test_a_canonical_text_is_read_quickly(case: dict[str, Any]) -> None:
     intake, raw = Intake([Served(Plan.from_json(case["plan"]))], Limits()), case["json"].encode()
     quick = intake._usual(raw, b"token")
     assert quick is not None
-    assert quick == intake._strict(raw, b"token") == intake.one(bytes.fromhex(case["bytes"]), BINARY, b"token")
+    assert (
+        quick == intake._strict(raw, b"token") == intake.one(bytes.fromhex(case["bytes"]), BINARY, b"token")
+    )
     spaced = raw.replace(b'","', b'", "', 1)
-    for wrong in (spaced, b" " + raw, raw[:-1], raw[:-1] + b',"id":1}', raw.replace(b'"round":', b'"round":-', 1)):
+    for wrong in (
+        spaced,
+        b" " + raw,
+        raw[:-1],
+        raw[:-1] + b',"id":1}',
+        raw.replace(b'"round":', b'"round":-', 1),
+    ):
         assert intake._usual(wrong, None) is None
         assert isinstance(result(lambda wrong=wrong: intake.one(wrong, JSON, None)), str)  # type: ignore[misc]
 

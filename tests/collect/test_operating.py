@@ -1,4 +1,6 @@
-"""What an operator meets at the command line: stores that are not there, rounds that are closed, tokens that are old."""
+"""What an operator meets at the command line: stores that are not there, rounds that are closed, tokens that
+are old.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +63,16 @@ def test_who_only_reads_makes_no_store(command: str, run: Run, plan_file: str) -
     assert os.listdir() == [plan_file]
 
 
-@pytest.mark.parametrize("command", ["rounds plan.json", "rounds plan.json --close 1", f"estimate plan.json --from {STORE}"])
+@pytest.mark.parametrize(
+    "command", ["rounds plan.json", "rounds plan.json --close 1", f"estimate plan.json --from {STORE}"]
+)
 def test_who_only_reads_registers_no_plan(command: str, run: Run, plan_file: str) -> None:
     filled(AGAIN, 1)
     told = run(*command.split())
     assert told.code == 2
-    assert f"has no plan {PLAN.id[:12]}; it has {AGAIN.id[:12]}: name another plan, or another store" in told.err
+    assert (
+        f"has no plan {PLAN.id[:12]}; it has {AGAIN.id[:12]}: name another plan, or another store" in told.err
+    )
     store = open_store(STORE)
     assert [each.plan.id for each in store.plans()] == [AGAIN.id]
     store.close()
@@ -89,7 +95,9 @@ def test_an_empty_store_is_not_in_order_but_empty(run: Run, plan_file: str) -> N
     assert "no round was opened yet" in run("rounds", plan_file).out
     for _ in range(2):
         assert (
-            run("store", "check").out.splitlines()[-1].startswith(f"no report was counted in {STORE} yet, so there is nothing")
+            run("store", "check")
+            .out.splitlines()[-1]
+            .startswith(f"no report was counted in {STORE} yet, so there is nothing")
         )
         run("rounds", plan_file, "--open", "1")
     filled(PLAN, 1)
@@ -142,30 +150,44 @@ def test_a_round_says_since_when_it_is_open(run: Run, tmp_path: Path) -> None:
     file = str(AGAIN.write(tmp_path / "again.json"))
 
     def opened() -> list[tuple[int, bool, str | None]]:
-        return [(one["number"], one["open"], one["opens"]) for one in json.loads(run("rounds", file, "--json").out)]
+        return [
+            (one["number"], one["open"], one["opens"])
+            for one in json.loads(run("rounds", file, "--json").out)
+        ]
 
     with collecting(tmp_path, [AGAIN]) as running:
         address, moment = f"{running.url}/plans/{AGAIN.id}/rounds", datetime.now(UTC)
         for number in (1, 2, 3):
             if number == 2:
-                HTTP.put(f"{address}/2", json={"opens": None, "closes": None}, headers=OPERATOR).raise_for_status()
+                HTTP.put(
+                    f"{address}/2", json={"opens": None, "closes": None}, headers=OPERATOR
+                ).raise_for_status()
             elif number == 3:
                 run("rounds", file, "--open", "3")
             report = some_reports(AGAIN, 1, number, number)[0]
-            assert HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY).status_code == 201
+            assert (
+                HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY).status_code
+                == 201
+            )
         found = opened()
         assert [(number, is_open) for number, is_open, _ in found] == [(1, True), (2, True), (3, True)]
         for _, _, since in found:
             assert abs(datetime.fromisoformat(str(since)) - moment) < timedelta(seconds=60)
-        HTTP.put(f"{address}/2", json={"opens": None, "closes": "2999-01-01T00:00:00Z"}, headers=OPERATOR).raise_for_status()
+        HTTP.put(
+            f"{address}/2", json={"opens": None, "closes": "2999-01-01T00:00:00Z"}, headers=OPERATOR
+        ).raise_for_status()
         assert opened() == found, "one that is open keeps its time"
-        HTTP.put(f"{address}/2", json={"opens": None, "closes": "2020-01-01T00:00:00Z"}, headers=OPERATOR).raise_for_status()
+        HTTP.put(
+            f"{address}/2", json={"opens": None, "closes": "2020-01-01T00:00:00Z"}, headers=OPERATOR
+        ).raise_for_status()
         assert opened()[1] == (2, False, None), "one that is closed is not opened by it"
         HTTP.put(f"{address}/2", json={"opens": "1970-01-01T00:00:00Z"}, headers=OPERATOR).raise_for_status()
         assert opened()[1] == (2, True, "1970-01-01T00:00:00Z"), "as good as without limit"
 
 
-def test_the_only_round_with_reports_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_only_round_with_reports_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filled(AGAIN, 2)
     file = str(AGAIN.write(tmp_path / "again.json"))
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
@@ -187,7 +209,10 @@ def test_no_reports_yet_is_no_mistake_of_the_call(run: Run, plan_file: str) -> N
     run("rounds", plan_file, "--open", "1")
     for more, where in (((), ""), (("--round", "1"), " in round 1")):
         told = run("estimate", plan_file, "--from", STORE, *more)
-        assert (told.code, told.err) == (1, f"error: there are no reports of plan {PLAN.id[:12]}{where} yet at {STORE}\n")
+        assert (told.code, told.err) == (
+            1,
+            f"error: there are no reports of plan {PLAN.id[:12]}{where} yet at {STORE}\n",
+        )
     with pytest.raises(dn.InvalidParameter, match="there are no reports yet"):
         PLAN.estimate(PLAN.tally([]))
 
@@ -202,10 +227,15 @@ def test_invitations_are_withdrawn_by_command(run: Run, plan_file: str) -> None:
     assert "1 invitation is unused; serve" in run("tokens", plan_file, "--count", "1").err
     assert "3 invitations are unused; serve" in run("tokens", plan_file, "--count", "2").err
     told = run("tokens", plan_file, "--withdraw")
-    assert (told.code, told.err) == (2, "error: this withdraws 3 unused invitations for ever; repeat it with --yes\n")
+    assert (told.code, told.err) == (
+        2,
+        "error: this withdraws 3 unused invitations for ever; repeat it with --yes\n",
+    )
     told = run("tokens", plan_file, "--withdraw", "--yes")
     assert (told.code, told.out) == (0, "withdrew 3 unused invitations\n")
-    assert run("tokens", plan_file, "--withdraw").out == "no invitation is unused; there is none to withdraw\n"
+    assert (
+        run("tokens", plan_file, "--withdraw").out == "no invitation is unused; there is none to withdraw\n"
+    )
 
 
 def test_invitations_to_a_plan_that_was_never_served_here(run: Run, plan_file: str) -> None:
@@ -214,13 +244,18 @@ def test_invitations_to_a_plan_that_was_never_served_here(run: Run, plan_file: s
     AGAIN.write(Path("again.json"))
     told = run("tokens", "again.json", "--count", "1")
     assert told.code == 0
-    assert f"never served plan {AGAIN.id[:12]}, but plan {PLAN.id[:12]}; was the right plan named?" in told.err
+    assert (
+        f"never served plan {AGAIN.id[:12]}, but plan {PLAN.id[:12]}; was the right plan named?" in told.err
+    )
 
 
 def test_a_plan_is_named_once(run: Run, plan_file: str) -> None:
     PLAN.write(Path("copy.json"))
     told = run("serve", plan_file, "copy.json", "--port", "0")
-    assert (told.code, told.err) == (2, f"error: plan {PLAN.id[:12]}, in copy.json, is named twice; name every plan once\n")
+    assert (told.code, told.err) == (
+        2,
+        f"error: plan {PLAN.id[:12]}, in copy.json, is named twice; name every plan once\n",
+    )
     assert sorted(os.listdir()) == ["copy.json", plan_file]
 
 
@@ -239,7 +274,10 @@ def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> N
     store.add([Arrival(PLAN.id, 1, [one.id for one in more], [one.body for one in more])], time.time())
     store.close()
     last = run("store", "check").out.splitlines()[-1]
-    assert last == "OK: the tallies are those of the 8 reports that are left, and what was kept of those scrubbed"
+    assert (
+        last
+        == "OK: the tallies are those of the 8 reports that are left, and what was kept of those scrubbed"
+    )
     told = run("store", "export", plan_file, "-o", "r.parquet", "--force")
     assert told.err == "wrote 8 reports to r.parquet; 40 others are scrubbed\n"
 
@@ -257,7 +295,9 @@ def test_a_round_that_will_close_can_be_closed_now(run: Run, plan_file: str) -> 
     assert found.closes < 32503680000.0
 
 
-def test_several_rounds_are_chosen_by_option(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_rounds_are_chosen_by_option(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filled(AGAIN, 1, 3)
     file = str(AGAIN.write(tmp_path / "again.json"))
     told = run("estimate", file, "--from", STORE)
@@ -269,7 +309,10 @@ def test_several_rounds_are_chosen_by_option(run: Run, tmp_path: Path, monkeypat
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
     with collecting(tmp_path, [AGAIN], "--minimum", "10") as running:
         told = run("estimate", file, "--from", running.url)
-        assert (told.code, told.err.strip().endswith("answered in rounds 1, 3; choose one with --round")) == (1, True)
+        assert (told.code, told.err.strip().endswith("answered in rounds 1, 3; choose one with --round")) == (
+            1,
+            True,
+        )
         assert run("estimate", file, "--from", running.url, "--round", "1").code == 0
 
 
@@ -289,9 +332,16 @@ def test_the_token_of_this_folder_is_for_collectors_of_this_machine(
         assert old.code == 1
         assert "not its operator's token, or not any more. The one that holds is in operator.token" in old.err
         monkeypatch.delenv("DENIABLE_TOKEN")
-        for elsewhere in ("https://survey.example", "http://192.0.2.1", "http://localhost.example", "http://127.0.0.1.example"):
+        for elsewhere in (
+            "https://survey.example",
+            "http://192.0.2.1",
+            "http://localhost.example",
+            "http://127.0.0.1.example",
+        ):
             told = run("estimate", "plan-0.json", "--from", elsewhere)
-            assert (told.code, "--token-file operator.token" in told.err) == (2, True), "nothing is sent there unasked"
+            assert (told.code, "--token-file operator.token" in told.err) == (2, True), (
+                "nothing is sent there unasked"
+            )
 
 
 def test_after_a_rehearsal_another_store_is_named(run: Run, plan_file: str) -> None:
@@ -334,13 +384,15 @@ def test_files_that_others_can_read_are_told(tmp_path: Path) -> None:
         (tmp_path / "reports.db").chmod(0o644)
         running.start()
         assert (
-            "others on this machine may read reports.db, reports.db-wal, reports.db-shm; forbid it with: chmod 600"
-            in running.errors()
+            "others on this machine may read reports.db, reports.db-wal, reports.db-shm; forbid it with: "
+            "chmod 600" in running.errors()
         )
 
 
 def test_invitations_are_no_formulas_and_no_options(run: Run, plan_file: str) -> None:
-    made = run("tokens", plan_file, "--count", "1000").out.splitlines()[1:]  # one in 64 would begin with a minus
+    made = run("tokens", plan_file, "--count", "1000").out.splitlines()[
+        1:
+    ]  # one in 64 would begin with a minus
     assert not [token for token in made if token[0] in "=+-@"]
 
 
@@ -353,13 +405,23 @@ def test_labels_do_not_become_formulas(run: Run) -> None:
     tallies = plan.tally(plan.privatize({"+question": labels * 50, "b": ["x"] * 250}, dn.seeded(3)))
     shown = results.as_csv(results.estimated(plan, tallies, 1, 0.95)).decode()
     plan.write(Path("plan.json"))
-    plan.write_reports(Path("reports.parquet"), plan.privatize({"+question": labels * 50, "b": ["x"] * 250}, dn.seeded(3)))
+    plan.write_reports(
+        Path("reports.parquet"), plan.privatize({"+question": labels * 50, "b": ["x"] * 250}, dn.seeded(3))
+    )
     assert run("estimate", "plan.json", "reports.parquet", "-o", "shares.csv", "-o", "shares.json").code == 0
     for text in (shown, Path("shares.csv").read_text(encoding="utf-8")):
         rows = list(csv.DictReader(text.splitlines()))
-        assert [row["value"] for row in rows][:5] == [f"'{FORMULA}", "+1", "-2 to under 5", "'@sum(a1)", "'-cmd|' /c calc'!a0"]
+        assert [row["value"] for row in rows][:5] == [
+            f"'{FORMULA}",
+            "+1",
+            "-2 to under 5",
+            "'@sum(a1)",
+            "'-cmd|' /c calc'!a0",
+        ]
         assert rows[0]["attribute"] == "'+question"
-        assert any(row["frequency"].startswith("-") or float(row["low"]) < 0 for row in rows), "numbers stay numbers"
+        assert any(row["frequency"].startswith("-") or float(row["low"]) < 0 for row in rows), (
+            "numbers stay numbers"
+        )
     assert json.loads(Path("shares.json").read_text(encoding="utf-8"))["rows"][0]["value"] == FORMULA
 
 
@@ -371,13 +433,28 @@ def test_what_is_harmless_stays_as_it_is() -> None:
 
 
 def test_a_round_can_be_scheduled(run: Run, plan_file: str) -> None:
-    told = run("rounds", plan_file, "--open", "1", "--from", "2100-03-01T08:00+00:00", "--until", "2100-03-08T08:00Z", "--json")
+    told = run(
+        "rounds",
+        plan_file,
+        "--open",
+        "1",
+        "--from",
+        "2100-03-01T08:00+00:00",
+        "--until",
+        "2100-03-08T08:00Z",
+        "--json",
+    )
     [one] = json.loads(told.out)
-    assert (one["open"], one["opens"], one["closes"]) == (False, "2100-03-01T08:00:00Z", "2100-03-08T08:00:00Z")
+    assert (one["open"], one["opens"], one["closes"]) == (
+        False,
+        "2100-03-01T08:00:00Z",
+        "2100-03-08T08:00:00Z",
+    )
     assert "such as 2027-03-01T08:00" in run("rounds", plan_file, "--open", "1", "--from", "soon").err
     assert "name it with --open" in run("rounds", plan_file, "--until", "2100-03-08").err
     assert (
-        "opens before it closes" in run("rounds", plan_file, "--open", "1", "--from", "2100-03-09", "--until", "2100-03-08").err
+        "opens before it closes"
+        in run("rounds", plan_file, "--open", "1", "--from", "2100-03-09", "--until", "2100-03-08").err
     )
 
 

@@ -29,7 +29,16 @@ from tests.services import missing
 
 if find_spec("playwright") is None and os.environ.get("CI") != "true":
     pytest.skip("playwright is not installed", allow_module_level=True)
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Route,
+    expect,
+    sync_playwright,
+)
 
 SOURCES = Path(__file__).parents[2] / "js" / "pages"
 FLAGS = [
@@ -56,17 +65,25 @@ ONCE = dn.Study(
     title=f"Habits {LABEL}",
 ).plan(people=1000)
 AGAIN = dn.Study(
-    {"How do you feel?": ["well", "so-so", "badly"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=3, title="Every month"
+    {"How do you feel?": ["well", "so-so", "badly"]},
+    epsilon_first=1.0,
+    epsilon_forever=2.0,
+    rounds=3,
+    title="Every month",
 ).plan(people=1000)
 MONTHS = dn.Study(
-    {"How do you feel?": ["well", "so-so", "badly"]}, epsilon_first=1.5, epsilon_forever=3.0, rounds=3, title="Months"
+    {"How do you feel?": ["well", "so-so", "badly"]},
+    epsilon_first=1.5,
+    epsilon_forever=3.0,
+    rounds=3,
+    title="Months",
 ).plan(people=1000)
-TWICE = dn.Study({"Hours": dn.Range(0, 24, step=4)}, epsilon_first=1.0, epsilon_forever=2.0, rounds=2, title="Sleep").plan(
-    people=1000
-)
-FILLED = dn.Study({"Coffee": ["none", "one", "two", LABEL], "Tea": ["yes", "no"]}, epsilon=2.0, title="Drinks").plan(
-    people=1000
-)
+TWICE = dn.Study(
+    {"Hours": dn.Range(0, 24, step=4)}, epsilon_first=1.0, epsilon_forever=2.0, rounds=2, title="Sleep"
+).plan(people=1000)
+FILLED = dn.Study(
+    {"Coffee": ["none", "one", "two", LABEL], "Tea": ["yes", "no"]}, epsilon=2.0, title="Drinks"
+).plan(people=1000)
 
 TOWN = dn.Grid(47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000))
 MIXED = dn.Study(
@@ -116,14 +133,24 @@ class Visit:
         return self.page
 
     def check(self) -> None:
-        """Refusals that the collector answers with a 4xx are the only complaints, and nothing was asked of anybody else."""
-        assert [text for text in self.problems if not re.match(r"Failed to load resource.* (4\d\d|ERR_INTERNET)", text)] == []
-        assert [one.url for one in self.sent if not one.url.startswith((self.url, "about:", "blob:", "data:"))] == []
+        """Refusals that the collector answers with a 4xx are the only complaints, and nothing was asked of
+        anybody else.
+        """
+        assert [
+            text
+            for text in self.problems
+            if not re.match(r"Failed to load resource.* (4\d\d|ERR_INTERNET)", text)
+        ] == []
+        assert [
+            one.url for one in self.sent if not one.url.startswith((self.url, "about:", "blob:", "data:"))
+        ] == []
 
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("pages"), [ONCE, AGAIN, MONTHS, FILLED, MIXED], "--minimum", "50") as running:
+    with collecting(
+        tmp_path_factory.mktemp("pages"), [ONCE, AGAIN, MONTHS, FILLED, MIXED], "--minimum", "50"
+    ) as running:
         post(running, FILLED, 400)
         yield running
 
@@ -162,7 +189,9 @@ def post(collector: Running, plan: Plan, n: int, number: int = 1, **numbers: flo
         answers |= {"Age": [20 + i % 60 for i in range(n)], "Home": [(47.64, 6.86), (47.66, 6.9)] * (n // 2)}
         answers |= {"Income": [100.0 * (i % 60) for i in range(n)]}
     made = plan.privatize(answers, dn.remembering(n, dn.seeded(n)))
-    reports = [Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
+    reports = [
+        Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)
+    ]
     batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
     answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
     assert answer.json()["counted"] == n
@@ -216,7 +245,9 @@ def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: R
     press = page.keyboard.press
     page.get_by_role("button", name="Make my report").focus()
     press("Enter")
-    expect(page.get_by_role("group", name="Do you smoke?").get_by_label("yes")).to_be_focused()  # the first that is missing
+    expect(
+        page.get_by_role("group", name="Do you smoke?").get_by_label("yes")
+    ).to_be_focused()  # the first that is missing
     expect(page.get_by_role("alert").first).to_have_text("Please choose an answer.")
     press("Space")
     press("ArrowDown")  # no
@@ -268,22 +299,31 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> No
 
 
 def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2) as visit:
+    with visiting(
+        browser, collector, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2
+    ) as visit:
         page = visit.survey(ONCE)
         page.get_by_role("group", name="Do you smoke?").get_by_text("No answer").tap()
         page.get_by_label("Color").select_option("green")
         page.locator(".question", has=page.get_by_label("Age")).get_by_text("No answer").tap()
         expect(page.get_by_role("button", name="Make my report")).to_be_visible()
-        small = "nodes => nodes.filter(node => node.offsetParent && node.getBoundingClientRect().height < 44).length"
+        small = (
+            "nodes => nodes.filter(node => node.offsetParent && node.getBoundingClientRect().height < "
+            "44).length"
+        )
         assert page.locator("button, select, .choice, input[type=number]").evaluate_all(small) == 0
         page.get_by_role("button", name="Make my report").tap()
-        expect(page.get_by_role("region", name="Stays on this device").get_by_text("No answer")).to_have_count(2)
+        expect(
+            page.get_by_role("region", name="Stays on this device").get_by_text("No answer")
+        ).to_have_count(2)
         page.get_by_role("button", name="Send").tap()
         expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
         page.get_by_text("What I have sent").tap()
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         page = visit.dashboard(FILLED)
-        expect(page.get_by_role("img", name="Estimates of Coffee").locator("text", has_text=LABEL)).to_be_visible()  # not cut
+        expect(
+            page.get_by_role("img", name="Estimates of Coffee").locator("text", has_text=LABEL)
+        ).to_be_visible()  # not cut
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         page.get_by_text("Download", exact=True).tap()
         menu = page.locator(".downloads > div").bounding_box()
@@ -329,7 +369,9 @@ def test_a_plan_that_leaks_more_than_it_says_is_refused(visit: Visit, honest_id:
     plan_id, text = tampered(understate, honest_id)
     listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
     visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
-    visit.context.route(f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json"))
+    visit.context.route(
+        f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json")
+    )
     page = visit.page
     page.goto(f"{visit.url}/")
     expect(page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
@@ -384,7 +426,9 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     page.reload()
     expect(page.get_by_role("heading", name="This study is closed now")).to_be_visible()
     expect(page.get_by_text("Come back when the next round opens.")).to_be_visible()
-    expect(page.get_by_text("1 report made on this device got no receipt from the collector.")).to_be_visible()
+    expect(
+        page.get_by_text("1 report made on this device got no receipt from the collector.")
+    ).to_be_visible()
     expect(page.locator("#study")).not_to_contain_text("You have answered")
     set_round(collector, AGAIN, 2, None)
     page.reload()
@@ -402,14 +446,18 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     total = "Lifetime loss over 2 reports, 1 of them without a receipt, if your answers do not change"
     expect(page.get_by_text(total)).to_be_visible()
     expect(page.get_by_text("The same, whatever changes")).to_be_visible()
-    expect(page.get_by_text("In a study with rounds, the limit holds for answers that stay the same.")).to_be_visible()
+    expect(
+        page.get_by_text("In a study with rounds, the limit holds for answers that stay the same.")
+    ).to_be_visible()
 
 
 def test_after_the_last_round_nobody_is_asked_to_come_back(browser: Browser, tmp_path: Path) -> None:
     closed = "2026-01-01T00:00:00Z"
     with collecting(tmp_path, [TWICE]) as running, visiting(browser, running) as visit:
         page = visit.survey(TWICE)
-        expect(page.locator(".promise")).to_contain_text("Whoever sees your reports of both rounds, if your answer")
+        expect(page.locator(".promise")).to_contain_text(
+            "Whoever sees your reports of both rounds, if your answer"
+        )
         page.get_by_text("The exact loss").click()
         expect(page.get_by_text("Both rounds, whatever changes")).to_be_visible()
         page.get_by_label("Hours").fill("24")
@@ -436,7 +484,9 @@ def test_after_the_last_round_nobody_is_asked_to_come_back(browser: Browser, tmp
         expect(given).to_contain_text("Both rounds, whatever changes")
 
 
-def test_of_several_open_rounds_the_newest_that_was_not_answered_is_offered(browser: Browser, tmp_path: Path) -> None:
+def test_of_several_open_rounds_the_newest_that_was_not_answered_is_offered(
+    browser: Browser, tmp_path: Path
+) -> None:
     with collecting(tmp_path, [AGAIN]) as running, visiting(browser, running) as visit:
         set_round(running, AGAIN, 2, None)
         page = visit.survey(AGAIN)
@@ -463,9 +513,13 @@ def test_a_page_of_the_network_is_no_receipt(visit: Visit, collector: Running) -
     make(page)
     before = counted(collector, ONCE)
     portal = "<html>Accept the terms</html>"
-    visit.context.route("**/reports", lambda route: route.fulfill(status=200, content_type="text/html", body=portal))
+    visit.context.route(
+        "**/reports", lambda route: route.fulfill(status=200, content_type="text/html", body=portal)
+    )
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("The collector cannot be reached. Your report waits on this device")).to_be_visible()
+    expect(
+        page.get_by_text("The collector cannot be reached. Your report waits on this device")
+    ).to_be_visible()
     assert page.evaluate("localStorage.getItem('deniable.received')") is None
     visit.context.unroute("**/reports")
     page.get_by_role("button", name="Try again").click()
@@ -523,7 +577,9 @@ def test_text_of_others_cannot_turn_the_page_around(visit: Visit) -> None:
     plan_id, text = tampered(turn, honest_id=True)
     listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
     visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
-    visit.context.route(f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json"))
+    visit.context.route(
+        f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json")
+    )
     page.goto("about:blank")
     page.goto(f"{visit.url}/")
     expect(page.get_by_text("A label must be visible text on one line")).to_be_visible()
@@ -596,7 +652,9 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
                 f"Invitation {CODE}",
                 f"Invitation {invitation}",
             ]
-            assert invitation not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})"), "it is used"
+            assert invitation not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})"), (
+                "it is used"
+            )
             page.reload()
             expect(page.get_by_label("Your invitation")).to_be_hidden()
             send(page)
@@ -604,7 +662,9 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
         assert counted(running, FILLED) == 1
 
 
-def test_a_missing_invitation_is_told_before_anything_is_answered(browser: Browser, run: Run, tmp_path: Path) -> None:
+def test_a_missing_invitation_is_told_before_anything_is_answered(
+    browser: Browser, run: Run, tmp_path: Path
+) -> None:
     with collecting(tmp_path, [FILLED], "--invited") as running:
         made = run("tokens", "plan-0.json", "--count", "1", "--url", running.url).out.splitlines()[-1]
         invitation, link = made.split(",")
@@ -623,7 +683,9 @@ def test_a_missing_invitation_is_told_before_anything_is_answered(browser: Brows
                 assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
         with visiting(browser, running) as visit:
             page = visit.survey(FILLED)
-            page.get_by_label("Your invitation").fill(f"{running.url}/#plan={FILLED.id}")  # a link without one
+            page.get_by_label("Your invitation").fill(
+                f"{running.url}/#plan={FILLED.id}"
+            )  # a link without one
             expect(page.get_by_text("This is no invitation.")).to_be_visible()
             page.get_by_label("Your invitation").fill(link)
             page.get_by_label("two").check()
@@ -635,10 +697,16 @@ def test_a_missing_invitation_is_told_before_anything_is_answered(browser: Brows
         assert counted(running, FILLED) == 1
 
 
-SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, share="sample").plan(people=1000)
-FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.0, share="faked").plan(people=1000)
+SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, share="sample").plan(
+    people=1000
+)
+FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.0, share="faked").plan(
+    people=1000
+)
 SEVERAL = dn.Plan.of(
-    {f"Question {n}?": ["yes", "no"] for n in range(4)}, dn.Sample((dn.grr(2, 1.0),) * 4, drawn=2), people=1000
+    {f"Question {n}?": ["yes", "no"] for n in range(4)},
+    dn.Sample((dn.grr(2, 1.0),) * 4, drawn=2),
+    people=1000,
 )
 
 
@@ -657,7 +725,9 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
             make(page)
             leaves = page.get_by_role("region", name="Leaves this device")
             named = plan.content.share.drawn if isinstance(plan.content.share, dn.Sample) else len(plan.names)
-            expect(leaves.get_by_text("not drawn: the report has nothing of it")).to_have_count(len(plan.names) - named)
+            expect(leaves.get_by_text("not drawn: the report has nothing of it")).to_have_count(
+                len(plan.names) - named
+            )
         page = visit.survey(ONCE)
         expect(page.get_by_role("button", name="Make my report")).to_be_visible()
         expect(page.locator(".drawing")).to_have_count(0)
@@ -675,22 +745,32 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         assert len([one for one in visit.sent if one.url.endswith(more)]) == 2
         promise = page.locator(".promise")  # its folds are closed: the worst case is said all the same
         expect(promise).to_contain_text(
-            "“Age”: Answers near yours can hardly be told from it: your report is at most 1.11 times likelier from you than "
-            "from someone off by 1; from someone off by 20, at most 7.39 times. Answers far from yours can be told from it: "
-            "in the worst case, your report is at most "
+            "“Age”: Answers near yours can hardly be told from it: your report is at most 1.11 times "
+            "likelier from you than from someone off by 1; from someone off by 20, at most 7.39 times. "
+            "Answers far from yours can be told from it: in the worst case, your report is at most "
         )
         expect(promise).to_contain_text(
-            re.compile(r"“Home”: .* from someone 500 m away; .* in the worst case, .* from someone elsewhere in the")
+            re.compile(
+                r"“Home”: .* from someone 500 m away; .* in the worst case, .* from someone elsewhere in the"
+            )
         )
         for one in promise.locator(".distant").all():
             expect(one).to_be_visible()
         page.get_by_text("Question by question").click()
-        expect(page.locator(".guesses")).to_contain_text("guesses right in which half of the range your number is at most")
+        expect(page.locator(".guesses")).to_contain_text(
+            "guesses right in which half of the range your number is at most"
+        )
         page.get_by_text("The exact loss").click()
         figures = page.locator(".promise .figures")
-        for line in ("This report, per 1 in “Age”", "This report, per kilometer in “Home”", "This report, in the worst case"):
+        for line in (
+            "This report, per 1 in “Age”",
+            "This report, per kilometer in “Home”",
+            "This report, in the worst case",
+        ):
             expect(figures).to_contain_text(line)
-        expect(page.get_by_text("A latitude from 47.6 to 47.7 and a longitude from 6.8 to 6.95, in degrees.")).to_be_visible()
+        expect(
+            page.get_by_text("A latitude from 47.6 to 47.7 and a longitude from 6.8 to 6.95, in degrees.")
+        ).to_be_visible()
         expect(page.get_by_text("A number from 0 up; what is above 10000 counts as 10000.")).to_be_visible()
         page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
         page.get_by_label("Age").fill("42")
@@ -699,17 +779,23 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         expect(page.get_by_label("Longitude")).to_have_value("6.86")
         page.get_by_label("Income").fill("2500")
         page.get_by_role("button", name="Make my report").click()
-        expect(page.get_by_text("Please enter a latitude from 47.6 to 47.7 and a longitude from 6.8")).to_be_visible()
+        expect(
+            page.get_by_text("Please enter a latitude from 47.6 to 47.7 and a longitude from 6.8")
+        ).to_be_visible()
         expect(page.get_by_label("Latitude")).to_be_focused()
         page.get_by_label("Latitude").fill("47.64")
         make(page)
-        stays, leaves = (page.get_by_role("region", name=f"{what} this device") for what in ("Stays on", "Leaves"))
+        stays, leaves = (
+            page.get_by_role("region", name=f"{what} this device") for what in ("Stays on", "Leaves")
+        )
         for answer in ("42 (42 to under 43)", f"47.64, 6.86 (the cell {TOWN.labels[34]})", "2500"):
             expect(stays.get_by_text(answer, exact=True)).to_be_visible()
         _, age, cell, number = leaves.locator(".chip").all_inner_texts()
         expect(leaves).to_contain_text(f"was moved at random to {age}")
         expect(leaves).to_contain_text(f"was moved at random to the cell {cell}")
-        expect(leaves).to_contain_text(f"stands for {number}, which is right only on average, over many people")
+        expect(leaves).to_contain_text(
+            f"stands for {number}, which is right only on average, over many people"
+        )
         send(page)
         [posted] = [one for one in visit.sent if one.method == "POST"]
         assert posted.post_data_buffer is not None
@@ -730,38 +816,58 @@ def chances(text: str) -> int:
 def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
     page = visit.survey(MIXED)
     page.get_by_text("Question by question").click()
-    said = {one.locator("strong").inner_text(): chances(one.inner_text()) for one in page.locator(".guesses > li").all()}
+    said = {
+        one.locator("strong").inner_text(): chances(one.inner_text())
+        for one in page.locator(".guesses > li").all()
+    }
     headline = page.locator(".headline").inner_text()
     share = MIXED.content.share
     assert isinstance(share, dn.Split)
     truth = dict(zip(MIXED.names, (part.success() for part in share.parts), strict=True))
-    for name, chance in truth.items():  # as `deniable plan` and `deniable attack` say it; in words it is rounded up
+    for (
+        name,
+        chance,
+    ) in truth.items():  # as `deniable plan` and `deniable attack` say it; in words it is rounded up
         assert 0 <= said[name] / 100 - chance < 0.02, (name, said[name], chance)
     assert max(said.values()) == chances(headline)
     [easiest] = [name for name, chance in truth.items() if chance == max(truth.values())]
-    expect(page.locator(".headline + .soft")).to_have_text(f"This is for “{easiest}”, which is the easiest to guess.")
+    expect(page.locator(".headline + .soft")).to_have_text(
+        f"This is for “{easiest}”, which is the easiest to guess."
+    )
 
 
-NUMBERED = dn.Study({"Tea": COLORS, "Income": dn.Number(0, 10_000)}, epsilon=1.0, share="split").plan(people=1000)
+NUMBERED = dn.Study({"Tea": COLORS, "Income": dn.Number(0, 10_000)}, epsilon=1.0, share="split").plan(
+    people=1000
+)
 
 
-def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(browser: Browser, tmp_path: Path) -> None:
+def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(
+    browser: Browser, tmp_path: Path
+) -> None:
     with collecting(tmp_path, [NUMBERED]) as running, visiting(browser, running) as visit:
         page = visit.survey(NUMBERED)
-        expect(page.locator(".headline")).to_contain_text("guesses right in which half of the range your number is at most")
+        expect(page.locator(".headline")).to_contain_text(
+            "guesses right in which half of the range your number is at most"
+        )
         expect(page.locator(".headline + .soft")).to_contain_text("“Income”")
         expect(page.locator(".promise")).to_contain_text(
-            re.compile("Of whole answers, “Tea” is the easiest: whoever sees your report guesses right at most .* 1 in 8")
+            re.compile(
+                "Of whole answers, “Tea” is the easiest: whoever sees your report guesses right at most .* 1 "
+                "in 8"
+            )
         )
         expect(page.locator(".distant")).to_have_count(0)
 
 
 ORDERED = dn.Study(
-    {f"Scale {n}": dn.Range(0, 10, step=1, privacy="metric", epsilon=n / 10) for n in range(1, 6)}, share="split"
+    {f"Scale {n}": dn.Range(0, 10, step=1, privacy="metric", epsilon=n / 10) for n in range(1, 6)},
+    share="split",
 ).plan(people=1000)
 
 
-def test_of_many_questions_with_distances_the_worst_are_told_at_once(browser: Browser, tmp_path: Path) -> None:
+def test_of_many_questions_with_distances_the_worst_are_told_at_once(
+    browser: Browser, tmp_path: Path
+) -> None:
     with collecting(tmp_path, [ORDERED]) as running, visiting(browser, running) as visit:
         page = visit.survey(ORDERED)
         shown = page.locator(".distant")
@@ -770,7 +876,9 @@ def test_of_many_questions_with_distances_the_worst_are_told_at_once(browser: Br
             expect(one).to_contain_text(f"“Scale {n}”: ")
         expect(page.get_by_text("The same holds, less strongly, for 2 more questions below.")).to_be_visible()
         page.get_by_text("Question by question").click()
-        folded = page.locator(".guesses > li", has_text="In the worst case, your report is at most")  # 0.9 and 1.8: not far
+        folded = page.locator(
+            ".guesses > li", has_text="In the worst case, your report is at most"
+        )  # 0.9 and 1.8: not far
         expect(folded).to_have_count(2)
         assert [one.locator("strong").inner_text() for one in folded.all()] == ["Scale 1", "Scale 2"]
 
@@ -825,7 +933,9 @@ def test_a_place_is_written_or_pasted_into_one_field(visit: Visit) -> None:
     longitude.fill("")
     latitude.fill("6.86, 47.64")
     page.keyboard.press("Enter")  # sends what was not left
-    swapped = page.get_by_text("Did you swap latitude and longitude? Please enter a latitude from 47.6 to 47.7")
+    swapped = page.get_by_text(
+        "Did you swap latitude and longitude? Please enter a latitude from 47.6 to 47.7"
+    )
     expect(swapped).to_be_visible()
     both("6.86", "47.64")
     latitude.fill("50")
@@ -846,7 +956,10 @@ def test_a_cell_is_chosen_on_a_picture_of_the_box(visit: Visit) -> None:
     box = picture.bounding_box()
     assert box is not None
     for row, column in ((0, 0), (4, 6), (7, 9)):
-        x, y = (column + 0.5) / TOWN.columns * box["width"], (TOWN.rows - 0.5 - row) / TOWN.rows * box["height"]
+        x, y = (
+            (column + 0.5) / TOWN.columns * box["width"],
+            (TOWN.rows - 0.5 - row) / TOWN.rows * box["height"],
+        )
         picture.click(position={"x": x, "y": y})
         label = TOWN.labels[row * TOWN.columns + column]
         expect(page.get_by_text(f"In the cell {label}", exact=True)).to_be_visible()
@@ -854,15 +967,24 @@ def test_a_cell_is_chosen_on_a_picture_of_the_box(visit: Visit) -> None:
         assert marked is not None
         assert abs(marked["x"] + marked["width"] / 2 - box["x"] - x) < 2
         assert abs(marked["y"] + marked["height"] / 2 - box["y"] - y) < 2
-        place = float(page.get_by_label("Latitude").input_value()), float(page.get_by_label("Longitude").input_value())
-        assert TOWN.labels[MIXED.encode([{"Do you smoke?": "yes", "Age": 1, "Home": place, "Income": 1}])[2][0]] == label
+        place = (
+            float(page.get_by_label("Latitude").input_value()),
+            float(page.get_by_label("Longitude").input_value()),
+        )
+        assert (
+            TOWN.labels[MIXED.encode([{"Do you smoke?": "yes", "Age": 1, "Home": place, "Income": 1}])[2][0]]
+            == label
+        )
 
 
 def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) -> None:
     here, allowed = {"latitude": 47.641234567, "longitude": 6.8612, "accuracy": 20}, ["geolocation"]
     with visiting(browser, collector, geolocation=here, permissions=allowed, viewport=PHONE) as visit:
         page = visit.survey(MIXED)
-        home, button = page.get_by_role("group", name="Home"), page.get_by_role("button", name="Use where I am now")
+        home, button = (
+            page.get_by_role("group", name="Home"),
+            page.get_by_role("button", name="Use where I am now"),
+        )
         expect(home.get_by_text("Your position stays on this page")).to_be_visible()
         before = len(visit.sent)
         button.click()
@@ -873,7 +995,9 @@ def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) ->
         visit.context.set_geolocation({"latitude": 47.65, "longitude": 6.85, "accuracy": 2500})
         page.reload()
         button.click()
-        expect(home.get_by_text("Your device knows this only to about 3 km, which is more than a cell.")).to_be_visible()
+        expect(
+            home.get_by_text("Your device knows this only to about 3 km, which is more than a cell.")
+        ).to_be_visible()
         visit.context.set_geolocation({"latitude": 12.0, "longitude": 13.0})
         page.reload()
         button.click()
@@ -888,7 +1012,10 @@ def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) ->
         page.get_by_role("button", name="Use where I am now").click()
         expect(page.get_by_text("This page was not allowed to know where you are.")).to_be_visible()
         expect(page.get_by_role("button", name="Use where I am now")).to_be_enabled()
-        for code, words in ((2, "Your device cannot find out where it is now."), (3, "Your device took too long")):
+        for code, words in (
+            (2, "Your device cannot find out where it is now."),
+            (3, "Your device took too long"),
+        ):
             fails = f"(_, failed) => setTimeout(() => failed({{code: {code}}}))"
             page.evaluate(f"() => {{ navigator.geolocation.getCurrentPosition = {fails} }}")
             page.get_by_role("button", name="Use where I am now").click()
@@ -907,7 +1034,11 @@ def test_a_plan_that_leaks_more_per_unit_than_it_says_is_refused(visit: Visit) -
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     data["id"] = hashlib.sha256(text.encode()).hexdigest()
     body = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    plans = {"plans": [{"id": data["id"], "title": "Town", "people": 1, "rounds": None, "round": 1, "invited": False}]}
+    plans = {
+        "plans": [
+            {"id": data["id"], "title": "Town", "people": 1, "rounds": None, "round": 1, "invited": False}
+        ]
+    }
     visit.context.route(re.compile("/plans$"), lambda route: route.fulfill(json=plans))
     visit.context.route(f"**/plans/{data['id']}", lambda route: route.fulfill(body=body))
     visit.page.goto(f"{visit.url}/")
@@ -931,9 +1062,13 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     sure = [row["value"] for row in rows if row["low_together"] > 0]
     assert sure
     marked = page.locator(".map .cell.sure > title").all_text_contents()
-    assert [title.startswith(f"{value} ") for title, value in zip(marked, sure, strict=True)] == [True] * len(sure)
+    assert [title.startswith(f"{value} ") for title, value in zip(marked, sure, strict=True)] == [True] * len(
+        sure
+    )
     expect(page.get_by_role("region", name="Home")).to_contain_text(f"so that all {TOWN.k} hold at once")
-    sides = page.locator(".attribute .aside").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().x)")
+    sides = page.locator(".attribute .aside").evaluate_all(
+        "nodes => nodes.map(node => node.getBoundingClientRect().x)"
+    )
     assert len(sides) == len(MIXED.names)
     assert len(set(sides)) == 1  # all cards have one layout, whether of shares or of a mean
     expect(page.locator(".links code")).to_have_attribute("title", MIXED.id)
@@ -977,7 +1112,9 @@ def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, 
         expect(region["Income"].locator(".reported")).to_have_text("700 reports")
         expect(region["Age"].get_by_role("heading", name="The mean as reports arrived")).to_be_visible()
         expect(region["Hours"].get_by_role("heading", name="As reports arrived", exact=True)).to_be_visible()
-        expect(region["Hours"].locator(".steps .small")).to_have_count(6)  # few bins without distances: shares are followed
+        expect(region["Hours"].locator(".steps .small")).to_have_count(
+            6
+        )  # few bins without distances: shares are followed
         page.get_by_text("Tables", exact=True).click()
         expect(region["Age"].locator(".center")).to_contain_text("give or take 2.5 for")
 
@@ -1013,9 +1150,15 @@ def test_small_drawings_stay_in_their_frames(visit: Visit, collector: Running) -
     assert all(inside), "with few reports an interval is wider than any scale"
 
 
-def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(visit: Visit, collector: Running) -> None:
+def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(
+    visit: Visit, collector: Running
+) -> None:
     post(collector, MIXED, 400)
-    given = {10: (0.01, -0.01), 20: (0.02, 0.01), 30: (-0.01, -0.02)}  # a cell's own low end, and the one of all at once
+    given = {
+        10: (0.01, -0.01),
+        20: (0.02, 0.01),
+        30: (-0.01, -0.02),
+    }  # a cell's own low end, and the one of all at once
 
     def changed(route: Route) -> None:
         answer = route.fetch()
@@ -1030,7 +1173,9 @@ def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(visit: Vis
     marked = page.locator(".map .cell.sure > title")
     expect(marked).to_have_count(1)
     expect(marked).to_have_text(re.compile(f"^{re.escape(TOWN.labels[20])} "))
-    expect(page.get_by_role("region", name="Home")).to_contain_text("With 95 % confidence, the cell with a border is above 0:")
+    expect(page.get_by_role("region", name="Home")).to_contain_text(
+        "With 95 % confidence, the cell with a border is above 0:"
+    )
     given.clear()
     page.get_by_label("Confidence").select_option("0.99")
     expect(marked).to_have_count(0)
@@ -1040,7 +1185,9 @@ def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(visit: Vis
 
 
 def test_without_https_the_page_says_so(browser: Browser, collector: Running) -> None:
-    """As on a phone that was given the plain address of another machine: there is no cryptography for the page."""
+    """As on a phone that was given the plain address of another machine: there is no cryptography for the
+    page.
+    """
     with browser.new_context() as context:
         plain = "http://survey.example"
 
@@ -1081,7 +1228,9 @@ def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     page.get_by_label("Operator token").fill("not the token")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text(
-        re.compile("This is not the operator.s token, or not any more. The one that holds is in operator.token")
+        re.compile(
+            "This is not the operator.s token, or not any more. The one that holds is in operator.token"
+        )
     )
     page.get_by_label("Operator token").fill(TOKEN)
     page.keyboard.press("Enter")
@@ -1129,7 +1278,9 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     first = said.text_content()
     assert first
     page.get_by_role("button", name="Open round 2").click()
-    expect(page.get_by_text("Rounds 1 and 2 are open at once; the survey offers each device the newest")).to_be_visible()
+    expect(
+        page.get_by_text("Rounds 1 and 2 are open at once; the survey offers each device the newest")
+    ).to_be_visible()
     post(collector, MONTHS, 640)
     post(collector, MONTHS, 100, number=2)
     look(page)
@@ -1149,7 +1300,9 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
 @pytest.mark.parametrize("status", [403, 200])
 def test_the_dashboard_does_without_the_counters(visit: Visit, status: int) -> None:
     page = visit.page
-    visit.context.route("**/metrics", lambda route: route.fulfill(status=status, body="<html>not for you</html>"))
+    visit.context.route(
+        "**/metrics", lambda route: route.fulfill(status=status, body="<html>not for you</html>")
+    )
     visit.dashboard(FILLED)
     expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
     expect(page.locator(".fact", has_text="Reports")).to_contain_text("400")
@@ -1232,7 +1385,9 @@ def test_no_line_crosses_the_words_of_a_drawing(visit: Visit, width: int) -> Non
 
     def meet(one: dict[str, float], other: dict[str, float]) -> bool:
         across = min(one["right"], other["right"]) - max(one["left"], other["left"])
-        return across >= 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) >= 0  # a line has no width
+        return (
+            across >= 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) >= 0
+        )  # a line has no width
 
     assert [(word, line) for word in words for line in drawn if meet(word, line)] == []
 
@@ -1264,7 +1419,13 @@ def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_pat
     expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
     page.get_by_text("Download", exact=True).click()
     files = {}
-    for name in ("Estimates, CSV", "Estimates, JSON", "Estimates, Parquet", "Tallies, JSON", "Reports, Parquet"):
+    for name in (
+        "Estimates, CSV",
+        "Estimates, JSON",
+        "Estimates, Parquet",
+        "Tallies, JSON",
+        "Reports, Parquet",
+    ):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=name).click()
         files[name] = tmp_path / waiting.value.suggested_filename
@@ -1272,7 +1433,9 @@ def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_pat
     wanted = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()
     assert json.loads(files["Estimates, JSON"].read_text()) == wanted
     rows = list(csv.DictReader(files["Estimates, CSV"].read_text().splitlines()))
-    assert [(row["value"], int(row["n"])) for row in rows] == [(row["value"], row["n"]) for row in wanted["rows"]]
+    assert [(row["value"], int(row["n"])) for row in rows] == [
+        (row["value"], row["n"]) for row in wanted["rows"]
+    ]
     assert {(row["plan"], row["round"], row["level"]) for row in rows} == {(FILLED.id, "1", "0.95")}
     assert json.loads(files["Tallies, JSON"].read_text())["n"] == wanted["n"]
     for name in ("Estimates, Parquet", "Reports, Parquet"):
@@ -1288,7 +1451,11 @@ def test_everybody_can_use_the_pages(browser: Browser, collector: Running, schem
     def check(page: Page) -> None:
         page.add_script_tag(path=axe)
         found = page.evaluate("async () => (await axe.run({resultTypes: ['violations']})).violations")
-        assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in found if one["impact"] != "minor"] == []
+        assert [
+            (one["id"], [node["target"] for node in one["nodes"]])
+            for one in found
+            if one["impact"] != "minor"
+        ] == []
 
     with visiting(browser, collector, color_scheme=scheme, bypass_csp=True, viewport=PHONE) as visit:
         page = visit.survey(ONCE)

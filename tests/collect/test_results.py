@@ -21,7 +21,9 @@ PLAN = dn.Study(
     {
         "smokes": ["yes", "no"],
         "age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5),
-        "home": dn.Grid(47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000)),
+        "home": dn.Grid(
+            47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000)
+        ),
         "income": dn.Number(0, 10_000),
         "hours": dn.Range(0, 48, step=2),  # without distances, and with a mean and groups all the same
         "height": dn.Range(100, 200, step=10, open_low=True),  # nobody knows where its lowest are: no mean
@@ -62,16 +64,22 @@ def asked(run: Run, collector: Running, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.mark.parametrize(("level", "project"), [(0.95, None), (0.8, "norm-sub")])
-def test_the_collector_says_what_the_command_says(asked: Run, collector: Running, level: float, project: str | None) -> None:
+def test_the_collector_says_what_the_command_says(
+    asked: Run, collector: Running, level: float, project: str | None
+) -> None:
     more = {} if project is None else {"project": project}
     shown = collector.get(f"/plans/{PLAN.id}/estimates", level=level, **more).json()
     options = ["--level", str(level), *(f"--{name}={value}" for name, value in more.items())]
     from_file = json.loads(asked("estimate", "plan.json", "r.parquet", *options, "--json").out)
-    from_collector = json.loads(asked("estimate", "plan.json", "--from", collector.url, *options, "--json").out)
+    from_collector = json.loads(
+        asked("estimate", "plan.json", "--from", collector.url, *options, "--json").out
+    )
     for told in (from_file, from_collector):
         for kind in ("rows", "means", "groups"):
             said = [{name: cell for name, cell in row.items() if name not in BESIDE} for row in told[kind]]
-            assert [{name: cell for name, cell in row.items() if name != "low_together"} for row in shown[kind]] == said
+            assert [
+                {name: cell for name, cell in row.items() if name != "low_together"} for row in shown[kind]
+            ] == said
         assert {name: shown[name] for name in ("plan", "n", "level", "project")} == {
             name: told[name] for name in ("plan", "n", "level", "project")
         }
@@ -80,7 +88,9 @@ def test_the_collector_says_what_the_command_says(asked: Run, collector: Running
         "hours": (1.0, N),
         "income": (0.0, N),
     }
-    assert {row["attribute"] for row in shown["rows"]} == set(PLAN.names) - {"income"}, "a number is a mean only"
+    assert {row["attribute"] for row in shown["rows"]} == set(PLAN.names) - {"income"}, (
+        "a number is a mean only"
+    )
     assert {row["attribute"] for row in shown["groups"]} == {"age", "hours", "home"}
     assert all("projected" in row for row in (*shown["rows"], *shown["groups"])) == (project is not None)
 

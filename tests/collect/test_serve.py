@@ -56,8 +56,12 @@ def opened(url: str) -> Store:
 # Killed.
 
 
-async def deliver(url: str, reports: list[Report], acknowledged: set[bytes], stop: Callable[[], bool], clients: int) -> None:
-    """Send reports from several clients at once, each one until it is acknowledged or nobody listens any more."""
+async def deliver(
+    url: str, reports: list[Report], acknowledged: set[bytes], stop: Callable[[], bool], clients: int
+) -> None:
+    """Send reports from several clients at once, each one until it is acknowledged or nobody listens any
+    more.
+    """
     waiting = list(reversed(reports))
 
     async def one(client: httpx.AsyncClient, single: bool) -> None:
@@ -113,7 +117,9 @@ def test_twenty_crashes_lose_nothing_and_count_nothing_twice(store_url: str, tmp
 
 
 def test_the_crash_test_would_see_a_loss(tmp_path: Path) -> None:
-    """Planted: one acknowledged report is taken out behind the collector's back; both comparisons must see it."""
+    """Planted: one acknowledged report is taken out behind the collector's back; both comparisons must see
+    it.
+    """
     reports = some_reports(PLAN, 50)
     url = f"sqlite:///{tmp_path}/reports.db"
     store = open_store(url)
@@ -140,14 +146,20 @@ def test_the_same_reports_from_eight_clients_in_any_order(store_url: str, tmp_pa
         async with httpx.AsyncClient(timeout=30, verify=False) as http:
             for start in range(0, len(mine), 100):
                 some = mine[start : start + 100]
-                answer = await http.post(f"{url}/reports/batch", content=to_batch([*some, *some[:5]]), headers=BINARY)
+                answer = await http.post(
+                    f"{url}/reports/batch", content=to_batch([*some, *some[:5]]), headers=BINARY
+                )
                 outcomes += answer.json()["outcomes"]
                 answer = await http.post(f"{url}/reports", content=some[0].to_bytes(), headers=BINARY)
                 outcomes.append(answer.json()["outcome"])
         return outcomes
 
     async def all_clients(url: str) -> list[str]:
-        return [outcome for each in await asyncio.gather(*(client(url, seed) for seed in range(8))) for outcome in each]
+        return [
+            outcome
+            for each in await asyncio.gather(*(client(url, seed) for seed in range(8)))
+            for outcome in each
+        ]
 
     with collecting(tmp_path, [PLAN], "--store", store_url) as running:
         outcomes = asyncio.run(all_clients(running.url))
@@ -180,7 +192,9 @@ def test_a_shutdown_under_load_loses_nothing(tmp_path: Path, number: int) -> Non
     counted = store.counted(PLAN.id)
     store.close()
     assert 0 < len(acknowledged) <= counted < len(reports)
-    assert counted - len(acknowledged) <= 8 * 20, "what was begun is all that may be counted without an answer"
+    assert counted - len(acknowledged) <= 8 * 20, (
+        "what was begun is all that may be counted without an answer"
+    )
 
 
 # Slow, endless and too many.
@@ -266,7 +280,10 @@ def test_slow_requests_are_given_up(tmp_path: Path) -> None:
 
 
 def test_who_reads_nothing_is_not_waited_for(tmp_path: Path) -> None:
-    with collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = 0.7")) as running, connect(running) as raw:
+    with (
+        collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = 0.7")) as running,
+        connect(running) as raw,
+    ):
         process, port = psutil.Process(running.process.pid), raw.getsockname()[1]
 
         def held() -> bool:
@@ -275,7 +292,9 @@ def test_who_reads_nothing_is_not_waited_for(tmp_path: Path) -> None:
         def wait_until(wanted: bool) -> None:
             deadline = time.monotonic() + 20
             while held() is not wanted:
-                assert time.monotonic() < deadline, "the connection is still held" if held() else "it was never taken"
+                assert time.monotonic() < deadline, (
+                    "the connection is still held" if held() else "it was never taken"
+                )
                 time.sleep(0.05)
 
         wait_until(True)
@@ -432,8 +451,12 @@ def test_more_than_can_be_written_is_told_to_wait(tmp_path: Path) -> None:
             answers = await all_at_once()
             rounds += 1
             busy = [answer for answer in answers if answer.status_code == 503]
-            assert all(answer.json()["reason"] == "busy" and answer.headers["retry-after"] == "1" for answer in busy)
-            reports[:] = [report for report, answer in zip(reports, answers, strict=True) if answer.status_code == 503]
+            assert all(
+                answer.json()["reason"] == "busy" and answer.headers["retry-after"] == "1" for answer in busy
+            )
+            reports[:] = [
+                report for report, answer in zip(reports, answers, strict=True) if answer.status_code == 503
+            ]
             if not reports:
                 await app.stop()
                 return rounds
@@ -448,7 +471,10 @@ def test_a_store_that_is_gone_is_told_and_comes_back(tmp_path: Path) -> None:
     cluster = services.cluster()
     reports = some_reports(PLAN, 2)
     with collecting(tmp_path, [PLAN], "--store", cluster.url()) as running:
-        assert HTTP.post(f"{running.url}/reports", content=reports[0].to_bytes(), headers=BINARY).status_code == 201
+        assert (
+            HTTP.post(f"{running.url}/reports", content=reports[0].to_bytes(), headers=BINARY).status_code
+            == 201
+        )
         cluster.stop()
         try:
             answer = HTTP.post(f"{running.url}/reports", content=reports[1].to_bytes(), headers=BINARY)
@@ -502,7 +528,10 @@ def test_serve_refuses_what_it_cannot_do(run: Run, plan_file: Path) -> None:
         port = str(other.getsockname()[1])
         outcome = run("serve", str(plan_file), "--port", port)
         assert outcome.code == 1
-        assert f"cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host" in outcome.err
+        assert (
+            f"cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host"
+            in outcome.err
+        )
     assert "cannot listen" in run("serve", str(plan_file), "--host", "no.such.host.invalid").err
 
 
@@ -543,7 +572,11 @@ def test_nothing_is_kept_of_who_sent(tmp_path: Path) -> None:
     agent = "a-very-special-agent/1.0"
     with collecting(tmp_path, [PLAN]) as running:
         report = some_reports(PLAN, 1)[0]
-        headers = BINARY | {"User-Agent": agent, "X-Forwarded-For": "203.0.113.77", "Cookie": "c=cookie-monster"}
+        headers = BINARY | {
+            "User-Agent": agent,
+            "X-Forwarded-For": "203.0.113.77",
+            "Cookie": "c=cookie-monster",
+        }
         HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=headers)
         HTTP.post(f"{running.url}/reports", content=b"wrong", headers=headers)
         HTTP.get(f"{running.url}/nowhere", headers=headers)
@@ -564,7 +597,9 @@ def test_invitations(tmp_path: Path, run: Run) -> None:
     rows = [line.split(",") for line in made.out.splitlines()]
     assert rows[0] == ["invitation", "link"]
     tokens = [token for token, _ in rows[1:]]
-    assert [link for _, link in rows[1:]] == [f"https://survey.example/#invitation={token}" for token in tokens]
+    assert [link for _, link in rows[1:]] == [
+        f"https://survey.example/#invitation={token}" for token in tokens
+    ]
     assert len(set(tokens)) == 3
     assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in tokens)
     outcome = run("tokens", str(plan), "--count", "1e2", "-o", "list.csv")
@@ -573,7 +608,9 @@ def test_invitations(tmp_path: Path, run: Run) -> None:
     stored = b"".join(file.read_bytes() for file in tmp_path.glob("reports.db*"))
     assert not any(token.encode() in stored for token in tokens)
     reports = some_reports(PLAN, 3)
-    with collecting(tmp_path, [PLAN]) as running:  # once there are invitations they are needed, with or without --invited
+    with collecting(
+        tmp_path, [PLAN]
+    ) as running:  # once there are invitations they are needed, with or without --invited
         assert "by invitation" in running.said
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
 
@@ -603,7 +640,9 @@ def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) ->
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is False
         token = run("tokens", str(plan), "--count", "1").out.split()[1]
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
-        assert HTTP.post(f"{running.url}/reports", content=other.to_bytes(), headers=BINARY).status_code == 403
+        assert (
+            HTTP.post(f"{running.url}/reports", content=other.to_bytes(), headers=BINARY).status_code == 403
+        )
         assert dn.Client(PLAN).send(running.url, report, invitation=token) == "counted"
 
 
@@ -611,7 +650,9 @@ def test_the_newest_open_round_is_offered(tmp_path: Path, run: Run) -> None:
     again = small_plan("Again", rounds=True)
     with collecting(tmp_path, [PLAN, again], "--round", "2") as running:
         plans = HTTP.get(f"{running.url}/plans").json()["plans"]
-        assert [(one["round"], one["open"]) for one in plans] == [(1, [1]), (2, [2])], "one plan has no second round"
+        assert [(one["round"], one["open"]) for one in plans] == [(1, [1]), (2, [2])], (
+            "one plan has no second round"
+        )
         run("rounds", str(tmp_path / "plan-1.json"), "--open", "1")
         last = HTTP.get(f"{running.url}/plans").json()["plans"][1]
         assert (last["round"], last["open"]) == (2, [1, 2])
@@ -620,7 +661,9 @@ def test_the_newest_open_round_is_offered(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_plan_with_reports_that_are_too_long_is_not_served(run: Run, tmp_path: Path) -> None:
-    plan = Plan.of({f"a{n}": range(60_000) for n in range(2)}, dn.Split((dn.oue(60_000, 1.0),) * 2), people=100)
+    plan = Plan.of(
+        {f"a{n}": range(60_000) for n in range(2)}, dn.Split((dn.oue(60_000, 1.0),) * 2), people=100
+    )
     code, error = serve_fails(run, plan.write(tmp_path / "plan.json"))
     assert (code, "more than the 1,048,576 that a collector takes" in error) == (2, True)
     assert open_store(f"sqlite:///{tmp_path}/reports.db").plans() == []
@@ -652,7 +695,11 @@ def test_rounds_from_the_command_line(tmp_path: Path, run: Run) -> None:
 
 
 def test_where_a_browser_finds_it() -> None:
-    for host, start in (("127.0.0.1", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:"), ("::1", "http://[::1]:")):
+    for host, start in (
+        ("127.0.0.1", "http://127.0.0.1:"),
+        ("0.0.0.0", "http://127.0.0.1:"),
+        ("::1", "http://[::1]:"),
+    ):
         try:
             taken = serving.listen(host, 0)
         except dn.DeniableError:

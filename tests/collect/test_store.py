@@ -1,4 +1,6 @@
-"""The store: every report is counted once, the tallies are those of the reports, and what is refused is refused alone."""
+"""The store: every report is counted once, the tallies are those of the reports, and what is refused is
+refused alone.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,11 @@ def test_reports_are_counted_once(store: Store, plan: Plan) -> None:
     twice = arrivals(plan, 2, 2)
     changed = twice[0]._replace(bodies=bodies(plan, 1, 3))
     assert store.add([*twice, changed, some[5], *twice], 0.0) == ["counted"] * 2 + ["counted before"] * 4
-    assert store.tallies(plan.id, 1) == store.tallies(plan.id) == counted(plan, [one.bodies[0] for one in some + twice])
+    assert (
+        store.tallies(plan.id, 1)
+        == store.tallies(plan.id)
+        == counted(plan, [one.bodies[0] for one in some + twice])
+    )
     assert store.counted(plan.id) == store.counted(plan.id, 1) == 302
     blocks = list(store.bodies(plan.id, 1, block=100))
     assert [len(block) for block in blocks] == [100, 100, 100, 2]
@@ -100,10 +106,12 @@ def test_rounds_open_and_close(store: Store) -> None:
     assert store.add(second, 0.0) == ["closed"] * 10
     assert store.tallied(FLIPPED.id) == (None, counted(FLIPPED, []))
     store.set_round(FLIPPED.id, 2, 100.0, 200.0)
-    assert [store.add([one], when)[0] for one, when in zip(second, (99.9, 100, 199.9, 200), strict=False)] == [
-        *("closed", "counted", "counted", "closed")
-    ]
-    assert store.add(second[:3], 300.0) == ["closed", "counted before", "counted before"], "a resend arrives late, too"
+    assert [
+        store.add([one], when)[0] for one, when in zip(second, (99.9, 100, 199.9, 200), strict=False)
+    ] == [*("closed", "counted", "counted", "closed")]
+    assert store.add(second[:3], 300.0) == ["closed", "counted before", "counted before"], (
+        "a resend arrives late, too"
+    )
     assert store.tallied(FLIPPED.id) == store.tallied(FLIPPED.id, 2)
     assert store.tallied(FLIPPED.id)[0] == 2, "the only round that has reports"
     store.add(first, 0.0)
@@ -137,7 +145,9 @@ def test_a_round_that_was_closed_stays_as_it_is(make: Make) -> None:
         while mine and not ends.is_set():
             into.add([mine.pop() for _ in range(2)], time.time)
 
-    threads = [threading.Thread(target=work, args=(some[at::4], each)) for at, each in enumerate([store, other] * 2)]
+    threads = [
+        threading.Thread(target=work, args=(some[at::4], each)) for at, each in enumerate([store, other] * 2)
+    ]
     closer = open_store(url)
     for thread in threads:
         thread.start()
@@ -206,21 +216,37 @@ def test_an_invitation_lets_in_one_report(make: Make) -> None:
     store = prepared(make(), invited=True)
     store.invite(SPLIT.id, [hashed(n) for n in range(4)])
     store.invite(SPLIT.id, [hashed(0)])
-    one, two, three, four = (each._replace(invitation=hashed(n)) for n, each in enumerate(arrivals(SPLIT, 4, 1)))
+    one, two, three, four = (
+        each._replace(invitation=hashed(n)) for n, each in enumerate(arrivals(SPLIT, 4, 1))
+    )
     assert store.add([one._replace(invitation=None), one._replace(invitation=hashed(99)), one], 0.0) == [
         *("invitation", "invitation", "counted")
     ]
-    assert store.add([one, two._replace(invitation=hashed(0)), two], 0.0) == ["counted before", "invitation", "counted"]
-    assert store.add([three, four._replace(invitation=three.invitation), four], 0.0) == ["counted", "invitation", "counted"]
+    assert store.add([one, two._replace(invitation=hashed(0)), two], 0.0) == [
+        "counted before",
+        "invitation",
+        "counted",
+    ]
+    assert store.add([three, four._replace(invitation=three.invitation), four], 0.0) == [
+        "counted",
+        "invitation",
+        "counted",
+    ]
     assert store.invitations_left(SPLIT.id) == 0
-    assert store.add([arrivals(SAMPLED, 1, 1)[0]._replace(invitation=hashed(3))], 0.0) == ["invitation"], "of another plan"
+    assert store.add([arrivals(SAMPLED, 1, 1)[0]._replace(invitation=hashed(3))], 0.0) == ["invitation"], (
+        "of another plan"
+    )
     assert store.check() == []
     with pytest.raises(InvalidParameter, match="32 bytes"):
         store.invite(SPLIT.id, [b"token"])
     with pytest.raises(InvalidParameter, match="takes invitations and has counted"):
         store.register(SPLIT, invited=False)
     store.register(SAMPLED, invited=False)
-    assert {each.plan.id: each.invited for each in store.plans()} == {SPLIT.id: True, SAMPLED.id: False, FLIPPED.id: True}
+    assert {each.plan.id: each.invited for each in store.plans()} == {
+        SPLIT.id: True,
+        SAMPLED.id: False,
+        FLIPPED.id: True,
+    }
     store.close()
 
 
@@ -325,8 +351,14 @@ class Model:
 
     def add(self, some: Sequence[Arrival], now: float) -> list[Outcome]:
         groups = dict.fromkeys((one.plan_id, one.round) for one in some)
-        each = [one._replace(ids=[name], bodies=[body]) for one in some for name, body in zip(one.ids, one.bodies, strict=True)]
-        decided = {place: self._one(one, now) for key in groups for place, one in enumerate(each) if one[:2] == key}
+        each = [
+            one._replace(ids=[name], bodies=[body])
+            for one in some
+            for name, body in zip(one.ids, one.bodies, strict=True)
+        ]
+        decided = {
+            place: self._one(one, now) for key in groups for place, one in enumerate(each) if one[:2] == key
+        }
         return [decided[place] for place in range(len(each))]
 
     def _one(self, one: Arrival, now: float) -> Outcome:
@@ -368,16 +400,25 @@ _arrival = st.builds(
 )
 _step = st.one_of(
     st.tuples(st.just("add"), st.lists(_arrival, max_size=12), st.integers(0, 30)),
-    st.tuples(st.just("round"), st.integers(1, 3), st.sampled_from([(None, None), (10, None), (None, 20), (10, 20)])),
+    st.tuples(
+        st.just("round"), st.integers(1, 3), st.sampled_from([(None, None), (10, None), (None, 20), (10, 20)])
+    ),
     st.tuples(st.just("invite"), st.lists(st.integers(0, 5), max_size=4), st.none()),
     st.tuples(st.just("scrub"), st.none(), st.none()),
     st.tuples(st.just("reopen"), st.none(), st.none()),
 )
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(steps=st.lists(_step, max_size=14), invited=st.booleans())
-def test_any_history_is_that_of_the_model(make: Make, steps: list[tuple[str, object, object]], invited: bool) -> None:
+def test_any_history_is_that_of_the_model(
+    make: Make, steps: list[tuple[str, object, object]], invited: bool
+) -> None:
     url, model = make(), Model(invited)
     stores = [prepared(url, invited), open_store(url)]
     model.rounds = {(plan.id, 1): (None, None) for plan in PLANS}

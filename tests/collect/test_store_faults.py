@@ -1,4 +1,6 @@
-"""What a store must survive: crowds, kills, restarts, full disks, thieves; and planted faults that these tests must find."""
+"""What a store must survive: crowds, kills, restarts, full disks, thieves; and planted faults that these
+tests must find.
+"""
 
 from __future__ import annotations
 
@@ -133,8 +135,12 @@ def test_postgres_is_restarted_while_reports_arrive() -> None:
         done.set()
         thread.join()
     assert len(errors) >= 3
-    assert all(text.startswith("postgresql://127.0.0.1") and "cannot be used now: " in text for text in errors)
-    assert store.counted(SPLIT.id) in (len(acknowledged), len(acknowledged) + 20), "the last was perhaps not told of"
+    assert all(
+        text.startswith("postgresql://127.0.0.1") and "cannot be used now: " in text for text in errors
+    )
+    assert store.counted(SPLIT.id) in (len(acknowledged), len(acknowledged) + 20), (
+        "the last was perhaps not told of"
+    )
     assert store.check() == []
     store.close()
 
@@ -182,7 +188,9 @@ def test_the_disk_is_full_postgres() -> None:
         cluster.own(disk)
         cluster.sql(f"CREATE TABLESPACE small LOCATION '{disk}'")
         url = cluster.url()
-        fills_and_recovers(prepared(f"{url}%20-cdefault_tablespace%3Dsmall"), lambda: services.grow(disk, 40_000))
+        fills_and_recovers(
+            prepared(f"{url}%20-cdefault_tablespace%3Dsmall"), lambda: services.grow(disk, 40_000)
+        )
         schema = url.partition("search_path%3D")[2]
         cluster.sql(f"DROP SCHEMA {schema} CASCADE")
         cluster.sql("DROP TABLESPACE small")
@@ -284,7 +292,9 @@ def test_tallies_outside_the_transaction_are_found(make: Make, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("kind", [Sqlite, Postgres])
-def test_duplicates_that_are_counted_are_found(kind: type[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicates_that_are_counted_are_found(
+    kind: type[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A planted fault."""
     right = kind.insert
 
@@ -318,7 +328,9 @@ def traces(files: Iterable[Path], hashes: Iterable[bytes]) -> int:
 
 
 @pytest.mark.parametrize("secure", [True, False])
-def test_used_invitations_leave_no_trace_in_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool) -> None:
+def test_used_invitations_leave_no_trace_in_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool
+) -> None:
     if not secure:  # a planted fault
         monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "secure_delete = OFF"))
     store = prepared(f"sqlite:///{tmp_path}/a.db", invited=True)
@@ -347,7 +359,9 @@ def test_used_invitations_leave_no_trace_in_postgres(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 @pytest.mark.parametrize("swept", [True, False])
-def test_withdrawn_invitations_leave_no_trace(kind: str, swept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_withdrawn_invitations_leave_no_trace(
+    kind: str, swept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else services.cluster().url()
 
     def files() -> Iterable[Path]:
@@ -404,7 +418,9 @@ def test_traces_that_a_reader_keeps_in_postgres_are_cleared_away_later() -> None
     store = prepared(url, invited=True)
     with psycopg.connect(url) as reader:
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        reader.execute("SELECT COUNT(*) FROM plans")  # it never looked at invitations, and yet sees those of that time
+        reader.execute(
+            "SELECT COUNT(*) FROM plans"
+        )  # it never looked at invitations, and yet sees those of that time
         used = spend(store, 100)
         store.tidy()
         assert (store._used, traces(files_of(cluster, url), used)) == (100, 100)
@@ -434,10 +450,16 @@ def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.Monkey
         store.add(some[at : at + 300], 0.0)
     assert store.scrub(WORDS.id) == 3000
     path = Path(url.removeprefix("sqlite:///"))
-    files = sorted(path.parent.glob(f"{path.name}*")) if url.startswith("sqlite") else files_of(services.cluster(), url)
+    files = (
+        sorted(path.parent.glob(f"{path.name}*"))
+        if url.startswith("sqlite")
+        else files_of(services.cluster(), url)
+    )
     left = traces(files, [one.bodies[0] for one in some])
     assert (left == 0) is whole
-    assert traces(files, [one.ids[0] for one in some]) > 2900, "this is where they were; a page may end within an id"
+    assert traces(files, [one.ids[0] for one in some]) > 2900, (
+        "this is where they were; a page may end within an id"
+    )
     store.close()
 
 

@@ -1,4 +1,6 @@
-"""Group commit: what is acknowledged is written, what waits is bounded, and a store that is lost for a while is no end."""
+"""Group commit: what is acknowledged is written, what waits is bounded, and a store that is lost for a while
+is no end.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def test_too_much_is_refused_at_once() -> None:
         slow.go.release()
         await asyncio.gather(*tasks)
         slow.go.release()
-        assert len(await writer.add([one(n) for n in range(30)])) == 30, "what is too large for the queue goes when it is empty"
+        assert len(await writer.add([one(n) for n in range(30)])) == 30, (
+            "what is too large for the queue goes when it is empty"
+        )
         await writer.close()
 
     go(work())
@@ -172,7 +176,9 @@ def test_a_fault_of_ours_takes_nobody_with_it() -> None:
         writer = Writer(slow)
         first = asyncio.ensure_future(writer.add([one(0)]))
         await began(slow)
-        tasks = [asyncio.ensure_future(writer.add([one(n, b"poison" if n == 2 else b"")])) for n in range(1, 4)]
+        tasks = [
+            asyncio.ensure_future(writer.add([one(n, b"poison" if n == 2 else b"")])) for n in range(1, 4)
+        ]
         await asyncio.sleep(0.01)
         for _ in range(9):
             slow.go.release()
@@ -219,7 +225,9 @@ def test_postgres_is_restarted_under_a_writer() -> None:
     assert store.counted(SPLIT.id) == sent
     assert store.check() == []
     cluster.restart()
-    assert store.counted(SPLIT.id) == sent, "a connection that was lost while nobody used it is nobody's problem"
+    assert store.counted(SPLIT.id) == sent, (
+        "a connection that was lost while nobody used it is nobody's problem"
+    )
     store.close()
 
 

@@ -1,4 +1,6 @@
-"""The command line: every command, its JSON, its one-line errors, and how it behaves in a pipe; the demo's page."""
+"""The command line: every command, its JSON, its one-line errors, and how it behaves in a pipe; the demo's
+page.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,13 @@ def test_protocols_as_a_table(run: Run) -> None:
     rows = {line.split()[0]: line for line in lines[3:]}
     assert list(rows) == list(dn.PROTOCOLS)
     oue = dn.oue(20, 0.5)
-    for wanted in ("0.5", f"{oue.law.q:.3g}", "0.500000", f"{oue.law.variance(10_000):.3g}", f"{100 * oue.success():.3g} %"):
+    for wanted in (
+        "0.5",
+        f"{oue.law.q:.3g}",
+        "0.500000",
+        f"{oue.law.variance(10_000):.3g}",
+        f"{100 * oue.success():.3g} %",
+    ):
         assert wanted in rows["oue"]
     assert "none (research only)" in rows["she"]
     assert all(rows[name].rstrip().endswith(row.title) for name, row in dn.PROTOCOLS.items())
@@ -70,9 +78,17 @@ def test_protocols_as_json(run: Run) -> None:
     assert list(by_name) == [*dn.PROTOCOLS, *DISTANCED]
     for name in dn.PROTOCOLS:
         mechanism, fact = dn.PROTOCOLS[name].make(100, 1.0), by_name[name]
-        assert (fact["p"], fact["q"], fact["success"]) == (mechanism.law.p, mechanism.law.q, mechanism.success())
+        assert (fact["p"], fact["q"], fact["success"]) == (
+            mechanism.law.p,
+            mechanism.law.q,
+            mechanism.success(),
+        )
         assert fact["variance"] == mechanism.law.variance(10_000)
-        assert (fact["report_bytes"], fact["baseline"], fact["refused"]) == (mechanism.report_bytes, 0.01, None)
+        assert (fact["report_bytes"], fact["baseline"], fact["refused"]) == (
+            mechanism.report_bytes,
+            0.01,
+            None,
+        )
         if name == "she":
             assert fact["loss"] is None
             assert "floating-point noise has no exact loss" in fact["no_loss"]
@@ -83,15 +99,31 @@ def test_protocols_as_json(run: Run) -> None:
 def test_refused_protocols_say_why(run: Run) -> None:
     outcome = run("protocols", "--k", "10", "--epsilon", "22")
     assert outcome.code == 0
-    assert "refused (olh): epsilon 22.0 gives olh more buckets than it has hashes; use grr or oue" in outcome.out
-    facts = {fact["protocol"]: fact for fact in json.loads(run("protocols", "--k", "10", "--epsilon", "22", "--json").out)}
+    assert (
+        "refused (olh): epsilon 22.0 gives olh more buckets than it has hashes; use grr or oue" in outcome.out
+    )
+    facts = {
+        fact["protocol"]: fact
+        for fact in json.loads(run("protocols", "--k", "10", "--epsilon", "22", "--json").out)
+    }
     assert "more buckets" in facts["olh"]["refused"]
     assert facts["olh"]["p"] is None
     assert facts["oue"]["refused"] is None
 
 
 def test_simulate_as_a_table(run: Run) -> None:
-    several = ("--protocol", "grr,oue", "--protocol", "hr", "--epsilon", "0.5,1", "--epsilon", "2", "--k", "5,10")
+    several = (
+        "--protocol",
+        "grr,oue",
+        "--protocol",
+        "hr",
+        "--epsilon",
+        "0.5,1",
+        "--epsilon",
+        "2",
+        "--k",
+        "5,10",
+    )
     people = ("--n", "1e3,2_000", "--population", "normal:0.2", "--repeats", "2", "--seed", "3")
     outcome = run("simulate", *several, *people)
     assert (outcome.code, outcome.err) == (0, "")
@@ -99,7 +131,9 @@ def test_simulate_as_a_table(run: Run) -> None:
     assert lines[0] == "population normal:0.2, 2 repeats, seed 3; blind guess 1 / k"
     cells = [tuple(line.split()[:4]) for line in lines[3:]]
     assert len(cells) == 36
-    assert set(cells) == set(product(("grr", "oue", "hr"), ("0.5", "1", "2"), ("5", "10"), ("1,000", "2,000")))
+    assert set(cells) == set(
+        product(("grr", "oue", "hr"), ("0.5", "1", "2"), ("5", "10"), ("1,000", "2,000"))
+    )
     for header in (
         "mse",
         "expected mse",
@@ -131,8 +165,21 @@ def test_simulate_as_json_is_reproducible(run: Run) -> None:
 
 
 def test_simulate_on_a_file(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("id,answer\n" + "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(300)))
-    asked = ("simulate", "--data", "people.csv", "--column", "answer", "--protocol", "grr", "--repeats", "2", "--json")
+    (tmp_path / "people.csv").write_text(
+        "id,answer\n" + "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(300))
+    )
+    asked = (
+        "simulate",
+        "--data",
+        "people.csv",
+        "--column",
+        "answer",
+        "--protocol",
+        "grr",
+        "--repeats",
+        "2",
+        "--json",
+    )
     (known,) = json.loads(run(*asked).out)
     assert (known["k"], known["n"], known["population"]) == (2, 300, "answer")
     drawn = json.loads(run(*asked, "--n", "50,1e9").out)
@@ -163,7 +210,9 @@ def test_several_plots_and_none_that_wins_silently(run: Run) -> None:
     assert "the same file is named twice" in refused.err
 
 
-@pytest.mark.parametrize("command", ["simulate --k 4 --repeats 2 --protocol grr,olh", "protocols --k 10 --epsilon 22"])
+@pytest.mark.parametrize(
+    "command", ["simulate --k 4 --repeats 2 --protocol grr,olh", "protocols --k 10 --epsilon 22"]
+)
 def test_tables_are_written_to_files(command: str, run: Run, tmp_path: Path) -> None:
     done = run(*command.split(), "-o", "t.csv", "-o", "t.json", "-o", "new/t.parquet")
     assert done.code == 0, done.err
@@ -174,7 +223,9 @@ def test_tables_are_written_to_files(command: str, run: Run, tmp_path: Path) -> 
     assert list(table.columns) == list(pd.read_parquet(tmp_path / "new" / "t.parquet").columns)
     if "simulate" in command:
         assert table["mse"].to_list() == pytest.approx([row["metrics"]["mse"]["mean"] for row in rows])
-        assert table["mse_stderr"].to_list() == pytest.approx([row["metrics"]["mse"]["stderr"] for row in rows])
+        assert table["mse_stderr"].to_list() == pytest.approx(
+            [row["metrics"]["mse"]["stderr"] for row in rows]
+        )
     assert "t.csv is there already" in run(*command.split(), "-o", "t.csv").err
     assert "ending in .csv, .json, .parquet" in run(*command.split(), "-o", "t.txt").err
 
@@ -215,26 +266,39 @@ def test_a_refused_cell_does_not_stop_the_others(run: Run) -> None:
         ("bogus", "No such command 'bogus'; see deniable --help"),
         ("tour --seed x", "'x' is not a whole number"),
         ("tour --seed=-1", "seed must be an integer of at least 0, got -1"),
-        ("tour --out people.csv", "people.csv is there already; choose another name, or overwrite it with --force"),
+        (
+            "tour --out people.csv",
+            "people.csv is there already; choose another name, or overwrite it with --force",
+        ),
         ("tour --out .", "is a folder; name a file"),
     ],
 )
-def test_a_command_that_is_called_wrongly_ends_with_2(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
+def test_a_command_that_is_called_wrongly_ends_with_2(
+    arguments: str, message: str, run: Run, tmp_path: Path
+) -> None:
     _refused(run, arguments, 2, message, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("simulate --data people.csv --column anser", "not a column of people.csv (id, answer); did you mean 'answer'?"),
-        ("simulate --data semicolons.csv --column answer", "; its cells have ';' between them, and need commas here"),
+        (
+            "simulate --data people.csv --column anser",
+            "not a column of people.csv (id, answer); did you mean 'answer'?",
+        ),
+        (
+            "simulate --data semicolons.csv --column answer",
+            "; its cells have ';' between them, and need commas here",
+        ),
         ("simulate --data missing.csv --column a", "cannot use missing.csv: No such file or directory"),
         ("simulate --data . --column a", "cannot use .: Is a directory"),
         ("simulate --data binary.csv --column a", "binary.csv is not a CSV file in UTF-8"),
         ("tour --out people.csv/tour.html", "cannot use people.csv"),
     ],
 )
-def test_a_file_that_cannot_be_used_ends_with_1(arguments: str, message: str, run: Run, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_ends_with_1(
+    arguments: str, message: str, run: Run, tmp_path: Path
+) -> None:
     _refused(run, arguments, 1, message, tmp_path)
 
 
@@ -250,7 +314,9 @@ def _refused(run: Run, arguments: str, code: int, message: str, folder: Path) ->
     assert outcome.err.count("\n") == 1
 
 
-def test_without_matplotlib_plots_are_refused_before_any_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_plots_are_refused_before_any_work(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plot, "find_spec", lambda _: None)
     outcome = run("simulate", "--n", "1e7", "--protocol", "olh", "--plot", "x.png")
     assert outcome == (1, "", "error: plots need matplotlib; install it with: pip install 'deniable[plot]'\n")
@@ -268,13 +334,17 @@ def test_an_interruption_is_told_in_one_line(run: Run, monkeypatch: pytest.Monke
 def test_a_pipe_gets_whole_lines_without_colors() -> None:
     for setting in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb", "COLUMNS": "40"}):
         environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"} | setting
-        done = subprocess.run([*PROGRAM, "protocols"], capture_output=True, text=True, timeout=60, env=environment, check=True)
+        done = subprocess.run(
+            [*PROGRAM, "protocols"], capture_output=True, text=True, timeout=60, env=environment, check=True
+        )
         assert "\x1b" not in done.stdout
         assert done.stderr == ""
         assert len(done.stdout.partition("\n\n")[0].splitlines()) == 3 + len(dn.PROTOCOLS)
 
 
-@pytest.mark.parametrize("command", ["protocols", "simulate --json --k 2,3,4,5,6,7,8 --epsilon 1,2,3,4,5,6,7,8,9 --repeats 1"])
+@pytest.mark.parametrize(
+    "command", ["protocols", "simulate --json --k 2,3,4,5,6,7,8 --epsilon 1,2,3,4,5,6,7,8,9 --repeats 1"]
+)
 def test_a_reader_that_leaves_early_is_no_error(command: str) -> None:
     process = subprocess.Popen([*PROGRAM, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -286,7 +356,9 @@ def test_a_reader_that_leaves_early_is_no_error(command: str) -> None:
 
 
 @pytest.mark.parametrize(("width", "last"), [(80, "bytes"), (62, "variance"), (130, "what it does")])
-def test_a_terminal_shows_the_columns_it_has_room_for(width: int, last: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_columns_it_has_room_for(
+    width: int, last: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(console, "console", lambda: Console(width=width))
     table, _, more = run("protocols").out.partition("\n\n")
     assert max(len(line) for line in more.splitlines() if not line.startswith("no room for")) <= width
@@ -367,7 +439,9 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     path = tour.write_page(tour.tell(1), tmp_path / "page.html")
     page = parsed(path)
     assert not {"script", "link", "iframe", "img", "object"} & {name for name, _ in page.elements}
-    references = [value for _, attributes in page.elements for key, value in attributes.items() if key.endswith("href")]
+    references = [
+        value for _, attributes in page.elements for key, value in attributes.items() if key.endswith("href")
+    ]
     assert references
     assert all(value is not None and value.startswith("#") for value in references)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
@@ -391,7 +465,14 @@ def test_pages_escape_what_they_show(tmp_path: Path) -> None:
     grid = tour.Grid("<i>", ["<b>", "&"], [["<script>", '"1"']])
     page = parsed(tour.write_page([tour.Section("<h1>", ["<p onload=x>", grid])], tmp_path / "page.html"))
     assert not {"script", "i", "b"} & {name for name, _ in page.elements}
-    assert [text for text in page.text if text.strip()][-6:] == ["<p onload=x>", "<i>", "<b>", "&", "<script>", '"1"']
+    assert [text for text in page.text if text.strip()][-6:] == [
+        "<p onload=x>",
+        "<i>",
+        "<b>",
+        "&",
+        "<script>",
+        '"1"',
+    ]
 
 
 def test_the_story_can_be_told_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,7 +487,10 @@ def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) ->
     assert "Knowing distances: 20 ordered values one step apart, epsilon = 0.5 per unit" in found.out
     for name in ("geometric", "planar_geometric", "exponential", "square_wave", "duchi", "planar_laplace"):
         assert f" {name} " in found.out
-    facts = {fact["protocol"]: fact for fact in json.loads(run("protocols", "--k", "20", "--epsilon", "0.5", "--json").out)}
+    facts = {
+        fact["protocol"]: fact
+        for fact in json.loads(run("protocols", "--k", "20", "--epsilon", "0.5", "--json").out)
+    }
     line = dn.geometric(19, 0.5)
     assert (facts["geometric"]["unit_loss"], facts["geometric"]["loss"]) == (line.loss(1), line.loss())
     assert facts["geometric"]["variance"] == line.law.error(10_000)
@@ -416,7 +500,9 @@ def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) ->
 
 def test_ordered_values_are_simulated_by_what_knows_distances(run: Run) -> None:
     options = ["--k", "20", "--n", "20_000", "--repeats", "5", "--epsilon", "1"]
-    rows = json.loads(run("simulate", "--protocol", "grr,geometric,square_wave,exponential", *options, "--json").out)
+    rows = json.loads(
+        run("simulate", "--protocol", "grr,geometric,square_wave,exponential", *options, "--json").out
+    )
     found = {row["protocol"]: row for row in rows}
     assert found["geometric"]["refused"] is None
     assert found["geometric"]["unit_loss"] <= 1 < 18 < found["geometric"]["loss"]
@@ -428,7 +514,11 @@ def test_ordered_values_are_simulated_by_what_knows_distances(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("duchi", "make a Study with a Number"), ("planar_geometric", "make a Study with a Grid"), ("geometrc", "'geometric'?")],
+    [
+        ("duchi", "make a Study with a Number"),
+        ("planar_geometric", "make a Study with a Grid"),
+        ("geometrc", "'geometric'?"),
+    ],
 )
 def test_what_is_not_for_ordered_values_is_refused_with_what_to_do(run: Run, name: str, words: str) -> None:
     refused = run("simulate", "--protocol", name)

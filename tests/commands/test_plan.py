@@ -41,7 +41,9 @@ def write_people(path: Path, n: int = 20_000, seed: int = 1) -> pd.DataFrame:
 
 
 def small_plan(run: Run, extra: str = "epsilon = 2.0") -> None:
-    Path("study.toml").write_text(f'{extra}\n[attributes]\na = ["x", "y", "z"]\nb = ["1", "2"]\n', encoding="utf-8")
+    Path("study.toml").write_text(
+        f'{extra}\n[attributes]\na = ["x", "y", "z"]\nb = ["1", "2"]\n', encoding="utf-8"
+    )
     assert run("plan", "study.toml", "--people", "1e3", "-o", "plan.json", "--force").code == 0
 
 
@@ -114,7 +116,10 @@ def test_no_file_is_overwritten_unless_forced(run: Run) -> None:
         before = sorted(os.listdir())
         refused = run(*command.split())
         assert (refused.code, refused.out) == (2, "")
-        assert refused.err == f"error: {name} is there already; choose another name, or overwrite it with --force\n"
+        assert (
+            refused.err
+            == f"error: {name} is there already; choose another name, or overwrite it with --force\n"
+        )
         assert Path(name).read_bytes() == b"precious"
         assert sorted(os.listdir()) == before
         forced = run(*command.split(), "--force")
@@ -138,14 +143,22 @@ def test_the_invented_data_fits_the_example(run: Run) -> None:
 def test_the_options_of_the_example_that_are_commented_out_work_too(run: Run) -> None:
     run("init")
     text = Path("study.toml").read_text(encoding="utf-8")
-    for line in ('share = "sample"', 'protocol = "grr"', "[objective]", "success_cap = 0.5", "bytes_cap = 16"):
+    for line in (
+        'share = "sample"',
+        'protocol = "grr"',
+        "[objective]",
+        "success_cap = 0.5",
+        "bytes_cap = 16",
+    ):
         assert f"# {line}" in text
         text = text.replace(f"# {line}", line)
     Path("study.toml").write_text(text.replace("success_cap = 0.5", "success_cap = 0.9"), encoding="utf-8")
     assert run("plan", "study.toml", "--people", "1000").code == 0
     again = "[repeat]\nepsilon_first = 1.0\nepsilon_forever = 2.0\nrounds = 10\n"
     head, tail = text.split("[attributes]")
-    head = "\n".join(line for line in head.splitlines() if not line.startswith(("epsilon", "per", "protocol")))
+    head = "\n".join(
+        line for line in head.splitlines() if not line.startswith(("epsilon", "per", "protocol"))
+    )
     tail = "[attributes]" + tail.split("[objective]")[0].replace('protocol = "grr"', 'protocol = "l_grr"')
     Path("study.toml").write_text(f"{head}\n{tail}\n{again}", encoding="utf-8")
     outcome = run("plan", "study.toml", "--people", "1000")
@@ -185,7 +198,10 @@ def test_json_is_a_flag_everywhere(run: Run) -> None:
     made = run("plan", "study.toml", "--people", "1e3", "--json")
     assert made.out == Path("plan.json").read_text(encoding="utf-8")
     found = json.loads(run("verify", "plan.json", "--json").out)
-    assert (found["plan"], found["loss_record"]) == (Plan.from_json(made.out).id, Plan.from_json(made.out).loss.record)
+    assert (found["plan"], found["loss_record"]) == (
+        Plan.from_json(made.out).id,
+        Plan.from_json(made.out).loss.record,
+    )
     refused = run("plan", "study.toml", "--people", "1e3", "--json", "--cite")
     assert (refused.code, refused.out) == (2, "")
 
@@ -195,9 +211,18 @@ def test_json_is_a_flag_everywhere(run: Run) -> None:
     [
         ("a,b\nx,1\nx,3\n", "data.csv, line 3, column 'b': '3' is not a value of 'b' (1, 2)"),
         ("a,b\n\nx,1\nX,1\n", "data.csv, line 4, column 'a': 'X' is not a value of 'a' (x, y, z)"),
-        ('a,c,b\nx,"two\nlines",1\nx,,NA\n', "data.csv, line 4, column 'b': 'NA' is not a value of 'b' (1, 2); if it means no"),
-        ("a,b\nx,1\n,1\n", "data.csv, line 3, column 'a': there is no answer, and this plan refuses missing ones;"),
-        ("a,b\nx,1\n,1\n", 'write in study.toml what it means, missing = "value" (one more value) or missing = "random"'),
+        (
+            'a,c,b\nx,"two\nlines",1\nx,,NA\n',
+            "data.csv, line 4, column 'b': 'NA' is not a value of 'b' (1, 2); if it means no",
+        ),
+        (
+            "a,b\nx,1\n,1\n",
+            "data.csv, line 3, column 'a': there is no answer, and this plan refuses missing ones;",
+        ),
+        (
+            "a,b\nx,1\n,1\n",
+            'write in study.toml what it means, missing = "value" (one more value) or missing = "random"',
+        ),
         ("a,b\nnan,1\n", "data.csv, line 2, column 'a': there is no answer"),
         ("a,c\nx,1\n", "'b' is not a column of data.csv (a, c)"),
         ("id,bb,a\n1,1,x\n", "'b' is not a column of data.csv (id, bb, a); did you mean 'bb'?"),
@@ -207,7 +232,10 @@ def test_json_is_a_flag_everywhere(run: Run) -> None:
         ("a,b\nx,1\n\nx,1,2\n", "data.csv, line 4: the number of cells is 3, and that of columns 2"),
         ("a,b\n", "there are no answers in data.csv"),
         ("", "data.csv is empty; its first line must name the columns: a, b"),
-        ("a, b\nx,1\n", "'b' is not a column of data.csv, but ' b' is: names of columns have spaces around them; remove"),
+        (
+            "a, b\nx,1\n",
+            "'b' is not a column of data.csv, but ' b' is: names of columns have spaces around them; remove",
+        ),
     ],
 )
 def test_nothing_is_written_unless_all_answers_can_be_used(run: Run, content: str, reason: str) -> None:
@@ -229,7 +257,12 @@ def test_a_bad_answer_in_a_late_block_leaves_an_older_file_alone(run: Run) -> No
     assert refused.code == 1
     assert "data.csv, line 600002, column 'b': '9' is not a value of 'b'" in refused.err
     assert Path("reports.parquet").read_bytes() == b"older"
-    assert sorted(file.name for file in Path().iterdir()) == ["data.csv", "plan.json", "reports.parquet", "study.toml"]
+    assert sorted(file.name for file in Path().iterdir()) == [
+        "data.csv",
+        "plan.json",
+        "reports.parquet",
+        "study.toml",
+    ]
 
 
 def test_text_stays_text_and_quotes_are_honored(run: Run) -> None:
@@ -258,7 +291,10 @@ def test_seeded_reports_are_reproducible_and_say_that_they_protect_nobody(run: R
 
 
 def test_people_who_are_asked_again_are_simulated_only(run: Run) -> None:
-    study = "[attributes]\na = ['x', 'y', 'z']\nb = ['1', '2']\n[repeat]\nepsilon_first = 1.0\nepsilon_forever = 2.0\n"
+    study = (
+        "[attributes]\na = ['x', 'y', 'z']\nb = ['1', '2']\n[repeat]\nepsilon_first = 1.0\nepsilon_forever = "
+        "2.0\n"
+    )
     Path("study.toml").write_text(study, encoding="utf-8")
     assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
     assert "any number of reports" in run("verify", "plan.json").out
@@ -270,8 +306,12 @@ def test_people_who_are_asked_again_are_simulated_only(run: Run) -> None:
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1")
     assert refused.code == 2
     assert "say with --round which round this is, from 1 to 10" in refused.err
-    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1", "--round", "11").code == 2
-    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1", "--round", "1").code == 0
+    assert (
+        run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1", "--round", "11").code == 2
+    )
+    assert (
+        run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1", "--round", "1").code == 0
+    )
     assert run("estimate", "plan.json", "r.parquet").code == 0
 
 
@@ -282,7 +322,19 @@ def panel(run: Run, epsilon: str = "epsilon_first = 8.0\nepsilon_forever = 9.0")
 
 
 def reported(run: Run, data: str, number: int, *more: str) -> pd.DataFrame:
-    done = run("privatize", "plan.json", data, "-o", "r.parquet", "--seed", "1", "--round", str(number), "--force", *more)
+    done = run(
+        "privatize",
+        "plan.json",
+        data,
+        "-o",
+        "r.parquet",
+        "--seed",
+        "1",
+        "--round",
+        str(number),
+        "--force",
+        *more,
+    )
     assert done.code == 0, done.err
     return parquet.read_table("r.parquet").to_pandas()
 
@@ -314,14 +366,22 @@ def test_what_is_kept_follows_the_person_and_not_the_row(run: Run) -> None:
     assert (rows.fillna(9) == later.fillna(9)).all(axis=1).mean() > 0.95
     assert first.reset_index(drop=True).equals(reported(run, "one.parquet", 1, "--person", "id"))
     by_row = reported(run, "two.csv", 2)
-    assert not first.iloc[: len(by_row)].isna().reset_index(drop=True).equals(later.isna().reset_index(drop=True))
+    assert (
+        not first.iloc[: len(by_row)]
+        .isna()
+        .reset_index(drop=True)
+        .equals(later.isna().reset_index(drop=True))
+    )
     assert first.isna().sum().min() > 100
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("id,a,b\nann,x,1\nbob,x,1\nann,y,2\n", "line 4: person 'ann' was there already, data.csv, line 2; a person answers"),
+        (
+            "id,a,b\nann,x,1\nbob,x,1\nann,y,2\n",
+            "line 4: person 'ann' was there already, data.csv, line 2; a person answers",
+        ),
         ("id,a,b\nann,x,1\n,x,1\n", "data.csv, line 3: this does not say who it is"),
         ("a,b\nx,1\n", "'id' is not a column of data.csv"),
     ],
@@ -349,18 +409,23 @@ def test_all_kinds_of_refused_answers_are_told_at_once(run: Run) -> None:
     heading, *kinds = refused.err.splitlines()
     assert heading == "error: data.csv: 3 kinds of answers are refused"
     assert len(kinds) == 3
-    assert kinds[0].startswith("  line 3, column 'a': 'yy' is not a value of 'a' (x, y, z); did you mean 'y'?")
+    assert kinds[0].startswith(
+        "  line 3, column 'a': 'yy' is not a value of 'a' (x, y, z); did you mean 'y'?"
+    )
     assert kinds[0].endswith("(4 times, first here)")
     assert kinds[1] == "  line 6, column 'b': '3' is not a value of 'b' (1, 2)"
     assert kinds[2].startswith("  line 70007, column 'b': there is no answer")
     Path("data.csv").write_text("a,b\n" + "x,9\n" * 41, encoding="utf-8")
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
-    assert refused.err == "error: data.csv, line 2, column 'b': '9' is not a value of 'b' (1, 2) (41 times, first here)\n"
+    assert (
+        refused.err
+        == "error: data.csv, line 2, column 'b': '9' is not a value of 'b' (1, 2) (41 times, first here)\n"
+    )
     Path("data.csv").write_text("a,b\n" + "".join(f"x{i},1\n" for i in range(99)), encoding="utf-8")
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
     assert refused.err == (
-        "error: data.csv, line 2, column 'a': 'x0' is not a value of 'a' (x, y, z); did you mean 'x'? "
-        "(99 times, first here; also 'x1', 'x2', 'x3' and 95 others)\n"
+        "error: data.csv, line 2, column 'a': 'x0' is not a value of 'a' (x, y, z); did you mean 'x'? (99 "
+        "times, first here; also 'x1', 'x2', 'x3' and 95 others)\n"
     )
 
 
@@ -386,7 +451,9 @@ def test_the_names_that_an_empty_file_should_have(run: Run) -> None:
 def test_more_refused_answers_than_are_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "_MOST_ANSWERS", 20)
     small_plan(run)
-    Path("data.csv").write_text("a,b\n" + "".join(f"x{i},1\n" * 2 for i in range(99)) + "x0,7\n", encoding="utf-8")
+    Path("data.csv").write_text(
+        "a,b\n" + "".join(f"x{i},1\n" * 2 for i in range(99)) + "x0,7\n", encoding="utf-8"
+    )
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
     heading, names, numbers = refused.err.splitlines()
     assert heading == "error: data.csv: 2 kinds of answers are refused at least"
@@ -419,7 +486,9 @@ def test_other_separators(run: Run) -> None:
 def test_an_attribute_without_reports_leaves_the_others(run: Run) -> None:
     small_plan(run)
     Path("data.csv").write_text("a,b\nx,1\n", encoding="utf-8")
-    assert "wrote 1 report to" in run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").err
+    assert (
+        "wrote 1 report to" in run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").err
+    )
     found = run("estimate", "plan.json", "r.parquet", "-o", "e.csv", "--plot", "e.png")
     assert found.code == 0, found.err
     assert "(0 reports): there are no reports yet" in found.out
@@ -444,7 +513,9 @@ def test_a_table_stands_alone_and_plots_may_be_several(run: Run) -> None:
     Path("data.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50, encoding="utf-8")
     run("privatize", "plan.json", "data.csv", "-o", "r.parquet")
     plots = ["--plot", "one.svg", "--plot", "two.png"]
-    found = run("estimate", "plan.json", "r.parquet", "-o", "e.csv", "-o", "e.parquet", *plots, "--level", "0.9")
+    found = run(
+        "estimate", "plan.json", "r.parquet", "-o", "e.csv", "-o", "e.parquet", *plots, "--level", "0.9"
+    )
     assert found.code == 0, found.err
     assert Path("two.png").exists()
     assert "Our study" in Path("one.svg").read_text(encoding="utf-8")
@@ -459,7 +530,10 @@ def test_a_table_stands_alone_and_plots_may_be_several(run: Run) -> None:
 
 def test_people_are_written_as_people_write_numbers(run: Run) -> None:
     small_plan(run)
-    plans = {run("plan", "study.toml", "--people", people, "--json").out for people in ("50,000", "50000", "5e4", "50_000")}
+    plans = {
+        run("plan", "study.toml", "--people", people, "--json").out
+        for people in ("50,000", "50000", "5e4", "50_000")
+    }
     assert len(plans) == 1
     assert "50,00" in run("plan", "study.toml", "--people", "50,00").err
 
@@ -477,7 +551,11 @@ def test_reports_of_another_plan_are_refused(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        ("plan nothing.toml --people 10", 1, "there is no file nothing.toml; `deniable init` writes an example"),
+        (
+            "plan nothing.toml --people 10",
+            1,
+            "there is no file nothing.toml; `deniable init` writes an example",
+        ),
         ("plan plan.json --people 10", 1, "plan.json is a plan, not a study"),
         ("plan data.csv --people 10", 1, "data.csv is a CSV file, not a study"),
         ("plan study.toml", 2, "--people"),
@@ -525,7 +603,9 @@ def test_reports_are_not_answers_and_answers_are_not_reports(run: Run) -> None:
     small_plan(run)
     pd.DataFrame({"a": ["x"] * 9, "b": ["1"] * 9}).to_parquet("data.parquet")
     assert run("privatize", "plan.json", "data.parquet", "-o", "r.parquet").code == 0
-    assert "holds reports, not answers" in run("privatize", "plan.json", "r.parquet", "-o", "again.parquet").err
+    assert (
+        "holds reports, not answers" in run("privatize", "plan.json", "r.parquet", "-o", "again.parquet").err
+    )
     assert "if it holds answers, privatize them first" in run("estimate", "plan.json", "data.parquet").err
     assert "r.parquet is a Parquet file, not a plan" in run("verify", "r.parquet").err
 
@@ -559,7 +639,8 @@ def test_an_empty_line_of_a_single_column_is_a_missing_answer(run: Run) -> None:
 
 def test_a_cap_that_cannot_be_kept_names_the_attribute(run: Run) -> None:
     Path("study.toml").write_text(
-        "epsilon = 3.0\n[attributes]\nfirst = ['x', 'y', 'z', 'w']\nsecond = ['1', '2']\n[objective]\nsuccess_cap = 0.45\n",
+        "epsilon = 3.0\n[attributes]\nfirst = ['x', 'y', 'z', 'w']\nsecond = ['1', "
+        "'2']\n[objective]\nsuccess_cap = 0.45\n",
         encoding="utf-8",
     )
     refused = run("plan", "study.toml", "--people", "1000")
@@ -581,7 +662,10 @@ def test_no_reports_and_bad_levels(run: Run) -> None:
     refused = run("estimate", "plan.json", "none.parquet")
     assert (refused.code, refused.err) == (1, "error: there are no reports in none.parquet\n")
     pd.DataFrame({"a": [], "b": []}).to_parquet("data.parquet")
-    assert "there are no answers in data.parquet" in run("privatize", "plan.json", "data.parquet", "-o", "r.parquet").err
+    assert (
+        "there are no answers in data.parquet"
+        in run("privatize", "plan.json", "data.parquet", "-o", "r.parquet").err
+    )
     assert not Path("r.parquet").exists()
     Path("data.csv").write_text("a,b\n" + "x,1\n" * 50, encoding="utf-8")
     assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet").code == 0
@@ -627,7 +711,9 @@ def test_long_work_shows_a_bar(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("cells", ["x,,5", "x,3,"])
 def test_what_to_do_about_a_missing_number_can_be_done(run: Run, cells: str) -> None:
-    study = 'epsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n[attributes.age]\nlow = 0\nhigh = 9\nstep = 1\n'
+    study = (
+        'epsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n[attributes.age]\nlow = 0\nhigh = 9\nstep = 1\n'
+    )
     study += 'privacy = "metric"\nepsilon = 0.5\n[attributes.income]\nlow = 0\nhigh = 10\nmean = true\n'
     Path("study.toml").write_text(study, encoding="utf-8")
     Path("data.csv").write_text(f"a,age,income\n{cells}\n", encoding="utf-8")
@@ -642,7 +728,9 @@ def test_what_to_do_about_a_missing_number_can_be_done(run: Run, cells: str) -> 
 
 
 def test_a_number_that_signals_is_refused_in_one_line(run: Run) -> None:
-    Path("study.toml").write_text("epsilon = 1.0\n[attributes.age]\nlow = 0\nhigh = 9\nstep = 1\n", encoding="utf-8")
+    Path("study.toml").write_text(
+        "epsilon = 1.0\n[attributes.age]\nlow = 0\nhigh = 9\nstep = 1\n", encoding="utf-8"
+    )
     Path("data.csv").write_text("age\n3\nsNaN\n", encoding="utf-8")
     run("plan", "study.toml", "--people", "100", "-o", "plan.json")
     refused = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")

@@ -1,4 +1,5 @@
-"""Datasets are what the papers use, files that are not what they should be are refused, downloads are checked.
+"""Datasets are what the papers use, files that are not what they should be are refused, downloads are
+checked.
 
 Tests that read the public files skip where the folder is absent, and fail there when CI=true.
 """
@@ -66,14 +67,22 @@ def test_datasets_have_the_sizes_of_the_papers(name: str, folder: Path) -> None:
     assert people.table.dtype == np.uint8
     assert not people.table.flags.writeable
     assert all(counts.sum() == people.n and counts.min() > 0 for counts in people.counts)
-    dn.Split(tuple(dn.grr(k, 1.0) for k in people.ks)).privatize(people.table[:5])  # every value is in its domain
+    dn.Split(tuple(dn.grr(k, 1.0) for k in people.ks)).privatize(
+        people.table[:5]
+    )  # every value is in its domain
 
 
 def test_adult_is_known_down_to_its_counts(folder: Path) -> None:
     people = data.load("adult")
     income, sex = people.attributes.index("income"), people.attributes.index("sex")
-    assert dict(zip(people.labels[income], people.counts[income].tolist(), strict=True)) == {"<=50K": 34_014, ">50K": 11_208}
-    assert dict(zip(people.labels[sex], people.counts[sex].tolist(), strict=True)) == {"Female": 14_695, "Male": 30_527}
+    assert dict(zip(people.labels[income], people.counts[income].tolist(), strict=True)) == {
+        "<=50K": 34_014,
+        ">50K": 11_208,
+    }
+    assert dict(zip(people.labels[sex], people.counts[sex].tolist(), strict=True)) == {
+        "Female": 14_695,
+        "Male": 30_527,
+    }
     first = [labels[code] for labels, code in zip(people.labels, people.table[0], strict=True)]
     assert first[:3] == ["State-gov", "Bachelors", "Never-married"]
     aged = data.load("adult-10")
@@ -95,7 +104,9 @@ def test_census_income_is_read_whole_or_as_a_sample_that_says_so(folder: Path) -
         assert people.ks[:5] == (9, 52, 47, 17, 3)
 
 
-def test_the_whole_census_is_preferred_to_the_sample(folder: Path, alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_census_is_preferred_to_the_sample(
+    folder: Path, alone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = (folder / "census-income-sample.data").read_text().splitlines()
     for name, part in (("census-income.data", lines[:1000]), ("census-income.test", lines[1000:])):
         (alone / name).write_text("\n".join(part))
@@ -110,7 +121,9 @@ def test_ms_fimu_is_a_stand_in_with_exact_marginals(folder: Path) -> None:
     assert "stand-in" in people.source
     for name, labels, counts in zip(people.attributes, people.labels, people.counts, strict=True):
         assert dict(zip(labels, counts.tolist(), strict=True)) == published[name]
-    column = {name: np.array(people.labels[j])[people.table[:, j]] for j, name in enumerate(people.attributes)}
+    column = {
+        name: np.array(people.labels[j])[people.table[:, j]] for j, name in enumerate(people.attributes)
+    }
     foreign = column["Visitor category"] == "Foreign tourist"
     for name in ("Gender", "Age", "Geolife"):
         assert (column[name][foreign] == "NR").all()
@@ -124,7 +137,9 @@ def test_synthetic_sets_are_uniform_and_never_change() -> None:
     for number in range(1, 7):
         people = data.load(f"synthetic-{number}")
         assert people.n == (50_000 if number % 2 else 500_000)
-        assert people.ks == ((10,) * 5 if number < 3 else (10,) * 10 if number < 5 else tuple(range(10, 101, 10)))
+        assert people.ks == (
+            (10,) * 5 if number < 3 else (10,) * 10 if number < 5 else tuple(range(10, 101, 10))
+        )
         assert "invented" in people.source
         assert "our choice" in people.source
         for attribute, counts in zip(people.attributes, people.counts, strict=True):
@@ -151,15 +166,30 @@ def nursery(rows: int, columns: int = 9) -> str:
 @pytest.mark.parametrize(
     ("name", "file", "content", "message"),
     [
-        ("nursery", "nursery.data", nursery(12_959), "has 12,959 rows; 12,960 rows of 9 columns were expected; download"),
+        (
+            "nursery",
+            "nursery.data",
+            nursery(12_959),
+            "has 12,959 rows; 12,960 rows of 9 columns were expected; download",
+        ),
         ("nursery", "nursery.data", nursery(3, 8), "has 8 columns in row 1; 12,960 rows of 9 columns"),
         ("nursery", "nursery.data", nursery(12_960), "'parents' has 1 different values"),
         ("nursery", "nursery.data", "", "has 0 rows"),
         ("nursery", "nursery.data", b"\xff\xfe\x00\x00", "is not text"),
-        ("acs-employment", "acs-employment-montana.csv", "a,b\n1,2\n", "has the columns a, b; expected AGEP, SCHL"),
+        (
+            "acs-employment",
+            "acs-employment-montana.csv",
+            "a,b\n1,2\n",
+            "has the columns a, b; expected AGEP, SCHL",
+        ),
         ("acs-employment", "acs-employment-montana.csv", "", r"has the columns \(none\)"),
         ("ms-fimu", "ms-fimu-marginals.json", "{", "is not the counts of 6 attributes in JSON"),
-        ("ms-fimu", "ms-fimu-marginals.json", '{"attributes": {"Gender": {"F": 3}}}', "counts {'Gender': 3}; 88,935 rows"),
+        (
+            "ms-fimu",
+            "ms-fimu-marginals.json",
+            '{"attributes": {"Gender": {"F": 3}}}',
+            "counts {'Gender': 3}; 88,935 rows",
+        ),
         ("census-income", "census-income-sample.data", "1, 2\n", "has 2 columns in row 1; 1,891 rows of 42"),
     ],
 )
@@ -174,7 +204,9 @@ def test_files_that_are_not_what_they_should_be_are_refused(
 def test_wrong_domains_are_refused(alone: Path) -> None:
     rows = nursery(6480) + nursery(6480).replace("usual", "pretentious")
     (alone / "nursery.data").write_text(rows)
-    with pytest.raises(DataUnavailable, match=r"nursery has attributes of \[2, 2, .*\] values; \[3, 5, .*\] were expected"):
+    with pytest.raises(
+        DataUnavailable, match=r"nursery has attributes of \[2, 2, .*\] values; \[3, 5, .*\] were expected"
+    ):
         data.load("nursery")
 
 
@@ -187,7 +219,10 @@ def test_the_originals_first_line_is_no_row(alone: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("acs-employment", "acs-employment-montana.csv is not here, and is not an original .* set \\$DENIABLE_DATA"),
+        (
+            "acs-employment",
+            "acs-employment-montana.csv is not here, and is not an original .* set \\$DENIABLE_DATA",
+        ),
         ("ms-fimu", "ms-fimu-marginals.json is not here"),
         ("census-income", "census-income.data and census-income.test are not here; unpack them from UCI"),
     ],
@@ -203,14 +238,19 @@ def test_a_folder_that_is_none_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_p
         data.load("nursery")
 
 
-def test_without_the_downloader_it_says_what_to_download(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_downloader_it_says_what_to_download(
+    alone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(published, "find_spec", lambda _name: None)
-    with pytest.raises(DataUnavailable, match=r"download https://archive.*/nursery.data to a folder .*pip install"):
+    with pytest.raises(
+        DataUnavailable, match=r"download https://archive.*/nursery.data to a folder .*pip install"
+    ):
         data.load("nursery")
 
 
 CONTENT = "".join(
-    f"{'abc'[i % 3]},{'abcde'[i % 5]},{i % 4},{i // 4 % 4},{i % 3},{i % 2},{i % 3},{i % 3},{i % 5}\n" for i in range(12_960)
+    f"{'abc'[i % 3]},{'abcde'[i % 5]},{i % 4},{i // 4 % 4},{i % 3},{i % 2},{i % 3},{i % 3},{i % 5}\n"
+    for i in range(12_960)
 )
 """A file of nursery's form."""
 
@@ -264,7 +304,9 @@ def test_a_file_is_fetched_once_checked_and_kept(publisher: Callable[[bytes, str
 
 
 def test_a_fetch_shows_its_progress(
-    publisher: Callable[[bytes, str], Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    publisher: Callable[[bytes, str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     body = CONTENT.encode()
     publisher(body, hashlib.sha256(body).hexdigest())
@@ -278,7 +320,10 @@ def test_a_fetch_shows_its_progress(
 
 def test_what_has_another_checksum_is_not_kept(publisher: Callable[[bytes, str], Path]) -> None:
     kept = publisher(CONTENT.encode() + b"x", hashlib.sha256(CONTENT.encode()).hexdigest())
-    with pytest.raises(DataUnavailable, match=r"is not the file that was published, so it was not kept: .*expected .* but got"):
+    with pytest.raises(
+        DataUnavailable,
+        match=r"is not the file that was published, so it was not kept: .*expected .* but got",
+    ):
         data.load("nursery")
     assert not kept.exists()
 
@@ -287,10 +332,14 @@ def test_without_a_network_it_says_what_to_download_and_where_to_put_it(
     publisher: Callable[[bytes, str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = publisher(b"", "0" * 64)
-    for url in ("http://127.0.0.1:1/nursery.data", f"{FILES['nursery.data'].url}.absent"):  # nobody there; not found
+    for url in (
+        "http://127.0.0.1:1/nursery.data",
+        f"{FILES['nursery.data'].url}.absent",
+    ):  # nobody there; not found
         monkeypatch.setitem(FILES, "nursery.data", replace(FILES["nursery.data"], url=url))
         with pytest.raises(
-            DataUnavailable, match=rf"cannot fetch nursery.data \(\w+\); download {url} by other means, and put"
+            DataUnavailable,
+            match=rf"cannot fetch nursery.data \(\w+\); download {url} by other means, and put",
         ):
             data.load("nursery")
     assert not kept.exists()
@@ -300,5 +349,7 @@ def test_the_hashes_are_those_of_the_originals(folder: Path) -> None:
     for name in ("adult.data", "adult.test", "nursery.data"):
         content = (folder / name).read_bytes()
         if name == "adult.test" and not content.startswith(b"|"):
-            content = b"|1x3 Cross validator\n" + content  # the original's first line, which the copy leaves out
+            content = (
+                b"|1x3 Cross validator\n" + content
+            )  # the original's first line, which the copy leaves out
         assert hashlib.sha256(content).hexdigest() == FILES[name].sha256

@@ -1,4 +1,6 @@
-"""The demo: everything at once, over a real socket, with both clients; and what it does where something is missing."""
+"""The demo: everything at once, over a real socket, with both clients; and what it does where something is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tests.services import missing
 
 
 def test_the_demo_counts_everybody_once_and_estimates_them(run: Run) -> None:
-    """900 people at epsilon 1.5: a share is off by more than 0.35, seven standard errors, less than once in 10^10 runs."""
+    """900 people at epsilon 1.5: a share is off by more than 0.35, seven standard errors, less than once in
+    10^10 runs.
+    """
     if shutil.which("node") is None:
         missing("Node is not installed")
     outcome = run("demo", "--people", "900", "--json")
@@ -45,7 +49,10 @@ def test_a_collector_that_does_not_start_is_told(tmp_path: Path) -> None:
         port = int(first.url.rpartition(":")[2])
         other = tmp_path / "other"
         other.mkdir()
-        with pytest.raises(DeniableError, match="the collector did not start"), live.collecting(plan, other, port):
+        with (
+            pytest.raises(DeniableError, match="the collector did not start"),
+            live.collecting(plan, other, port),
+        ):
             pass
 
 

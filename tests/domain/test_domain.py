@@ -61,7 +61,13 @@ def test_a_long_list_of_labels_is_not_recited() -> None:
 def test_numbers_and_booleans_are_known_by_their_text() -> None:
     grades = Categories([1, 2, 3])
     assert grades.labels == ("1", "2", "3")
-    for values in ([1, 3], np.array([1, 3], dtype=np.uint8), np.array([1.0, 3.0]), ["1", "3"], [np.int64(1), 3.0]):
+    for values in (
+        [1, 3],
+        np.array([1, 3], dtype=np.uint8),
+        np.array([1.0, 3.0]),
+        ["1", "3"],
+        [np.int64(1), 3.0],
+    ):
         assert grades.encode(values).tolist() == [0, 2]
     assert Categories([True, False]).encode(np.array([False, True])).tolist() == [1, 0]
     with pytest.raises(InvalidValue, match="True is not a value"):
@@ -70,7 +76,9 @@ def test_numbers_and_booleans_are_known_by_their_text() -> None:
         grades.encode(np.array([1.5]))
 
 
-@pytest.mark.parametrize("values", [[["red"]], [{"a": 1}], [object()], [b"red"], "red", 3, np.array([["red"]])])
+@pytest.mark.parametrize(
+    "values", [[["red"]], [{"a": 1}], [object()], [b"red"], "red", 3, np.array([["red"]])]
+)
 def test_what_is_no_list_of_values_is_refused(values: object) -> None:
     with pytest.raises(InvalidValue):
         COLORS.encode(values, "color")
@@ -134,14 +142,33 @@ def test_missing_answers_are_found_and_refused(domain: Domain, missing: object) 
 
 
 def test_missing_answers_of_dataframe_columns() -> None:
-    for values in (pd.Series(["red", None]), pl.Series(["red", None]), pa.array(["red", None]), pd.array(["red", pd.NA])):
+    for values in (
+        pd.Series(["red", None]),
+        pl.Series(["red", None]),
+        pa.array(["red", None]),
+        pd.array(["red", pd.NA]),
+    ):
         assert COLORS.codes(values).tolist() == [0, NO_ANSWER]
-    for values in (pd.Series([5, None]), pl.Series([5, None]), pa.array([5, None]), pd.array([5, pd.NA], dtype="Int64")):
+    for values in (
+        pd.Series([5, None]),
+        pl.Series([5, None]),
+        pa.array([5, None]),
+        pd.array([5, pd.NA], dtype="Int64"),
+    ):
         assert AGE.codes(values).tolist() == [0, NO_ANSWER]
 
 
 def test_bins_are_half_open_and_what_falls_outside_is_refused() -> None:
-    assert AGE.encode([0, 9.999, 10, 99, "42", " 7 ", Decimal("10.0"), Fraction(1, 2)]).tolist() == [0, 0, 1, 9, 4, 0, 1, 0]
+    assert AGE.encode([0, 9.999, 10, 99, "42", " 7 ", Decimal("10.0"), Fraction(1, 2)]).tolist() == [
+        0,
+        0,
+        1,
+        9,
+        4,
+        0,
+        1,
+        0,
+    ]
     assert AGE.k == len(AGE.labels) == 10
     for wrong, hint in ((100, "open_high"), (-0.1, "open_low")):
         with pytest.raises(InvalidValue, match=rf"is not a value of 'age' \(0 to under 100\); .* {hint}"):
@@ -234,7 +261,9 @@ def test_a_range_is_its_integers(low: int, step: int, bins: int, digits: int, at
     open_high=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
-def test_every_range_that_is_accepted_survives_a_plan(low: int, step: int, bins: int, digits: int, open_high: bool) -> None:
+def test_every_range_that_is_accepted_survives_a_plan(
+    low: int, step: int, bins: int, digits: int, open_high: bool
+) -> None:
     first, last, width = (float(Fraction(number, 10**digits)) for number in (low, low + bins * step, step))
     try:
         made = Range(first, last, width, open_high=open_high)
@@ -247,7 +276,9 @@ def test_every_range_that_is_accepted_survives_a_plan(low: int, step: int, bins:
     assert read.content.attributes[0].domain == made
 
 
-@pytest.mark.parametrize("wrong", [10**400, 10**5000, Fraction(10**400, 3)], ids=["large", "larger", "a fraction"])
+@pytest.mark.parametrize(
+    "wrong", [10**400, 10**5000, Fraction(10**400, 3)], ids=["large", "larger", "a fraction"]
+)
 def test_numbers_beyond_every_float_are_refused(wrong: object) -> None:
     for domain in (COLORS, AGE):
         with pytest.raises(InvalidValue):
@@ -303,7 +334,8 @@ def test_what_may_mean_two_things_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["sNaN", "-sNaN12", "nan", "1_0", "\u0664\u0667", "\uff14\uff17", "47\x85", "47\x1c", "inf", "1e999"]
+    "text",
+    ["sNaN", "-sNaN12", "nan", "1_0", "\u0664\u0667", "\uff14\uff17", "47\x85", "47\x1c", "inf", "1e999"],
 )
 def test_a_text_that_is_no_number_is_refused_by_all_domains_alike(text: str) -> None:
     town = dn.Grid(0, 0, 60, 60, rows=2, columns=2)
@@ -316,11 +348,25 @@ def test_a_text_that_is_no_number_is_refused_by_all_domains_alike(text: str) -> 
 
 
 def test_what_may_be_around_a_number_is_written_down() -> None:
-    """The characters that JavaScript's trim takes off (ECMAScript: white space and line terminators), and no others."""
+    """The characters that JavaScript's trim takes off (ECMAScript: white space and line terminators), and no
+    others.
+    """
     around = {chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000 and _is_around(chr(code))}
     assert around == set(vectors.BLANK)
     text = (vectors.FOLDER.parent / "wire.md").read_text(encoding="utf-8")
-    for name in ("U+0009", "U+000D", "U+0020", "U+00A0", "U+1680", "U+2000", "U+200A", "U+2028", "U+2029", "U+202F", "U+205F"):
+    for name in (
+        "U+0009",
+        "U+000D",
+        "U+0020",
+        "U+00A0",
+        "U+1680",
+        "U+2000",
+        "U+200A",
+        "U+2028",
+        "U+2029",
+        "U+202F",
+        "U+205F",
+    ):
         assert name in text
 
 

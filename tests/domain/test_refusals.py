@@ -1,4 +1,6 @@
-"""Whatever is refused is refused by an error of ours, in words that say what was given, what is allowed and what to do."""
+"""Whatever is refused is refused by an error of ours, in words that say what was given, what is allowed and
+what to do.
+"""
 
 from __future__ import annotations
 
@@ -25,34 +27,55 @@ LIKELY = dn.mle(LINE, dn.Tally(40, np.full(20, 2)))
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "text for a mean": (lambda: dn.duchi(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
-    "text for a piece": (lambda: dn.piecewise(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
+    "text for a piece": (
+        lambda: dn.piecewise(1.0).privatize(["a"]),
+        "list of numbers from -1 to 1: got text",
+    ),
     "text for both": (lambda: dn.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
     "text for a wave": (lambda: dn.square_wave(1.0).privatize(["a"]), "list of numbers from 0 to 1"),
     "no distance": (lambda: dn.duchi(1.0).loss(distance=-1.0), "a distance must be a positive number"),
     "a ragged table": (lambda: dn.exponential([[0, 1], [1]], 0.5), "square table of numbers"),
     "a text of distances": (lambda: dn.exponential("abc", 0.5), "square table of numbers"),
     "a continuous tally": (lambda: dn.square_wave(1.0).tally([0.5]), "counts them in bins"),
-    "shares of nothing": (lambda: dn.line_wasserstein(WRONG, [0.5, 0.5]), "result that has frequencies, got object"),
-    "another size": (lambda: LINE.estimate(dn.Tally(10, np.array([4, 3, 2, 1]))), "counts of 20 outputs, got 4"),
-    "another sum": (lambda: LINE.estimate(dn.Tally(10, np.ones(20, int))), "add up to its 10 reports, got 20"),
+    "shares of nothing": (
+        lambda: dn.line_wasserstein(WRONG, [0.5, 0.5]),
+        "result that has frequencies, got object",
+    ),
+    "another size": (
+        lambda: LINE.estimate(dn.Tally(10, np.array([4, 3, 2, 1]))),
+        "counts of 20 outputs, got 4",
+    ),
+    "another sum": (
+        lambda: LINE.estimate(dn.Tally(10, np.ones(20, int))),
+        "add up to its 10 reports, got 20",
+    ),
     "fractions": (lambda: LINE.estimate(dn.Tally(10, np.full(20, 0.5))), "a whole number for each output"),
-    "fractions of values": (lambda: dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([3.5, 3.5, 3]))), "whole numbers, got 3.5"),
+    "fractions of values": (
+        lambda: dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([3.5, 3.5, 3]))),
+        "whole numbers, got 3.5",
+    ),
     "a box without a name": (lambda: CITY.codes([(1, 2)]), r"not in the box of this attribute \(lat"),
     "a number's epsilon": (
         lambda: dn.Study({"income": dn.Number(0, 10)}, epsilon=100).plan(100),
         "'income': epsilon 100.0 is too large",
     ),
     "a typo": (
-        lambda: dn.Study.from_dict({"epsilon": 1, "attributes": {"income": {"low": 0, "high": 10, "maen": True}}}),
+        lambda: dn.Study.from_dict(
+            {"epsilon": 1, "attributes": {"income": {"low": 0, "high": 10, "maen": True}}}
+        ),
         "attributes.income.maen: .* and no 'maen'; did you mean 'mean'?",
     ),
     "a typo of a grid": (
-        lambda: dn.Study.from_dict({"attributes": {"home": {"south": 47.6, "west": 6.8, "north": 47.7, "row": 10}}}),
-        "^attributes.home.row: places on a grid may have south, .* radius, and no 'row'; did you mean 'rows'[?]$",
+        lambda: dn.Study.from_dict(
+            {"attributes": {"home": {"south": 47.6, "west": 6.8, "north": 47.7, "row": 10}}}
+        ),
+        "^attributes.home.row: places on a grid may have south, .* radius, and no 'row'; did you mean "
+        "'rows'[?]$",
     ),
     "an epsilon of a list": (
         lambda: dn.Study({"b": {"values": ["x", "y"], "epsilon": 0.5}, "c": ["u", "v"]}, epsilon=1.0),
-        r"^attributes.b.epsilon: a list of values has no epsilon of its own, only ranges .* dn.smp\(sizes, epsilons\)",
+        r"^attributes.b.epsilon: a list of values has no epsilon of its own, only ranges .* dn.smp\(sizes, "
+        r"epsilons\)",
     ),
     "an epsilon of a mean": (
         lambda: dn.Study({"pay": {"low": 0, "high": 9, "mean": True, "privacy": "metric"}}, epsilon=1.0),
@@ -66,39 +89,93 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: HOME.encode({"income": [1]}),
         "'home' is not a column .* or two columns, 'home.latitude' and 'home.longitude'",
     ),
-    "far around": (lambda: dn.planar_laplace(0.1).privatize((45, 400)), "or up to 360 where it goes on around the globe"),
-    "per meter": (lambda: dn.planar_geometric(CITY, 0.5), r"epsilon is per meter on a Grid, .* use per_meter\(level"),
+    "far around": (
+        lambda: dn.planar_laplace(0.1).privatize((45, 400)),
+        "or up to 360 where it goes on around the globe",
+    ),
+    "per meter": (
+        lambda: dn.planar_geometric(CITY, 0.5),
+        r"epsilon is per meter on a Grid, .* use per_meter\(level",
+    ),
     "half a year": (lambda: LINE.privatize([3.5]), "round numbers to whole ones"),
-    "texts for places": (lambda: dn.line_wasserstein(HALVES, HALVES, places=["a", "b"]), "places are 2 numbers, got"),
-    "texts for points": (lambda: dn.sliced_wasserstein(HALVES, HALVES, places="ab"), "2 points of two coordinates, got 'ab'"),
-    "a seed below 0": (lambda: dn.sliced_wasserstein(HALVES, HALVES, [(0, 0), (1, 1)], seed=-1), "seed must be an integer"),
-    "a text of costs": (lambda: dn.cost_wasserstein(HALVES, HALVES, cost="a"), "cost is a table of 2 by 2 distances"),
+    "texts for places": (
+        lambda: dn.line_wasserstein(HALVES, HALVES, places=["a", "b"]),
+        "places are 2 numbers, got",
+    ),
+    "texts for points": (
+        lambda: dn.sliced_wasserstein(HALVES, HALVES, places="ab"),
+        "2 points of two coordinates, got 'ab'",
+    ),
+    "a seed below 0": (
+        lambda: dn.sliced_wasserstein(HALVES, HALVES, [(0, 0), (1, 1)], seed=-1),
+        "seed must be an integer",
+    ),
+    "a text of costs": (
+        lambda: dn.cost_wasserstein(HALVES, HALVES, cost="a"),
+        "cost is a table of 2 by 2 distances",
+    ),
     "one side": (lambda: dn.grid_wasserstein(HALVES, HALVES, shape=2), r"such as \(20, 30\), got 2"),  # type: ignore[arg-type]
-    "sides below 0": (lambda: dn.grid_wasserstein(HALVES, HALVES, shape=(-1, -2)), "must be an integer of at least 1, got -1"),
-    "texts for a mean's places": (lambda: dn.mean_of(LIKELY, places=["a"] * 20), "places are 20 numbers, got"),
-    "a text for a prior": (lambda: dn.optimal_remap(EVEN, "ab"), "a prior is 2 non-negative weights, not all zero, got 'ab'"),
+    "sides below 0": (
+        lambda: dn.grid_wasserstein(HALVES, HALVES, shape=(-1, -2)),
+        "must be an integer of at least 1, got -1",
+    ),
+    "texts for a mean's places": (
+        lambda: dn.mean_of(LIKELY, places=["a"] * 20),
+        "places are 20 numbers, got",
+    ),
+    "a text for a prior": (
+        lambda: dn.optimal_remap(EVEN, "ab"),
+        "a prior is 2 non-negative weights, not all zero, got 'ab'",
+    ),
     "negative chances": (
         lambda: dn.optimal_remap(np.array([[1.5, -0.5], HALVES]), HALVES),
         "a channel has a row of probabilities",
     ),
-    "too many points": (lambda: dn.optimal_remap(EVEN, HALVES, "mean", points=[1, 2, 3]), r"of the 2 values, .* shape \(3,\)"),
-    "no numbers for points": (lambda: dn.optimal_remap(EVEN, HALVES, "median", points=[1, np.nan]), "all must be finite"),
-    "texts for losses": (lambda: dn.optimal_remap(EVEN, HALVES, [["a"], ["b"]]), "or a table of numbers with a row for each"),
+    "too many points": (
+        lambda: dn.optimal_remap(EVEN, HALVES, "mean", points=[1, 2, 3]),
+        r"of the 2 values, .* shape \(3,\)",
+    ),
+    "no numbers for points": (
+        lambda: dn.optimal_remap(EVEN, HALVES, "median", points=[1, np.nan]),
+        "all must be finite",
+    ),
+    "texts for losses": (
+        lambda: dn.optimal_remap(EVEN, HALVES, [["a"], ["b"]]),
+        "or a table of numbers with a row for each",
+    ),
     "texts for shares": (lambda: LINE.forward(["a"] * 20), "shares are 20 numbers, got"),
-    "texts for outputs": (lambda: GeometricChannel(1, 1.0).inverse(["a", "b"]), "one number for each of the 2 values"),
-    "too few shares": (lambda: GeometricChannel(3, 1.0).output(HALVES), r"of the 4 values and outputs, got .* \(2,\)"),
+    "texts for outputs": (
+        lambda: GeometricChannel(1, 1.0).inverse(["a", "b"]),
+        "one number for each of the 2 values",
+    ),
+    "too few shares": (
+        lambda: GeometricChannel(3, 1.0).output(HALVES),
+        r"of the 4 values and outputs, got .* \(2,\)",
+    ),
     "texts for weights": (lambda: LIKELY.smooth(weights=["a"]), "smoothing weights are from 0 to 0.5, got"),  # type: ignore[list-item]
     "places under a mask": (
         lambda: dn.planar_laplace(0.1).privatize(np.ma.masked_equal([[1.0, 2.0]], 2)),
         "masked: leave them",
     ),
-    "places of two and three": (lambda: great_circle([(0, 0)] * 2, [(0, 0)] * 3), "as many as there are others, got 2 and 3"),
+    "places of two and three": (
+        lambda: great_circle([(0, 0)] * 2, [(0, 0)] * 3),
+        "as many as there are others, got 2 and 3",
+    ),
     "halves for reports of a mean": (lambda: dn.duchi(1.0).tally(np.array([0.5])), "are uint8 from 0 to 1"),
     "another output of a mean": (lambda: dn.duchi(1.0).tally(np.array([0, 2])), "are uint8 from 0 to 1"),
-    "no method": (lambda: dn.mle(LINE, dn.Tally(20, np.ones(20, int)), method=WRONG), "is not a method .auto, closed"),
+    "no method": (
+        lambda: dn.mle(LINE, dn.Tally(20, np.ones(20, int)), method=WRONG),
+        "is not a method .auto, closed",
+    ),
     "no loss": (lambda: dn.best_channel(3, 1.0, loss=WRONG), "is not a loss .l2, cdf, kl."),
-    "no step": (lambda: LINE.estimate(dn.Tally(40, np.full(20, 2))).project(WRONG), "is not a consistency step .clip"),
-    "next to no epsilon": (lambda: dn.planar_geometric((30, 30), 1e-6), "epsilon 1e-06 is too small .* or larger cells"),
+    "no step": (
+        lambda: LINE.estimate(dn.Tally(40, np.full(20, 2))).project(WRONG),
+        "is not a consistency step .clip",
+    ),
+    "next to no epsilon": (
+        lambda: dn.planar_geometric((30, 30), 1e-6),
+        "epsilon 1e-06 is too small .* or larger cells",
+    ),
     "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
 }
 
@@ -136,14 +213,18 @@ def test_distances_take_results() -> None:
     truth = [0.25] * 4
     found = dn.mle(m, tally)
     assert dn.line_wasserstein(found, truth) == dn.line_wasserstein(found.frequencies, truth)
-    assert dn.total_variation(m.estimate(tally), truth) == pytest.approx(np.abs(m.estimate(tally).frequencies - 0.25).sum() / 2)
+    assert dn.total_variation(m.estimate(tally), truth) == pytest.approx(
+        np.abs(m.estimate(tally).frequencies - 0.25).sum() / 2
+    )
     assert dn.smoothed_kl(found, truth, n=400) == dn.smoothed_kl(found.frequencies, truth, n=400)
 
 
 def test_a_device_takes_a_place_in_two_parts() -> None:
     client = Client(HOME, secret=bytes(32))
     whole = client._encoded({"home": (47.6033, 6.8149)})
-    assert (client._encoded(client._joined({"home.latitude": 47.6033, "home.longitude": "6.8149"})) == whole).all()
+    assert (
+        client._encoded(client._joined({"home.latitude": 47.6033, "home.longitude": "6.8149"})) == whole
+    ).all()
     client.report({"home.latitude": 47.6033, "home.longitude": 6.8149})
     for absent in ({"home.latitude": 47.6033}, {"home.latitude": 47.6033, "home.longitude": None}):
         with pytest.raises(dn.InvalidValue, match="'home' has no answer"):
@@ -186,5 +267,7 @@ def test_distances_are_inferred_where_they_are_asked_for() -> None:
     assert 50 <= height.k <= 110
     plan = study.plan(1000)
     assert plan.privatize(table, dn.seeded(1)).records.n == 80
-    with pytest.warns(dn.DeniableWarning, match="'age' has 40 numbers, taken for categories: metric={'age': 0.1}"):
+    with pytest.warns(
+        dn.DeniableWarning, match="'age' has 40 numbers, taken for categories: metric={'age': 0.1}"
+    ):
         dn.Study.infer({"age": table["age"]}, 1.0)

@@ -22,7 +22,9 @@ KNOWN = np.array([0.2, 0.7, 0.3, -0.2])
 
 
 def nearest_distribution(frequencies: Floats) -> Floats:
-    """All choices of the values that stay positive: on each, subtract the same number; the nearest feasible one wins."""
+    """All choices of the values that stay positive: on each, subtract the same number; the nearest feasible
+    one wins.
+    """
     best, distance = np.zeros(0), math.inf
     for members in itertools.product([False, True], repeat=frequencies.size):
         chosen = np.array(members)
@@ -36,13 +38,17 @@ def nearest_distribution(frequencies: Floats) -> Floats:
 
 
 def nearest_monotone(values: Floats) -> Floats:
-    """The minimax formula: at each place, the largest over starts of the least over ends of the means between them."""
+    """The minimax formula: at each place, the largest over starts of the least over ends of the means between
+    them.
+    """
     size = values.size
 
     def mean(start: int, stop: int) -> float:
         return float(values[start : stop + 1].mean())
 
-    return np.array([max(min(mean(i, j) for j in range(at, size)) for i in range(at + 1)) for at in range(size)])
+    return np.array(
+        [max(min(mean(i, j) for j in range(at, size)) for i in range(at + 1)) for at in range(size)]
+    )
 
 
 @MANY
@@ -56,7 +62,8 @@ def test_simplex_is_the_nearest_distribution(frequencies: Floats) -> None:
     np.testing.assert_allclose(found, nearest_distribution(frequencies), atol=1e-9)
     assert math.isclose(found.sum(), 1.0, rel_tol=1e-9)
     assert (found >= 0).all()
-    # the conditions of Karush, Kuhn and Tucker: one multiplier for all that stay, no smaller than what it takes for the rest
+    # the conditions of Karush, Kuhn and Tucker: one multiplier for all that stay, no smaller than what it
+    # takes for the rest
     multiplier = (frequencies - found)[found > 0]
     assert np.ptp(multiplier) < 1e-9
     assert (frequencies[found == 0] <= multiplier.min() + 1e-9).all()
@@ -98,7 +105,9 @@ def test_estimates_of_any_size_are_projected(method: str, size: float) -> None:
 @MANY
 @given(ESTIMATES)
 def test_norm_sub_by_its_own_algorithm(frequencies: Floats) -> None:
-    """Zero what is negative, share the rest of the difference among the positive ones, and again until all is well."""
+    """Zero what is negative, share the rest of the difference among the positive ones, and again until all is
+    well.
+    """
     found = frequencies.copy()
     active = np.ones(found.size, dtype=bool)
     while True:
@@ -149,8 +158,12 @@ def test_isotonic_is_a_distribution_with_the_clipped_rising_sums(frequencies: Fl
 
 
 def test_isotonic_is_nearer_than_with_a_noisy_last_sum() -> None:
-    """Pooling the last sum, which is one for sure, would give (.5, .325, .175): further from the sums that were seen."""
-    np.testing.assert_allclose(consistency.isotonic(np.array([0.5, 0.45, -0.25])), [0.5, 0.45, 0.05], atol=1e-12)
+    """Pooling the last sum, which is one for sure, would give (.5, .325, .175): further from the sums that
+    were seen.
+    """
+    np.testing.assert_allclose(
+        consistency.isotonic(np.array([0.5, 0.45, -0.25])), [0.5, 0.45, 0.05], atol=1e-12
+    )
 
 
 @MANY

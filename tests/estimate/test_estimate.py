@@ -1,4 +1,6 @@
-"""Estimates and their intervals: against the formulas, against scipy's, and by how often they hold the truth."""
+"""Estimates and their intervals: against the formulas, against scipy's, and by how often they
+hold the truth.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def test_intervals_are_those_of_scipy_mapped_through_the_law(n: int, level: floa
     low, high = estimate.interval(level, method)
     for i, count in enumerate(estimate.support_counts.tolist()):
         ends = stats.binomtest(count, n).proportion_ci(level, method)
-        np.testing.assert_allclose([low[i], high[i]], [2 * (ends.low - 0.25), 2 * (ends.high - 0.25)], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            [low[i], high[i]], [2 * (ends.low - 0.25), 2 * (ends.high - 0.25)], rtol=1e-9, atol=1e-12
+        )
     assert (low <= estimate.frequencies + 1e-12).all()
     assert (estimate.frequencies <= high + 1e-12).all()
 
@@ -87,7 +91,9 @@ def test_large_numbers_of_reports() -> None:
         assert np.isfinite(high).all()
 
 
-def all_intervals(m: dn.Mechanism, n: int, method: Method, level: float = 0.95, simultaneous_of: int = 1) -> dn.Interval:
+def all_intervals(
+    m: dn.Mechanism, n: int, method: Method, level: float = 0.95, simultaneous_of: int = 1
+) -> dn.Interval:
     """The interval that every possible count would give."""
     assert isinstance(m.law, dn.Law)
     return dn.Estimate(n, np.arange(n + 1), m.law).interval(1 - (1 - level) / simultaneous_of, method)
@@ -96,7 +102,9 @@ def all_intervals(m: dn.Mechanism, n: int, method: Method, level: float = 0.95, 
 @pytest.mark.parametrize("n", SMALL)
 @pytest.mark.parametrize("name", CLASSICAL)
 def test_coverage_by_summing_over_all_counts(name: str, n: int) -> None:
-    """A count of support in a sample is binomial, so coverage is a finite sum: exact intervals never fall below 95 %."""
+    """A count of support in a sample is binomial, so coverage is a finite sum: exact intervals never fall
+    below 95 %.
+    """
     m = made(name, 6, 1.0)
     assert isinstance(m.law, dn.Law)
     truths = np.linspace(0, 1, 101)
@@ -115,7 +123,9 @@ def test_coverage_by_summing_over_all_counts(name: str, n: int) -> None:
 
 
 def support_counts(m: dn.Mechanism, n: int, repeats: int, population: str) -> npt.NDArray[np.int64]:
-    """Counts of support in that many populations of n: people drawn from SHARES, or the same people each time."""
+    """Counts of support in that many populations of n: people drawn from SHARES, or the same people each
+    time.
+    """
     if population == "sampled":
         values = np.random.default_rng(n).choice(m.k, size=repeats * n, p=SHARES)
     else:
@@ -152,9 +162,13 @@ def test_coverage_as_measured(name: str, n: int) -> None:
 def test_coverage_for_fixed_people(name: str) -> None:
     """Made for samples, the intervals are wide enough for the people who answered too."""
     m = made(name, 6, 1.0)
-    held = coverage(support_counts(m, 100, statistics.COVERAGE_REPEATS, "fixed"), all_intervals(m, 100, "exact"))
+    held = coverage(
+        support_counts(m, 100, statistics.COVERAGE_REPEATS, "fixed"), all_intervals(m, 100, "exact")
+    )
     for value in range(m.k):
-        statistics.at_least(int(held[:, value].sum()), statistics.COVERAGE_REPEATS, 0.95, f"intervals of {value}")
+        statistics.at_least(
+            int(held[:, value].sum()), statistics.COVERAGE_REPEATS, 0.95, f"intervals of {value}"
+        )
 
 
 def test_coverage_check_finds_short_intervals() -> None:
@@ -206,12 +220,16 @@ def test_projections_by_name(method: str) -> None:
     assert (projected >= 0).all()
     if method not in ("clip", "base-cut", "norm-cut"):
         assert math.isclose(projected.sum(), 1.0, rel_tol=1e-12)
-    if method == "base-cut":  # kept where so many reports, if nobody had it (q = 1/4), are rarer than 5 % over four values
+    if (
+        method == "base-cut"
+    ):  # kept where so many reports, if nobody had it (q = 1/4), are rarer than 5 % over four values
         rare = stats.binom.sf(np.array([18, 25, 11, 9]) - 1, 40, 0.25) < 0.05 / 4
         np.testing.assert_allclose(projected, np.where(rare, estimate.frequencies, 0))
     else:
         np.testing.assert_array_equal(projected, consistency.STEPS[method](estimate.frequencies))
-    np.testing.assert_allclose(estimate.frequencies, [0.4, 0.75, 0.05, -0.05], err_msg="the estimate is left as it was")
+    np.testing.assert_allclose(
+        estimate.frequencies, [0.4, 0.75, 0.05, -0.05], err_msg="the estimate is left as it was"
+    )
 
 
 @pytest.mark.parametrize("method", ["mean", "", "Clip"])

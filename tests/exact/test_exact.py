@@ -82,7 +82,9 @@ def test_solve_refuses_what_no_threshold_reaches() -> None:
         solve(ratio, -1, 10, 20)
 
 
-@pytest.mark.parametrize("epsilon", [1, 1.0, np.float32(1), np.float64(1), np.int64(1), np.uint8(1), Fraction(1), Decimal(1)])
+@pytest.mark.parametrize(
+    "epsilon", [1, 1.0, np.float32(1), np.float64(1), np.int64(1), np.uint8(1), Fraction(1), Decimal(1)]
+)
 def test_positive_epsilon_takes_any_number(epsilon: float) -> None:
     number = positive_epsilon(epsilon)
     assert number == 1
@@ -91,7 +93,23 @@ def test_positive_epsilon_takes_any_number(epsilon: float) -> None:
 
 @pytest.mark.parametrize(
     "epsilon",
-    [0, -1, -0.0, math.nan, math.inf, -math.inf, "1", b"1", True, np.True_, None, [1], 1j, 10**400, np.float64("nan")],
+    [
+        0,
+        -1,
+        -0.0,
+        math.nan,
+        math.inf,
+        -math.inf,
+        "1",
+        b"1",
+        True,
+        np.True_,
+        None,
+        [1],
+        1j,
+        10**400,
+        np.float64("nan"),
+    ],
     ids=lambda epsilon: repr(epsilon)[:20],
 )
 def test_positive_epsilon_refuses_all_else(epsilon: float) -> None:
@@ -106,7 +124,9 @@ def test_whole_number_takes_any_integer(value: object) -> None:
     assert type(number) is int
 
 
-@pytest.mark.parametrize("value", [1, 11, 2.0, np.float64(2), "2", True, np.True_, None, [2], -3, math.nan, 10**30])
+@pytest.mark.parametrize(
+    "value", [1, 11, 2.0, np.float64(2), "2", True, np.True_, None, [2], -3, math.nan, 10**30]
+)
 def test_whole_number_refuses_all_else(value: object) -> None:
     with pytest.raises(dn.InvalidParameter, match="k must be an integer from 2 to 10, got"):
         whole_number("k", value, 2, 10)

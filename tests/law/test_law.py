@@ -1,4 +1,6 @@
-"""Laws against enumeration of all support sets, against the closed forms of the papers, and at the edges of floats."""
+"""Laws against enumeration of all support sets, against the closed forms of the papers, and at the edges of
+floats.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def subsets(k: int, size: int, p: Fraction) -> Channel:
 
 
 def mixed(one: Channel, other: Channel, weight: Fraction) -> Channel:
-    return [[weight * a + (1 - weight) * b for a, b in zip(x, y, strict=True)] for x, y in zip(one, other, strict=True)]
+    return [
+        [weight * a + (1 - weight) * b for a, b in zip(x, y, strict=True)]
+        for x, y in zip(one, other, strict=True)
+    ]
 
 
 def chained(p1: Fraction, second: Channel) -> Channel:
@@ -52,7 +57,10 @@ def chained(p1: Fraction, second: Channel) -> Channel:
     k = len(second)
     q1 = (1 - p1) / (k - 1)
     return [
-        [sum(((p1 if u == v else q1) * second[u][code] for u in range(k)), Fraction(0)) for code in range(1 << k)]
+        [
+            sum(((p1 if u == v else q1) * second[u][code] for u in range(k)), Fraction(0))
+            for code in range(1 << k)
+        ]
         for v in range(k)
     ]
 
@@ -60,8 +68,12 @@ def chained(p1: Fraction, second: Channel) -> Channel:
 def assert_law_of(channel: Channel, law: dn.Law) -> None:
     """p, q, sizes and ratio are those of the channel."""
     k = len(channel)
-    supported = [[sum(channel[v][code] for code in range(1 << k) if code >> u & 1) for u in range(k)] for v in range(k)]
-    assert all(supported[v][u] == (law.exact_p if u == v else law.exact_q) for v in range(k) for u in range(k))
+    supported = [
+        [sum(channel[v][code] for code in range(1 << k) if code >> u & 1) for u in range(k)] for v in range(k)
+    ]
+    assert all(
+        supported[v][u] == (law.exact_p if u == v else law.exact_q) for v in range(k) for u in range(k)
+    )
     for size in range(k + 1):
         inside = sum(channel[0][code] for code in range(1 << k) if code.bit_count() == size and code & 1)
         outside = sum(channel[0][code] for code in range(1 << k) if code.bit_count() == size and not code & 1)
@@ -124,7 +136,9 @@ def test_bits_then_bits(k: int, p1: Fraction, q1: Fraction, p2: Fraction, q2: Fr
 
 @MANY
 @given(st.integers(2, 5), CHANCE, CHANCE, CHANCE, st.data())
-def test_one_value_then_anything(k: int, p1: Fraction, p2: Fraction, q2: Fraction, data: st.DataObject) -> None:
+def test_one_value_then_anything(
+    k: int, p1: Fraction, p2: Fraction, q2: Fraction, data: st.DataObject
+) -> None:
     first = dn.Law.fixed_size(k, 1, p1)
     size = data.draw(st.integers(1, k - 1))
     assert_law_of(chained(p1, subsets(k, size, p2)), first.then(dn.Law.fixed_size(k, size, p2)))
@@ -134,7 +148,9 @@ def test_one_value_then_anything(k: int, p1: Fraction, p2: Fraction, q2: Fractio
 @MANY
 @given(st.integers(2, 40), st.floats(0.2, 5), st.floats(0.05, 0.95))
 def test_two_rounds_of_randomized_response(k: int, forever: float, share: float) -> None:
-    """L-GRR: the chain's ratio is (a r + k - 1) / (a + r + k - 2); its exact calibration makes one report grr(epsilon_1)."""
+    """L-GRR: the chain's ratio is (a r + k - 1) / (a + r + k - 2); its exact calibration makes one report
+    grr(epsilon_1).
+    """
     a, c = Fraction(math.exp(forever)), Fraction(math.exp(share * forever))
     p2 = (c * (a + k - 2) - (k - 1)) / ((a - 1) * (c + k - 1))
     chain = dn.Law.fixed_size(k, 1, a / (a + k - 1)).then(dn.Law.fixed_size(k, 1, p2))
@@ -190,15 +206,21 @@ def test_hashed_is_the_law_of_an_ideal_hash(k: int, g: int) -> None:
     law = dn.Law.fixed_size(g, 1, p).hashed(k)
     assert (law.exact_p, law.exact_q) == (supported[0], supported[1]) == (p, Fraction(1, g))
     assert law.ratio == p * (g - 1) / (1 - p)
-    np.testing.assert_allclose([law.inside[law.sizes == s].sum() for s in range(k + 1)], np.array(inside, float), atol=1e-15)
-    np.testing.assert_allclose([law.outside[law.sizes == s].sum() for s in range(k + 1)], np.array(outside, float), atol=1e-15)
+    np.testing.assert_allclose(
+        [law.inside[law.sizes == s].sum() for s in range(k + 1)], np.array(inside, float), atol=1e-15
+    )
+    np.testing.assert_allclose(
+        [law.outside[law.sizes == s].sum() for s in range(k + 1)], np.array(outside, float), atol=1e-15
+    )
     rarer = dn.Law.fixed_size(g, 1, p).hashed(k, Fraction(1, 10))
     assert rarer.exact_q == p / 10 + (1 - p) * Fraction(9, 10) / (g - 1)
 
 
 @MANY
 @given(st.integers(2, 5), CHANCE, CHANCE, CHANCE, CHANCE, st.integers(0, 2**32 - 1))
-def test_best_guess_against_all_sets(k: int, p: Fraction, q: Fraction, p2: Fraction, weight: Fraction, seed: int) -> None:
+def test_best_guess_against_all_sets(
+    k: int, p: Fraction, q: Fraction, p2: Fraction, weight: Fraction, seed: int
+) -> None:
     """Any prior, and laws whose support speaks against the true value too."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, k))
@@ -229,7 +251,11 @@ def test_best_guess_refuses_bad_priors() -> None:
 @MANY
 @given(st.integers(2, 30), CHANCE, CHANCE)
 def test_likelihoods_of_all_sets_sum_to_one(k: int, p: Fraction, q: Fraction) -> None:
-    for law in (dn.Law.independent(k, p, q), dn.Law.fixed_size(k, k // 2, p), dn.Law.fixed_size(4, 1, p).hashed(k)):
+    for law in (
+        dn.Law.independent(k, p, q),
+        dn.Law.fixed_size(k, k // 2, p),
+        dn.Law.fixed_size(4, 1, p).hashed(k),
+    ):
         total = 0.0
         for size in range(k + 1):
             inside, outside = law.log_likelihood(size)
@@ -260,7 +286,9 @@ def test_a_bit_that_is_sure_has_no_finite_loss() -> None:
 @MANY
 @given(CHANCE, CHANCE, st.floats(0, 1), st.integers(1, 10**9))
 def test_variance_by_its_definition(p: Fraction, q: Fraction, f: float, n: int) -> None:
-    """n f coins of p and n (1 - f) of q where the people are fixed; n coins of one mean where they are a sample."""
+    """n f coins of p and n (1 - f) of q where the people are fixed; n coins of one mean where they are a
+    sample.
+    """
     if p == q:
         p = q / 2
     law = dn.Law.independent(5, p, q)
@@ -285,7 +313,9 @@ def test_error_is_an_average_that_needs_no_truth() -> None:
 
 def test_variance_refuses_nobody_and_unknown_conventions() -> None:
     for law in (dn.oue(4, 1.0).law, dn.she(4, 1.0).law):
-        with pytest.raises(dn.InvalidParameter, match="n, the number of reports, must be an integer of at least 1, got 0"):
+        with pytest.raises(
+            dn.InvalidParameter, match="n, the number of reports, must be an integer of at least 1, got 0"
+        ):
             law.variance(0)
         with pytest.raises(dn.InvalidParameter, match="population is 'sampled' or 'fixed', got 'all'"):
             law.variance(10, 0.0, "all")  # type: ignore[arg-type]
@@ -332,7 +362,9 @@ def laws(k: int, epsilon: float) -> dict[str, dn.Law]:
 @pytest.mark.parametrize("kind", list(laws(2, 1.0)))
 @pytest.mark.parametrize(("k", "epsilon"), [(10_000, 1e-4), (10_000, 20.0), (2, 1e-4), (2, 20.0)])
 def test_laws_are_safe_at_the_edges(kind: str, k: int, epsilon: float) -> None:
-    """No warning (they are errors here), nothing that is not a number, sums of one, a best guess within its bounds."""
+    """No warning (they are errors here), nothing that is not a number, sums of one, a best guess within its
+    bounds.
+    """
     law = laws(k, epsilon)[kind]
     assert (law.inside >= 0).all()
     assert (law.outside >= 0).all()

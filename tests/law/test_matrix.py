@@ -15,7 +15,9 @@ from tests.exact.test_exact import precise_log
 
 MANY = settings(max_examples=60, deadline=None, derandomize=True)
 ROWS = st.integers(2, 4).flatmap(
-    lambda outputs: st.lists(st.lists(st.integers(1, 50), min_size=outputs, max_size=outputs), min_size=2, max_size=4)
+    lambda outputs: st.lists(
+        st.lists(st.integers(1, 50), min_size=outputs, max_size=outputs), min_size=2, max_size=4
+    )
 )
 
 
@@ -76,7 +78,9 @@ def test_loss_with_a_distance(rows: list[list[int]]) -> None:
     matrix = dn.Matrix.of(rows)
     assert matrix.loss() <= matrix.loss(apart) <= matrix.loss() * (1 + 1e-15) + 1e-300
     pairs = [(x, y) for x in range(len(rows)) for y in range(len(rows)) if x != y]
-    by_definition = max(float(precise_log(max(Fraction(1), _ratio(rows, x, y)))) / abs(x - y) for x, y in pairs)
+    by_definition = max(
+        float(precise_log(max(Fraction(1), _ratio(rows, x, y)))) / abs(x - y) for x, y in pairs
+    )
     assert math.isclose(matrix.loss(lambda x, y: abs(x - y)), by_definition, rel_tol=1e-14, abs_tol=1e-300)
 
 
@@ -107,7 +111,10 @@ def test_geometric_noise_on_a_line_loses_its_rate_per_step() -> None:
     rows = []
     for x in range(size):
         row = [Fraction(1, 3) * Fraction(1, 2) ** abs(x - y) for y in range(size)]
-        row[0], row[-1] = Fraction(2, 3) * Fraction(1, 2) ** x, Fraction(2, 3) * Fraction(1, 2) ** (size - 1 - x)
+        row[0], row[-1] = (
+            Fraction(2, 3) * Fraction(1, 2) ** x,
+            Fraction(2, 3) * Fraction(1, 2) ** (size - 1 - x),
+        )
         assert sum(row) == 1
         rows.append(row)
     loss = dn.Matrix.of(rows).loss(lambda x, y: abs(x - y))
@@ -138,7 +145,9 @@ def test_best_guess_for_any_prior(rows: list[list[int]], seed: int) -> None:
     """Against all guessing rules, one input for each output."""
     matrix = dn.Matrix.of(rows)
     prior = np.random.default_rng(seed).dirichlet(np.ones(len(rows)))
-    best = sum(max(prior[x] * rows[x][y] / sum(rows[x]) for x in range(len(rows))) for y in range(len(rows[0])))
+    best = sum(
+        max(prior[x] * rows[x][y] / sum(rows[x]) for x in range(len(rows))) for y in range(len(rows[0]))
+    )
     assert math.isclose(matrix.success(prior), best, rel_tol=1e-12)
     assert math.isclose(matrix.success(prior * 7), best, rel_tol=1e-12), "a prior need not be normalized"
     assert max(prior) - 1e-12 <= matrix.success(prior) <= 1 + 1e-12
@@ -177,7 +186,17 @@ def test_weights_are_integers(weights: tuple[tuple[int, ...], ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "prior", [[1, 2], [1, 1, -1], [0, 0, 0], [1, math.nan, 1], [1, math.inf, 1], [[1, 1, 1]], "abc", [[1], [1, 2], [1]]]
+    "prior",
+    [
+        [1, 2],
+        [1, 1, -1],
+        [0, 0, 0],
+        [1, math.nan, 1],
+        [1, math.inf, 1],
+        [[1, 1, 1]],
+        "abc",
+        [[1], [1, 2], [1]],
+    ],
 )
 def test_bad_priors_are_refused(prior: list[float]) -> None:
     with pytest.raises(dn.InvalidParameter, match="a prior is 3 non-negative weights"):

@@ -1,4 +1,6 @@
-"""Errors of most likely shares where reports tell little: intervals that hold the truth, and say so where nothing is known."""
+"""Errors of most likely shares where reports tell little: intervals that hold the truth, and say so where
+nothing is known.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ from tests import statistics
 
 Floats = npt.NDArray[np.float64]
 STUDIES, PEOPLE, REPEATS = 60, 2000, 40
-"""Studies whose 95 % intervals are looked at. Those of one study go together, so that no more than 88 % are asked for; the
-faults below hold 5 to 53 %."""
+"""Studies whose 95 % intervals are looked at. Those of one study go together, so that no more than 88 % are
+asked for; the faults below hold 5 to 53 %.
+"""
 
 
 def held(n: int, epsilon: float, people: int = PEOPLE) -> int:
@@ -32,9 +35,13 @@ def held(n: int, epsilon: float, people: int = PEOPLE) -> int:
     return found
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-6), (4, 1e-5), (10, 1e-3), (10, 5e-3), (10, 0.02), (4, 0.5)])
+@pytest.mark.parametrize(
+    ("n", "epsilon"), [(1, 1e-6), (4, 1e-5), (10, 1e-3), (10, 5e-3), (10, 0.02), (4, 0.5)]
+)
 def test_intervals_cover_where_reports_tell_little(n: int, epsilon: float) -> None:
-    statistics.at_least(held(n, epsilon), STUDIES * (n + 1), 0.88, f"intervals of geometric noise, n = {n}, {epsilon:g}")
+    statistics.at_least(
+        held(n, epsilon), STUDIES * (n + 1), 0.88, f"intervals of geometric noise, n = {n}, {epsilon:g}"
+    )
 
 
 def _as_found(_: Listed, shares: Floats, __: float) -> Reach:
@@ -42,7 +49,9 @@ def _as_found(_: Listed, shares: Floats, __: float) -> Reach:
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-6), (4, 1e-5), (10, 1e-3)])
-def test_repeats_that_do_not_move_would_be_seen(n: int, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeats_that_do_not_move_would_be_seen(
+    n: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As it was: repeats ended where 0.001 nats could be gained, which is all that such reports have."""
     monkeypatch.setattr(result, "_PART", np.inf)
     monkeypatch.setattr(result, "unrefused", _as_found)
@@ -74,13 +83,17 @@ def test_what_tells_nothing_says_so() -> None:
     bits = dn.oue(4, 1e-5)
     reports = bits.privatize(np.zeros(50, dtype=int), dn.seeded(1))
     line = metric.geometric(3, 1e-5)
-    both = mle_groups([(bits, reports), (line, line.tally(line.privatize(np.zeros(50, dtype=int), dn.seeded(1))))])
+    both = mle_groups(
+        [(bits, reports), (line, line.tally(line.privatize(np.zeros(50, dtype=int), dn.seeded(1))))]
+    )
     assert mle(bits, reports).flat
     assert both.flat
 
 
 def test_more_reports_do_not_make_sure_of_what_they_do_not_tell() -> None:
-    """A million numbers were the most that was searched: with 17,000 reports the interval of all shares ended at 8.7e-6."""
+    """A million numbers were the most that was searched: with 17,000 reports the interval of all shares ended
+    at 8.7e-6.
+    """
     bits = dn.oue(64, 1e-4)
     for n in (16_000, 17_000, 70_000):
         found = mle(bits, bits.privatize(np.zeros(n, dtype=int), dn.seeded(1)))
@@ -110,7 +123,10 @@ def test_a_sample_reaches_as_far_as_all_reports(name: str, monkeypatch: pytest.M
     bits = getattr(dn, name)(16, 1.0)
     people = np.minimum(np.random.default_rng(1).geometric(0.3, 20_000) - 1, 15)
     reports, direct = bits.privatize(people, dn.seeded(1)), dn.grr(16, 1.0)
-    for found in (mle(bits, reports), mle_groups([(bits, reports), (direct, direct.privatize(people[:500], dn.seeded(2)))])):
+    for found in (
+        mle(bits, reports),
+        mle_groups([(bits, reports), (direct, direct.privatize(people[:500], dn.seeded(2)))]),
+    ):
         assert isinstance(found.problem, Listed)
         whole = unrefused(found.problem, found.frequencies, 1.92)
         with monkeypatch.context() as patched:
@@ -181,14 +197,18 @@ def _directions(n: int, epsilon: float) -> int:
     channel, generator, found = GeometricChannel(n, epsilon), np.random.default_rng(1), 0
     chances = channel.output(truth) / channel.output(truth).sum()
     for study in range(STUDIES):
-        mean = circular_mean_of(mle(channel, dn.Tally(PEOPLE, generator.multinomial(PEOPLE, chances))), repeats=20, seed=study)
+        mean = circular_mean_of(
+            mle(channel, dn.Tally(PEOPLE, generator.multinomial(PEOPLE, chances))), repeats=20, seed=study
+        )
         assert mean.high - mean.low <= 2 * np.pi + 1e-9
         found += any(mean.low <= angle + turn <= mean.high for turn in (-2 * np.pi, 0.0, 2 * np.pi))
     return found
 
 
 def test_means_around_a_circle_cover_where_reports_tell_nothing() -> None:
-    """Repeats put everybody at one end or the other, which are neighbors on a circle: their directions all agree."""
+    """Repeats put everybody at one end or the other, which are neighbors on a circle: their directions all
+    agree.
+    """
     statistics.at_least(_directions(4, 1e-5), STUDIES, 0.88, "directions that nothing is known of")
 
 
@@ -207,7 +227,9 @@ def test_means_and_quantiles_of_what_tells_nothing_reach_everywhere() -> None:
 
 
 def test_means_reach_as_far_as_their_standard_errors() -> None:
-    """As single shares do: percentiles alone are too narrow beside a corner, where all repeats are on one side."""
+    """As single shares do: percentiles alone are too narrow beside a corner, where all repeats are on one
+    side.
+    """
     channel, truth = GeometricChannel(10, 0.05), 1 / np.arange(1.0, 12.0)
     counts = np.random.default_rng(3).multinomial(PEOPLE, channel.output(truth / truth.sum()))
     found = mean_of(mle(channel, dn.Tally(PEOPLE, counts)), repeats=100)

@@ -1,6 +1,8 @@
-"""Most likely shares: known vectors, certificates that hold, every method at the same optimum, and planted faults found.
+"""Most likely shares: known vectors, certificates that hold, every method at the same optimum, and planted
+faults found.
 
-Certificates are checked against an independent solver (scipy's SLSQP and trust-constr), which knows nothing of them.
+Certificates are checked against an independent solver (scipy's SLSQP and trust-constr), which knows nothing
+of them.
 """
 
 from __future__ import annotations
@@ -91,7 +93,8 @@ def drawn(channel: GeometricChannel, shares: Floats, people: int, seed: int = 1)
     return dn.Tally(people, np.random.default_rng(seed).multinomial(people, chances / chances.sum()))
 
 
-# --- known vectors ---------------------------------------------------------------------------------------------------
+# --- known vectors
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_the_channel_and_its_inverse() -> None:
@@ -109,11 +112,15 @@ def test_known_reconstructions() -> None:
     assert np.allclose(consistency.simplex(inverse), [2 / 15, 19 / 30, 7 / 30, 0], atol=1e-14)
     assert np.allclose(channel.isotonic(outputs), [0.2, 0.7, 0.1, 0.0], atol=1e-14)
     exact = mle(channel, dn.Tally(10, np.array([4, 3, 2, 1])), tolerance=1e-13)
-    assert np.allclose(exact.frequencies, [0.2, 0.8, 0, 0], atol=1e-5), "D is exactly 1 at 2: the maximum is flat there"
+    assert np.allclose(exact.frequencies, [0.2, 0.8, 0, 0], atol=1e-5), (
+        "D is exactly 1 at 2: the maximum is flat there"
+    )
     assert exact.gap <= 1e-13
     for source in (channel, channel.matrix()):
         plain = mle(source, dn.Tally(10, np.array([4, 3, 2, 1])))
-        assert np.allclose(plain.frequencies, [0.2, 0.8, 0, 0], rtol=0, atol=5e-7), "5.5e-5 off where it ended at the tolerance"
+        assert np.allclose(plain.frequencies, [0.2, 0.8, 0, 0], rtol=0, atol=5e-7), (
+            "5.5e-5 off where it ended at the tolerance"
+        )
         assert plain.certified
         assert mle(source, dn.Tally(10, np.array([4, 3, 2, 1])), iterations=16).iterations <= 16
     other = mle(GeometricChannel(4, HALF), dn.Tally(10, np.array([5, 0, 0, 3, 2])), tolerance=1e-12)
@@ -147,7 +154,8 @@ def test_two_rounds_of_direct_encoding_have_the_formula_too() -> None:
     assert np.array_equal(mle(m, reports).frequencies, mle(m, m.tally(reports)).frequencies)
 
 
-# --- certificates ----------------------------------------------------------------------------------------------------
+# --- certificates
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -183,10 +191,14 @@ def test_a_certificate_is_never_below_exact_arithmetic() -> None:
         nothing = Decimal(0)
         total = sum(shares, nothing)
         level = [
-            sum((p * Decimal(float(row[j])) for p, row in zip(shares, channel, strict=True)), nothing) / total for j in range(7)
+            sum((p * Decimal(float(row[j])) for p, row in zip(shares, channel, strict=True)), nothing) / total
+            for j in range(7)
         ]
         weights = [Decimal(int(count)) / Decimal(int(counts.sum())) for count in counts]
-        highest = max(sum((w * Decimal(float(row[j])) / level[j] for j, w in enumerate(weights)), nothing) for row in channel)
+        highest = max(
+            sum((w * Decimal(float(row[j])) / level[j] for j, w in enumerate(weights)), nothing)
+            for row in channel
+        )
         assert Decimal(result.gap) >= highest.ln(digits)
 
 
@@ -213,12 +225,16 @@ def test_a_stop_on_the_change_of_shares_looks_converged_and_is_not() -> None:
     gap = gap_bound(rows.backward(outputs / rows.forward(p)), 1.0, rows.roundings)
     exact = mle(channel, dn.Tally(10_000, counts))
     assert gap > 1e-4
-    assert 10_000 * (exact.log_likelihood - likelihood_of(channel.matrix(), counts, p)) > 1.0, "more than a nat is missing"
+    assert 10_000 * (exact.log_likelihood - likelihood_of(channel.matrix(), counts, p)) > 1.0, (
+        "more than a nat is missing"
+    )
     assert exact.certified
 
 
 def test_dropped_reports_are_seen() -> None:
-    """A peer's fault: outputs that seem impossible are taken for certain, which drops their reports and the true tail."""
+    """A peer's fault: outputs that seem impossible are taken for certain, which drops their reports and the
+    true tail.
+    """
     channel = GeometricChannel(30, 2.0)
     counts = np.zeros(31, dtype=np.int64)
     counts[[0, 30]] = 999_000, 1000
@@ -241,7 +257,8 @@ def test_dropped_reports_are_seen() -> None:
     assert kept.certified
 
 
-# --- the geometric channel ---------------------------------------------------------------------------------------------
+# --- the geometric channel
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.5, 1.0, 2.0])
@@ -265,7 +282,9 @@ def test_twenty_steps_are_enough(epsilon: float) -> None:
 @MANY
 @given(st.integers(2, 40), st.floats(0.02, 3.0), st.integers(1, 30), st.integers(0, 2**32))
 def test_nobody_is_put_where_nothing_was_observed(n: int, epsilon: float, people: int, seed: int) -> None:
-    """On the whole line, by a search that starts with everybody everywhere: the same likelihood, and nothing elsewhere."""
+    """On the whole line, by a search that starts with everybody everywhere: the same likelihood, and nothing
+    elsewhere.
+    """
     channel = GeometricChannel(n, epsilon)
     counts = np.bincount(np.random.default_rng(seed).integers(0, n + 1, people), minlength=n + 1)
     restricted = mle(channel, dn.Tally(people, counts))
@@ -276,7 +295,9 @@ def test_nobody_is_put_where_nothing_was_observed(n: int, epsilon: float, people
     assert restricted.frequencies[counts == 0].max(initial=0.0) == 0.0
     rows = Decay(Decaying(np.arange(n + 1), epsilon))
     whole = rows.backward(counts / people / rows.forward(restricted.frequencies))
-    assert gap_bound(whole, 1.0, rows.roundings) <= 1.001e-9 + 1e-12, "the certificate of the whole line is the same"
+    assert gap_bound(whole, 1.0, rows.roundings) <= 1.001e-9 + 1e-12, (
+        "the certificate of the whole line is the same"
+    )
 
 
 def test_an_inverse_without_negatives_is_the_maximum() -> None:
@@ -289,7 +310,10 @@ def test_an_inverse_without_negatives_is_the_maximum() -> None:
             checked += 1
             found = mle(channel, tally, tolerance=1e-13)
             assert np.abs(found.frequencies - inverse).max() < 1e-7
-            assert found.log_likelihood >= likelihood_of(channel.matrix(), np.asarray(tally.counts), inverse) - 1e-13
+            assert (
+                found.log_likelihood
+                >= likelihood_of(channel.matrix(), np.asarray(tally.counts), inverse) - 1e-13
+            )
     assert checked > 20
 
 
@@ -299,7 +323,8 @@ def test_the_papers_iteration_reaches_the_same_optimum() -> None:
         channel = GeometricChannel(12, float(generator.uniform(0.5, 2)))
         counts = generator.integers(0, 50, 13)
         exact, iterated = (
-            mle(channel, dn.Tally(int(counts.sum()), counts), method=m, tolerance=1e-8) for m in ("auto", "iteration")
+            mle(channel, dn.Tally(int(counts.sum()), counts), method=m, tolerance=1e-8)
+            for m in ("auto", "iteration")
         )
         assert iterated.certified
         assert abs(exact.log_likelihood - iterated.log_likelihood) <= 1e-8
@@ -356,8 +381,9 @@ def test_large_lines_are_quick() -> None:
 def test_tiny_budgets_converge() -> None:
     """The second system: T is next to singular here.
 
-    The specification names n = 10^6. There 10^5 reports took 38 steps and 4 s, 10^6 reports 33 steps and 47 s on a busy core,
-    both to their certificates; this smaller one goes the same way, and is what a run of all tests has time for.
+    The specification names n = 10^6. There 10^5 reports took 38 steps and 4 s, 10^6 reports 33 steps and 47 s
+    on a busy core, both to their certificates; this smaller one goes the same way, and is what a run of all
+    tests has time for.
     """
     channel = GeometricChannel(20_000, 1e-5)
     result = mle(channel, drawn(channel, bimodal(20_000), 100_000))
@@ -373,7 +399,8 @@ def test_single_outputs() -> None:
     assert two.certified
 
 
-# --- methods and results -------------------------------------------------------------------------------------------------
+# --- methods and results
+# -------------------------------------------------------------------------------------------------
 
 
 def test_every_method_says_why_it_ended() -> None:
@@ -400,7 +427,9 @@ def test_ems_is_smooth_and_says_what_it_is() -> None:
     assert soft.stop == "likelihood settled"
     assert soft.gap > 1e-9
     assert np.abs(np.diff(soft.frequencies)).sum() < 0.2 * np.abs(np.diff(rough.frequencies)).sum()
-    assert ((soft.frequencies - bimodal(100)) ** 2).sum() < 0.1 * ((rough.frequencies - bimodal(100)) ** 2).sum()
+    assert ((soft.frequencies - bimodal(100)) ** 2).sum() < 0.1 * (
+        (rough.frequencies - bimodal(100)) ** 2
+    ).sum()
 
 
 def test_smoothing_adapts() -> None:
@@ -414,7 +443,9 @@ def test_smoothing_adapts() -> None:
         assert off[1] < off[0]
         assert soft.stop == "passes done"
         assert soft.smoothing is not None
-        assert soft.method == f"smoothed: {soft.smoothing.passes} passes with weight {soft.smoothing.weight:g}"
+        assert (
+            soft.method == f"smoothed: {soft.smoothing.passes} passes with weight {soft.smoothing.weight:g}"
+        )
         assert np.array_equal(rough.smooth().frequencies, soft.frequencies)
         assert (
             np.nanmax(np.array(soft.smoothing.held_out))
@@ -429,7 +460,9 @@ def test_smoothing_adapts() -> None:
 
 
 def test_only_ordered_values_are_smoothed() -> None:
-    """Neighboring codes of categories are not neighbors: blurring them would make up people. Cells have those of their grid."""
+    """Neighboring codes of categories are not neighbors: blurring them would make up people. Cells have those
+    of their grid.
+    """
     generator = np.random.default_rng(1)
     tabled = metric.exponential(np.abs(np.arange(20)[:, None] - np.arange(20)), 1.0)
     tally = dn.Tally(2000, generator.multinomial(2000, np.full(20, 1 / 20)))
@@ -472,7 +505,9 @@ def test_groups_of_continuous_waves_are_counted_in_the_same_bins() -> None:
     mixed = mle_groups([*groups, (discrete, discrete.privatize((numbers * 32).astype(int), dn.seeded(3)))])
     assert (mixed.k, mixed.n) == (32, 9000)
     assert mle_groups([groups[0], (waves[1], np.array([]))], bins=12).n == 3000
-    with pytest.raises(dn.InvalidParameter, match=r"all groups must have the same values, got \[20, 20, 32\]"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"all groups must have the same values, got \[20, 20, 32\]"
+    ):
         mle_groups([*groups, (discrete, np.array([1], dtype=np.uint8))], bins=20)
     with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
         mle_groups([(discrete, np.array([1], dtype=np.uint8))], bins=20)
@@ -495,12 +530,16 @@ def test_counts_whose_chances_floats_cannot_tell_apart() -> None:
 
 
 def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
-    """By itself what the recipe with a histogram and a matrix gives, certified; means are those of the numbers."""
+    """By itself what the recipe with a histogram and a matrix gives, certified; means are those of the
+    numbers.
+    """
     wave, truth = metric.square_wave(1.0), np.random.default_rng(1).beta(2, 5, 20_000)
     reports = wave.privatize(truth, dn.seeded(1))
     found = mle(wave, reports, bins=64)
     counts = np.histogram(reports, 128, (-wave.width, 1 + wave.width))[0]
-    assert np.array_equal(found.frequencies, mle(wave.matrix(64, 128), dn.Tally(reports.size, counts)).frequencies)
+    assert np.array_equal(
+        found.frequencies, mle(wave.matrix(64, 128), dn.Tally(reports.size, counts)).frequencies
+    )
     assert found.certified
     assert found.gap <= 1e-9
     mean = dn.mean_of(found, repeats=40)
@@ -538,14 +577,18 @@ def test_formulas_are_heard_of_and_em_has_another_name() -> None:
     heard: list[tuple[int, float]] = []
     exact = mle(m, tally, progress=lambda step, gap: heard.append((step, gap)))
     bits = dn.oue(3, 1.0)
-    composed = mle(bits, dn.Tally(6, np.array([3, 2, 1])), progress=lambda step, gap: heard.append((step, gap)))
+    composed = mle(
+        bits, dn.Tally(6, np.array([3, 2, 1])), progress=lambda step, gap: heard.append((step, gap))
+    )
     assert heard == [(0, exact.gap), (0, composed.gap)]
     by_name = [mle(m, tally, method=method, tolerance=1e-4) for method in ("ibu", "em")]
     assert np.array_equal(by_name[0].frequencies, by_name[1].frequencies)
 
 
 def test_groups_with_different_budgets() -> None:
-    """Stacked rows are what one likelihood of all groups is; a group without reports of its own is refused."""
+    """Stacked rows are what one likelihood of all groups is; a group without reports of its own
+    is refused.
+    """
     generator = np.random.default_rng(3)
     values = np.minimum(generator.geometric(0.3, 6000) - 1, 9)
     strict, loose, line = dn.grr(10, 0.5), dn.grr(10, 3.0), GeometricChannel(9, 0.7)
@@ -556,14 +599,18 @@ def test_groups_with_different_budgets() -> None:
     )
     outputs = np.clip(values[3000:4500] + generator.integers(-1, 2, 1500), 0, 9)
     reports = bits.privatize(values[4500:], dn.seeded(3))
-    result = mle_groups([(strict, tallies[0]), (loose, tallies[1]), (line, outputs), (bits, reports)], tolerance=1e-8)
+    result = mle_groups(
+        [(strict, tallies[0]), (loose, tallies[1]), (line, outputs), (bits, reports)], tolerance=1e-8
+    )
     assert result.certified
     assert result.n == 6000
     parts = [mle(strict, tallies[0]), mle(loose, tallies[1]), mle(line, outputs), mle(bits, reports)]
     total = sum(part.n * part.problem.likelihood(result.frequencies) for part in parts) / 6000  # type: ignore[attr-defined]
     assert math.isclose(total, result.log_likelihood, rel_tol=1e-12)
     for part in parts:
-        level = sum(other.n * other.problem.likelihood(0.9 * part.frequencies + 0.01) for other in parts) / 6000  # type: ignore[attr-defined]
+        level = (
+            sum(other.n * other.problem.likelihood(0.9 * part.frequencies + 0.01) for other in parts) / 6000  # type: ignore[attr-defined]
+        )
         assert level <= result.log_likelihood + result.gap
     for method in ("squarem", "em"):
         again = mle_groups([(strict, tallies[0]), (bits, reports)], method=method, tolerance=1e-6)
@@ -603,7 +650,10 @@ def test_refusals_say_what_to_do() -> None:
         (lambda: mle(line, dn.Tally(0, np.array([0, 0, 0, 0]))), "no reports yet"),
         (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="newton"), "'newton' is not a method"),
         (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="closed"), "for direct encoding"),
-        (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="composite"), "a likelihood of their own"),
+        (
+            lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="composite"),
+            "a likelihood of their own",
+        ),
         (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), tolerance=0.0), "tolerance"),
         (lambda: mle(bits, tally, method="em"), "needs the reports"),
         (lambda: mle([[0.5, 0.4], [0.5, 0.5]], dn.Tally(2, np.array([1, 1]))), "row 0 is off"),
@@ -640,7 +690,9 @@ def test_mechanisms_with_distances() -> None:
 
 
 def test_a_falling_table_that_is_not_geometric_is_fitted_by_itself() -> None:
-    """Its first two numbers do not say what the others are: a certificate of the geometric would be about another channel."""
+    """Its first two numbers do not say what the others are: a certificate of the geometric would be about
+    another channel.
+    """
     m = staircase(30, 3, 1.0)
     values = np.random.default_rng(1).binomial(30, 0.3, 20_000)
     tally = m.tally(m.privatize(values, dn.seeded(2)))
@@ -673,7 +725,9 @@ def test_large_grids_go_by_products() -> None:
     assert result.certified
     shares = np.random.default_rng(2).dirichlet(np.ones(m.k))
     assert np.allclose(result.problem.channel.output(shares), shares @ m.law.matrix(), rtol=1e-9)
-    assert math.isclose(result.log_likelihood, likelihood_of(m.law.matrix(), tally.counts, result.frequencies), rel_tol=1e-9)
+    assert math.isclose(
+        result.log_likelihood, likelihood_of(m.law.matrix(), tally.counts, result.frequencies), rel_tol=1e-9
+    )
     small = GridChannel(GeometricChannel(2, 0.5), GeometricChannel(3, 1.0))
     rows = small.rows
     matrix = np.kron(small.down.kernel.table, small.across.kernel.table)
@@ -683,7 +737,9 @@ def test_large_grids_go_by_products() -> None:
 
 
 def test_what_can_be_certified_in_a_minute_is() -> None:
-    """45 x 45 cells took SQUAREM all its 20,000 steps without a certificate, the interior point 21 with one."""
+    """45 x 45 cells took SQUAREM all its 20,000 steps without a certificate, the interior point
+    21 with one.
+    """
     for measure in ("euclidean", "manhattan"):
         m = metric.planar_geometric((45, 45), 1.0, measure)
         problem = observed(m, dn.Tally(m.k, np.ones(m.k, dtype=np.int64)))
@@ -692,7 +748,9 @@ def test_what_can_be_certified_in_a_minute_is() -> None:
         assert choice(Grouped((problem, problem))) == "interior"
     bits = np.zeros((16, 1_000_000), dtype=np.uint8)
     guess = np.full(128, 1 / 128)
-    reported = Reported(1_000_000, Supports(128, [(bits, 1.0)]), np.full(1_000_000, 1e-6), guess, lambda *_: reported)
+    reported = Reported(
+        1_000_000, Supports(128, [(bits, 1.0)]), np.full(1_000_000, 1e-6), guess, lambda *_: reported
+    )
     assert choice(reported) == "squarem"
 
 
@@ -718,8 +776,12 @@ def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
 
 
 @pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.allomfree(sizes, e / 2, e)])
-def test_attributes_of_shares_without_fakes_go_by_their_laws(make: Callable[[list[int], float], Share]) -> None:
-    """Their marginals are plain laws, which were taken for a table of numbers: the same shares as by the mechanism."""
+def test_attributes_of_shares_without_fakes_go_by_their_laws(
+    make: Callable[[list[int], float], Share],
+) -> None:
+    """Their marginals are plain laws, which were taken for a table of numbers: the same shares as by the
+    mechanism.
+    """
     share = make([4, 30], 2.0)
     people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 7])
     for j, tally in enumerate(share.tally(share.privatize(people, dn.seeded(1)))):
@@ -730,7 +792,9 @@ def test_attributes_of_shares_without_fakes_go_by_their_laws(make: Callable[[lis
 
 
 def test_laws_by_themselves() -> None:
-    """One value a report is the whole channel, bits are drawn as they are, and what is not known is refused in words."""
+    """One value a report is the whole channel, bits are drawn as they are, and what is not known is refused
+    in words.
+    """
     bits, subset, line = dn.oue(6, 1.0), dn.ss(20, 1.0), metric.geometric(5, 0.5)
     tally = bits.tally(bits.privatize(np.arange(6000) % 3, dn.seeded(1)))
     by_law, by_mechanism = mle(bits.law, tally), mle(bits, tally)
@@ -770,7 +834,9 @@ def test_laws_by_themselves() -> None:
 
 
 def test_whole_numbers_may_be_floats() -> None:
-    """Files and dataframes give counts as floats; shares are not counts, and are told apart from sums that are wrong."""
+    """Files and dataframes give counts as floats; shares are not counts, and are told apart from sums that
+    are wrong.
+    """
     counts = np.array([4, 3, 2, 1])
     channel = GeometricChannel(3, 0.5)
     wave = metric.square_wave(1.0, 4)
@@ -778,7 +844,13 @@ def test_whole_numbers_may_be_floats() -> None:
     sources: list[tuple[Source, Array]] = [
         *(
             (source, counts)
-            for source in (metric.geometric(3, 0.5), channel, channel.matrix(), dn.grr(4, 1.0), dn.grr(4, 1.0).law)
+            for source in (
+                metric.geometric(3, 0.5),
+                channel,
+                channel.matrix(),
+                dn.grr(4, 1.0),
+                dn.grr(4, 1.0).law,
+            )
         ),
         (wave, outputs),
     ]
@@ -786,7 +858,9 @@ def test_whole_numbers_may_be_floats() -> None:
         n = int(counted.sum())
         exact, floating = mle(source, dn.Tally(n, counted)), mle(source, dn.Tally(n, counted.astype(float)))
         assert np.array_equal(exact.frequencies, floating.frequencies)
-        shifted = counted + np.where(np.arange(counted.size) < 2, [0.5, -0.5] + [0.0] * (counted.size - 2), 0.0)
+        shifted = counted + np.where(
+            np.arange(counted.size) < 2, [0.5, -0.5] + [0.0] * (counted.size - 2), 0.0
+        )
         with pytest.raises(dn.InvalidReport, match="whole numbers"):
             mle(source, dn.Tally(n, shifted))
         with pytest.raises(dn.InvalidReport, match="add up to n"):
@@ -797,7 +871,8 @@ def test_whole_numbers_may_be_floats() -> None:
             mle(source, dn.Tally(n, negative))
 
 
-# --- rows --------------------------------------------------------------------------------------------------------------
+# --- rows ---------------------------------------------------------------------------------------------------
+# -----------
 
 
 @MANY
@@ -843,8 +918,12 @@ def test_the_composite_maximum(k: int, q: float, gain: float, seed: int) -> None
 
 @MANY
 @given(st.integers(2, 30), st.floats(1e-6, 0.4), st.floats(0.01, 0.999), st.integers(0, 2**32))
-def test_the_composite_certificate_is_never_below_exact_arithmetic(k: int, q: float, gain: float, seed: int) -> None:
-    """By fractions: shares near their optimum make supported and theta cancel, and what is left of them is rounding."""
+def test_the_composite_certificate_is_never_below_exact_arithmetic(
+    k: int, q: float, gain: float, seed: int
+) -> None:
+    """By fractions: shares near their optimum make supported and theta cancel, and what is left of them is
+    rounding.
+    """
     generator = np.random.default_rng(seed)
     gain = min(gain, 0.999999 - q)
     truth = generator.dirichlet(np.ones(k))
@@ -854,12 +933,17 @@ def test_the_composite_certificate_is_never_below_exact_arithmetic(k: int, q: fl
 
     def slopes() -> list[Fraction]:
         each = []
-        for share, near, weight in zip(found.shares.tolist(), supported.tolist(), asked.tolist(), strict=True):
+        for share, near, weight in zip(
+            found.shares.tolist(), supported.tolist(), asked.tolist(), strict=True
+        ):
             theta = Fraction(q) + Fraction(gain) * Fraction(share)
             each.append(Fraction(weight) * Fraction(gain) * (Fraction(near) - theta) / (theta * (1 - theta)))
         return each
 
     exact = slopes()
-    level = sum((slope * Fraction(share) for slope, share in zip(exact, found.shares.tolist(), strict=True)), Fraction(0))
+    level = sum(
+        (slope * Fraction(share) for slope, share in zip(exact, found.shares.tolist(), strict=True)),
+        Fraction(0),
+    )
     assert max(exact) - level <= Fraction(found.gap)
     assert found.gap < 1e-9

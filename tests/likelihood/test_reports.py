@@ -1,4 +1,5 @@
-"""Likelihoods of single reports: what a report makes of each value is what its law says, for every set-valued mechanism.
+"""Likelihoods of single reports: what a report makes of each value is what its law says, for every set-valued
+mechanism.
 
 Statistical tests state their sizes here; false-alarm rates are those of `statistics`.
 """
@@ -57,10 +58,16 @@ def row_of(mechanism: Encoder, report: Array) -> Floats:
         return np.where(asked, np.where(holds, p / q, (1 - p) / (1 - q)), 1.0)
     if isinstance(mechanism, dn.Unary | dn.Memoized):
         return np.array(
-            [np.prod(np.where(holds, q, 1 - q)) * (p / q if holds[v] else (1 - p) / (1 - q)) for v in range(mechanism.k)]
+            [
+                np.prod(np.where(holds, q, 1 - q)) * (p / q if holds[v] else (1 - p) / (1 - q))
+                for v in range(mechanism.k)
+            ]
         )
     if isinstance(mechanism, dn.Subset):
-        inside, outside = math.comb(mechanism.k - 1, mechanism.size - 1), math.comb(mechanism.k - 1, mechanism.size)
+        inside, outside = (
+            math.comb(mechanism.k - 1, mechanism.size - 1),
+            math.comb(mechanism.k - 1, mechanism.size),
+        )
         return np.where(holds, p / inside, (1 - p) / outside)
     if isinstance(mechanism, dn.Hadamard):
         return np.where(holds, p, 1 - p)
@@ -107,7 +114,9 @@ def test_every_mechanism_reaches_its_certificate(name: str) -> None:
     errors = mechanism.estimate(mechanism.tally(reports)).stderr
     assert np.abs(exact.frequencies - truth).max() < 6 * errors.max()
     assert np.abs(counted.frequencies - truth).max() < 6 * errors.max()
-    assert exact.log_likelihood >= exact.problem.likelihood(0.999 * counted.frequencies + 0.001 / K) - exact.gap  # type: ignore[attr-defined]
+    assert (
+        exact.log_likelihood >= exact.problem.likelihood(0.999 * counted.frequencies + 0.001 / K) - exact.gap  # type: ignore[attr-defined]
+    )
 
 
 def test_all_reports_of_two_values_by_enumeration() -> None:
@@ -117,7 +126,9 @@ def test_all_reports_of_two_values_by_enumeration() -> None:
     outputs = list(itertools.product((0, 1), repeat=2))
     channel = [
         [
-            math.prod((c if bit else 1 - c) for bit, c in zip(bits, (p, q) if v == 0 else (q, p), strict=True))
+            math.prod(
+                (c if bit else 1 - c) for bit, c in zip(bits, (p, q) if v == 0 else (q, p), strict=True)
+            )
             for bits in outputs
         ]
         for v in (0, 1)
@@ -130,14 +141,19 @@ def test_all_reports_of_two_values_by_enumeration() -> None:
 
 
 def test_reports_say_more_than_their_counts() -> None:
-    """At a large epsilon the likelihood of the reports errs less than what counts give, for the same reports."""
+    """At a large epsilon the likelihood of the reports errs less than what counts give, for the
+    same reports.
+    """
     mechanism, values = dn.sue(20, 4.0), people(2000, 20)
     truth = np.bincount(values, minlength=20) / 2000
     better = 0
     ratio = []
     for seed in range(ERROR_STUDIES):
         reports = mechanism.privatize(values, dn.seeded(100 + seed))
-        errors = [((mle(mechanism, data).frequencies - truth) ** 2).sum() for data in (reports, mechanism.tally(reports))]
+        errors = [
+            ((mle(mechanism, data).frequencies - truth) ** 2).sum()
+            for data in (reports, mechanism.tally(reports))
+        ]
         better += int(errors[0] < errors[1])
         ratio.append(errors[0] / errors[1])
     statistics.at_least(better, ERROR_STUDIES, 0.5, "the likelihood of reports is better than that of counts")
@@ -159,7 +175,9 @@ def test_bootstrap_intervals_cover() -> None:
 
 
 def test_bootstrap_errors_are_those_of_the_estimate() -> None:
-    """Away from the boundary the maximum is the unbiased estimate, and so is its scatter (400 repeats: within 20 %)."""
+    """Away from the boundary the maximum is the unbiased estimate, and so is its scatter (400 repeats: within
+    20 %).
+    """
     mechanism = dn.grr(4, 2.0)
     tally = dn.Tally(20_000, np.array([8000, 5000, 4000, 3000]))
     result, estimate = mle(mechanism, tally), mechanism.estimate(tally)

@@ -1,6 +1,8 @@
-"""Reports from one corner of a long line or a large grid: far from all people floats underflow, and every search goes on.
+"""Reports from one corner of a long line or a large grid: far from all people floats underflow, and every
+search goes on.
 
-Also what a search costs beside its arithmetic: steps that were not asked for, and threads that wait for each other.
+Also what a search costs beside its arithmetic: steps that were not asked for, and threads that wait for each
+other.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def assert_distribution(result: Likelihood) -> None:
 
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 1.0), (1000, 2.0), (100, 10.0)])
 def test_far_values_that_underflow_do_not_end_a_search(n: int, epsilon: float) -> None:
-    """EM drives far shares to zero, and there an output that nobody sent has the likelihood 0: 0 / 0 was the end of all."""
+    """EM drives far shares to zero, and there an output that nobody sent has the likelihood 0: 0 / 0 was the
+    end of all.
+    """
     m, tally = skewed(n, epsilon)
     exact = mle(m, tally)
     assert exact.certified
@@ -70,7 +74,9 @@ def test_far_values_that_underflow_do_not_end_a_search(n: int, epsilon: float) -
     values = np.clip(np.random.default_rng(3).gamma(2, 20, 5000).astype(int), 0, n)
     truth = np.bincount(values, minlength=n + 1) / 5000
     off = [float(np.abs(np.cumsum(each.frequencies - truth)).sum()) for each in (exact, soft)]
-    assert off[1] < 1.5 * off[0] + 0.2, "the smoothed ones are about where the people are, on a line of 100 or 1,000"
+    assert off[1] < 1.5 * off[0] + 0.2, (
+        "the smoothed ones are about where the people are, on a line of 100 or 1,000"
+    )
 
 
 @pytest.mark.parametrize("reports", [1, 500])
@@ -124,7 +130,9 @@ class _Failing(Rows):
         return self.inner.gram(weights)
 
 
-@pytest.mark.parametrize("search", [em, squarem, lambda rows, q, search: ems(rows, q, 1000, search, smoothed_121)])
+@pytest.mark.parametrize(
+    "search", [em, squarem, lambda rows, q, search: ems(rows, q, 1000, search, smoothed_121)]
+)
 def test_what_is_not_a_number_ends_a_search_with_the_best_before(search: Callable[..., object]) -> None:
     for good in (1, 2, 5):
         found = search(_Failing(good), np.array([0.5, 0.3, 0.2]), Search("x", 1e-14, 1000))
@@ -138,7 +146,13 @@ def test_no_search_takes_more_steps_than_asked_for() -> None:
     for method in ("squarem", "em", "ems", "interior", "iteration"):
         for limit in (0, 1, 2, 5, 17, 100, 301):
             heard: list[int] = []
-            result = mle(m, tally, method=method, iterations=limit, progress=lambda step, _, heard=heard: heard.append(step))  # type: ignore[misc]
+            result = mle(
+                m,
+                tally,
+                method=method,
+                iterations=limit,
+                progress=lambda step, _, heard=heard: heard.append(step),  # type: ignore[misc]
+            )
             assert result.iterations <= limit
             assert max(heard) <= limit
             assert_distribution(result)
@@ -159,7 +173,9 @@ def test_one_inverse_for_the_table_and_for_the_channel() -> None:
     shares[:10] = 0.1
     exact = shares @ m.law.matrix()
     assert exact[350] < 1e-18, "a few words of 2^64"
-    assert np.allclose(m.forward(shares), exact, rtol=1e-9, atol=0), "a Fourier transform of it all loses these"
+    assert np.allclose(m.forward(shares), exact, rtol=1e-9, atol=0), (
+        "a Fourier transform of it all loses these"
+    )
     assert np.allclose(m._inverse(exact), shares, atol=1e-12)
     inverse = np.linalg.inv(channel.matrix())
     assert np.allclose(channel.squares(shares), shares @ inverse**2, rtol=1e-9)
@@ -182,8 +198,12 @@ def test_small_searches_take_one_thread() -> None:
         with few_threads(2 * ONE_IS_ENOUGH):
             assert blas() == {2}
         with few_threads(2 * 2500.0**3):
-            assert blas() == {1}, "a table of 2,500 x 2,500: two threads took 4 to 6 s a step on busy cores, one 1 to 2 s"
-        others = [threading.Thread(target=mle, args=(m, m.privatize(np.arange(50), dn.seeded(i)))) for i in range(4)]
+            assert blas() == {1}, (
+                "a table of 2,500 x 2,500: two threads took 4 to 6 s a step on busy cores, one 1 to 2 s"
+            )
+        others = [
+            threading.Thread(target=mle, args=(m, m.privatize(np.arange(50), dn.seeded(i)))) for i in range(4)
+        ]
         for thread in others:
             thread.start()
         for thread in others:
@@ -195,7 +215,9 @@ def test_small_searches_take_one_thread() -> None:
 
 
 def test_a_bootstrap_of_a_grid_is_not_minutes() -> None:
-    """144 cells: a repeat begins next to the shares that were found, and by one thread. 200 repeats took ten minutes."""
+    """144 cells: a repeat begins next to the shares that were found, and by one thread. 200 repeats took ten
+    minutes.
+    """
     m = metric.planar_geometric((12, 12), 1.0)
     cells = np.clip(np.rint(np.random.default_rng(1).normal(4, 2, (20_000, 2))), 0, 11).astype(int)
     result = mle(m, m.privatize(cells @ [12, 1], dn.seeded(2)))

@@ -1,4 +1,5 @@
-"""Smoothing: of lines, groups and grids, by the same steps however they are computed; and no error bars that do not hold.
+"""Smoothing: of lines, groups and grids, by the same steps however they are computed; and no error bars that
+do not hold.
 
 Statistical tests state their sizes here; false-alarm rates are those of `statistics`.
 """
@@ -26,7 +27,9 @@ from tests import statistics
 
 Floats = npt.NDArray[np.float64]
 COVERED_PEOPLE, COVERED_STUDIES, COVERED_REPEATS = 3000, 50, 60
-"""Studies of counts 0 to 20 at epsilon 1, each with a bootstrap: 95 % intervals must hold 88 % of the shares above 2 %."""
+"""Studies of counts 0 to 20 at epsilon 1, each with a bootstrap: 95 % intervals must hold 88 % of the shares
+above 2 %.
+"""
 
 
 def hill(n: int, center: float = 0.3, width: float = 0.08) -> Floats:
@@ -64,7 +67,9 @@ def test_compiled_passes_are_those_of_the_definition(n: int, weight: float) -> N
 
 
 def test_more_passes_are_tried_only_while_they_help() -> None:
-    """What was not tried is said, and what was chosen is the best of the rest; the same as if all had been tried."""
+    """What was not tried is said, and what was chosen is the best of the rest; the same as if all had been
+    tried.
+    """
     channel = GeometricChannel(100, 0.5)
     rough = mle(channel, drawn(channel, hill(100), 10_000))
     soft = rough.smooth()
@@ -125,7 +130,9 @@ def test_long_square_waves_need_no_table(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (by_table.method, by_sums.method, by_sums.stop) == ("interior point", "squarem", "certified")
     assert by_sums.log_likelihood == pytest.approx(by_table.log_likelihood, abs=2e-9)
     assert (by_sums.interval(repeats=5).high >= by_sums.frequencies).all()
-    assert by_sums.smooth(passes=(10,)).frequencies == pytest.approx(by_table.smooth(passes=(10,)).frequencies)
+    assert by_sums.smooth(passes=(10,)).frequencies == pytest.approx(
+        by_table.smooth(passes=(10,)).frequencies
+    )
     monkeypatch.undo()
     long = metric.square_wave(1.0, 4000)
     found = mle(long, long.tally(long.privatize(np.arange(4000), dn.seeded(1))), iterations=20)
@@ -135,7 +142,9 @@ def test_long_square_waves_need_no_table(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_grids_that_are_too_large_are_refused_with_what_to_do() -> None:
     m = metric.planar_geometric((65, 64), 0.5)
     tally = dn.Tally(4160, np.ones(4160, dtype=np.int64))
-    with pytest.raises(dn.InvalidParameter, match=r"4,160 values .* larger cells, or on a grid measure='manhattan'"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"4,160 values .* larger cells, or on a grid measure='manhattan'"
+    ):
         mle(m, tally)
     with pytest.raises(dn.InvalidParameter, match="use fewer values, or mle, if it takes so many"):
         m.estimate(tally)
@@ -161,11 +170,14 @@ def test_large_domains_are_smoothed_in_seconds() -> None:
     assert time.perf_counter() - start < 25, "2 s on a quiet core; 74 s before"
 
 
-# --- groups and grids ----------------------------------------------------------------------------------------------------
+# --- groups and grids
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_groups_with_different_budgets_are_smoothed_together() -> None:
-    """By the held-out likelihood of all of them: nearer than any group alone, and the same steps as those of one matrix."""
+    """By the held-out likelihood of all of them: nearer than any group alone, and the same steps as those of
+    one matrix.
+    """
     truth, people = hill(60, 0.4, 0.1), 20_000
     lines = GeometricChannel(60, 0.1), GeometricChannel(60, 1.0)
     tallies = [drawn(line, truth, people // 2, seed) for seed, line in enumerate(lines)]
@@ -180,7 +192,9 @@ def test_groups_with_different_budgets_are_smoothed_together() -> None:
 
     assert off(soft) < 0.1 * off(rough)
     assert off(soft) < off(alone[0])
-    both = np.hstack([line.matrix() / 2 for line in lines])  # which group one is in is a coin that says nothing
+    both = np.hstack(
+        [line.matrix() / 2 for line in lines]
+    )  # which group one is in is a coin that says nothing
     counts = np.concatenate([tally.counts for tally in tallies])
     wanted = plain_steps(both, counts / counts.sum(), soft.smoothing.weight, soft.smoothing.passes)
     assert np.allclose(soft.frequencies, wanted, rtol=1e-9, atol=1e-15)
@@ -223,11 +237,14 @@ def test_a_blur_of_a_grid_is_one_of_each_side() -> None:
     assert along((20,), smoothed_121) is smoothed_121
 
 
-# --- error bars ----------------------------------------------------------------------------------------------------------
+# --- error bars
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_what_was_smoothed_has_no_error_bars() -> None:
-    """Its intervals covered 17 to 60 % where they said 95: repeats with the same smoothing have the same bias."""
+    """Its intervals covered 17 to 60 % where they said 95: repeats with the same smoothing have the same
+    bias.
+    """
     channel = GeometricChannel(50, 0.2)
     tally = drawn(channel, hill(50), 5000)
     for soft in (mle(channel, tally).smooth(), mle(channel, tally, method="ems")):
@@ -238,7 +255,9 @@ def test_what_was_smoothed_has_no_error_bars() -> None:
         mean, median = mean_of(soft), quantile_of(soft, 0.5)
         assert mean.value == pytest.approx(float(soft.frequencies @ np.arange(51)))
         assert median.value == int((np.cumsum(soft.frequencies) < 0.5).sum())
-        assert all(math.isnan(end) for one in (mean, median) for end in (one.stderr, one.low, one.high)), "never an interval"
+        assert all(math.isnan(end) for one in (mean, median) for end in (one.stderr, one.low, one.high)), (
+            "never an interval"
+        )
         assert soft.frame(backend="polars").columns == ["value", "frequency", "count"]
         assert "per report at most" in str(soft)
 
@@ -255,7 +274,9 @@ def test_shares_are_inside_their_own_intervals() -> None:
 
 
 def test_intervals_of_noisy_counts_cover() -> None:
-    """Shares above 2 %, all of them and those of the worst value; intervals half as wide do not, so that it would be seen."""
+    """Shares above 2 %, all of them and those of the worst value; intervals half as wide do not, so that it
+    would be seen.
+    """
     channel, truth = GeometricChannel(20, 1.0), hill(20, 0.4, 0.15)
     large = truth > 0.02
     held, halved = np.zeros(int(large.sum())), 0
@@ -265,14 +286,18 @@ def test_intervals_of_noisy_counts_cover() -> None:
         held += ((low <= truth) & (truth <= high))[large]
         middle, half = (low + high) / 2, (high - low) / 4
         halved += int((np.abs(truth - middle) <= half)[large].sum())
-    statistics.at_least(int(held.sum()), held.size * COVERED_STUDIES, 0.88, "bootstrap intervals hold the truth")
+    statistics.at_least(
+        int(held.sum()), held.size * COVERED_STUDIES, 0.88, "bootstrap intervals hold the truth"
+    )
     assert held.min() / COVERED_STUDIES > 0.8
     with pytest.raises(AssertionError):
         statistics.at_least(halved, held.size * COVERED_STUDIES, 0.88, "half of them do")
 
 
 def test_repeats_are_exact_enough() -> None:
-    """A repeat that begins nearby ends where one that begins anywhere does, but for far less than repeats scatter."""
+    """A repeat that begins nearby ends where one that begins anywhere does, but for far less than repeats
+    scatter.
+    """
     m = metric.square_wave(1.0, 30)
     result = mle(m, m.privatize(np.random.default_rng(1).binomial(29, 0.3, 5000), dn.seeded(1)))
     repeats = result.bootstrap(4, 1)
@@ -284,7 +309,8 @@ def test_repeats_are_exact_enough() -> None:
         assert exact.log_likelihood - again.likelihood(row) <= 1e-3 / 5000 + 1e-9
 
 
-# --- what people get wrong -----------------------------------------------------------------------------------------------
+# --- what people get wrong
+# -----------------------------------------------------------------------------------------------
 
 
 def test_arguments_in_the_wrong_place_are_named() -> None:
@@ -292,7 +318,9 @@ def test_arguments_in_the_wrong_place_are_named() -> None:
     tally = dn.Tally(6, np.ones(6, dtype=np.int64))
     with pytest.raises(dn.InvalidParameter, match="first the mechanism or channel, then its tally"):
         mle(tally, m)  # type: ignore[arg-type]
-    with pytest.raises(dn.InvalidParameter, match="a group is a pair of a mechanism and its tally or reports, got Geometric"):
+    with pytest.raises(
+        dn.InvalidParameter, match="a group is a pair of a mechanism and its tally or reports, got Geometric"
+    ):
         mle_groups([m, m])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match="a group is a pair"):
         mle_groups([(m, tally, tally)])  # type: ignore[list-item]

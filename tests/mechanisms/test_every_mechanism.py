@@ -1,7 +1,8 @@
-"""What must hold of every mechanism, checked for every row of PROTOCOLS: a new row is picked up with no edit here.
+"""What must hold of every mechanism, checked for every row of PROTOCOLS: a new row is picked up with no edit
+here.
 
-The checks are plain functions of a mechanism, so that tests/mechanisms/test_faults.py can show that each of them fails on the
-planted faults it is meant to find.
+The checks are plain functions of a mechanism, so that tests/mechanisms/test_faults.py can show that each of
+them fails on the planted faults it is meant to find.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ OTHERS: dict[str, Maker] = {
     "ss of half": lambda k, epsilon: dn.ss(k, epsilon, (k + 1) // 2),
     "the at 0.75": lambda k, epsilon: dn.the(k, epsilon, 0.75),
 }
-"""Choices of numbers that no row makes: large subsets, a p above one half, a number of buckets that does not divide 2^64."""
+"""Choices of numbers that no row makes: large subsets, a p above one half, a number of buckets that does not
+divide 2^64.
+"""
 
 MAKERS: dict[str, Maker] = {name: row.make for name, row in dn.PROTOCOLS.items()} | OTHERS
 EVERY = list(MAKERS)
@@ -39,7 +42,8 @@ EXACT = [name for name in MAKERS if name not in dn.PROTOCOLS or dn.PROTOCOLS[nam
 
 PRIME = 2**31 - 1
 SMALL = [(2, 1.0), (3, 0.1), (4, 0.5), (4, 2.0), (5, 0.5), (5, 1.3)]
-"""k and epsilon whose outcomes are all enumerated (at k = 4 and 5, epsilon = 0.5, subsets have two members)."""
+"""k and epsilon whose outcomes are all enumerated (at k = 4 and 5, epsilon = 0.5, subsets have two members).
+"""
 CORNERS = [(k, epsilon) for k in (2, 3, 10_000) for epsilon in (1e-4, 1e-3, 0.1, 1.0, math.log(3), 5.0, 20.0)]
 SHARES = np.array([0.4, 0.25, 0.15, 0.1, 0.07, 0.03])
 
@@ -85,14 +89,20 @@ def _check_support_sets(m: dn.Mechanism, sent: list[Array], alpha: float) -> flo
     seen, wanted = [], []
     for value, reports in enumerate(sent):
         seen.append(np.bincount(m.support(reports) @ places, minlength=1 << m.k))
-        inside = [math.exp(likelihoods[code.bit_count()][0 if code >> value & 1 else 1]) for code in range(1 << m.k)]
+        inside = [
+            math.exp(likelihoods[code.bit_count()][0 if code >> value & 1 else 1]) for code in range(1 << m.k)
+        ]
         assert math.isclose(sum(inside), 1.0, rel_tol=1e-12)
         wanted.append(np.array(inside) * len(reports))
-    return statistics.goodness_of_fit(np.array(seen), np.array(wanted), "support sets", groups=m.k, alpha=alpha)
+    return statistics.goodness_of_fit(
+        np.array(seen), np.array(wanted), "support sets", groups=m.k, alpha=alpha
+    )
 
 
 def _check_buckets(m: dn.Mechanism, shape: dn.Hashed, sent: list[Array], alpha: float) -> float:
-    """The function is uniform whatever the value; around its bucket the report is randomized response over all g."""
+    """The function is uniform whatever the value; around its bucket the report is randomized response over
+    all g.
+    """
     assert isinstance(m.law, dn.Law)
     g, p, own = shape.g, m.law.p, 0
     seen, wanted = [], []
@@ -102,7 +112,9 @@ def _check_buckets(m: dn.Mechanism, shape: dn.Hashed, sent: list[Array], alpha: 
         assert max(a.max(), b.max()) < PRIME
         for cells, what in ((a * 16 // PRIME * 16 + b * 16 // PRIME, "high"), (a % 16 * 16 + b % 16, "low")):
             expected = np.full(256, len(reports) / 256)
-            statistics.goodness_of_fit(np.bincount(cells, minlength=256), expected, f"{what} bits of a and b", alpha=alpha)
+            statistics.goodness_of_fit(
+                np.bincount(cells, minlength=256), expected, f"{what} bits of a and b", alpha=alpha
+            )
         true = (a * (value + 1) + b) % PRIME % g
         table = np.bincount(true * g + reports["bucket"], minlength=g * g).reshape(g, g)
         seen.append(table)
@@ -112,10 +124,14 @@ def _check_buckets(m: dn.Mechanism, shape: dn.Hashed, sent: list[Array], alpha: 
         for other in range(m.k):
             mean = p if other == value else m.law.q
             error = math.sqrt(len(reports) * mean * (1 - mean))
-            statistics.deviation(counts[other], mean * len(reports), error, f"support of {other} by {value}", alpha)
+            statistics.deviation(
+                counts[other], mean * len(reports), error, f"support of {other} by {value}", alpha
+            )
     n = sum(map(len, sent))
     statistics.deviation(own, n * p, math.sqrt(n * p * (1 - p)), "support of the true value", alpha)
-    return statistics.goodness_of_fit(np.array(seen), np.array(wanted), "buckets", groups=m.k * g, alpha=alpha)
+    return statistics.goodness_of_fit(
+        np.array(seen), np.array(wanted), "buckets", groups=m.k * g, alpha=alpha
+    )
 
 
 def _check_columns(m: dn.Mechanism, shape: dn.Hadamard, sent: list[Array], alpha: float) -> float:
@@ -148,13 +164,22 @@ def _check_noise(m: dn.Mechanism, shape: dn.Summed, sent: list[Array], alpha: fl
         scaled = np.abs(noise) / shape.scale
         # the distribution function of the Laplace law makes the noise uniform
         uniform = np.where(noise < 0, np.exp(-scaled) / 2, 1 - np.exp(-scaled) / 2)
-        seen = np.array([np.bincount((uniform[:, cell] * cells).astype(int), minlength=cells) for cell in range(m.k)])
+        seen = np.array(
+            [np.bincount((uniform[:, cell] * cells).astype(int), minlength=cells) for cell in range(m.k)]
+        )
         statistics.goodness_of_fit(seen, np.full(seen.shape, n / cells), "noise", groups=m.k, alpha=alpha)
         for cell in range(m.k):
             mean_error = math.sqrt(m.law.noise / n)
-            worst = max(worst, abs(statistics.deviation(noise[:, cell].mean(), 0.0, mean_error, "mean of a cell", alpha)))
-            square_error = math.sqrt(5 * m.law.noise**2 / n)  # a Laplace variable's fourth moment is 6 variances squared
-            statistics.deviation((noise[:, cell] ** 2).mean(), m.law.noise, square_error, "noise variance of a cell", alpha)
+            worst = max(
+                worst,
+                abs(statistics.deviation(noise[:, cell].mean(), 0.0, mean_error, "mean of a cell", alpha)),
+            )
+            square_error = math.sqrt(
+                5 * m.law.noise**2 / n
+            )  # a Laplace variable's fourth moment is 6 variances squared
+            statistics.deviation(
+                (noise[:, cell] ** 2).mean(), m.law.noise, square_error, "noise variance of a cell", alpha
+            )
         together = (noise[:, 0] * noise[:, 1]).mean()
         statistics.deviation(together, 0.0, m.law.noise / math.sqrt(n), "correlation of two cells", alpha)
     return worst
@@ -173,8 +198,12 @@ def test_bulk_reports_from_system_words_follow_the_law(name: str, monkeypatch: p
     check_law(made(name, 4, 0.5), dn.system(), statistics.SYSTEM_REPORTS, statistics.SYSTEM_ALPHA)
 
 
-def check_same_reports(m: dn.Mechanism, words: dn.Words, plain: dn.Words, alpha: float = statistics.ALPHA) -> float:
-    """With more values than one group of coins holds: the lowest member of the support, from two sources of words."""
+def check_same_reports(
+    m: dn.Mechanism, words: dn.Words, plain: dn.Words, alpha: float = statistics.ALPHA
+) -> float:
+    """With more values than one group of coins holds: the lowest member of the support, from two sources of
+    words.
+    """
     values = np.full(statistics.SAMPLE_REPORTS, m.k - 30)
     counts = []
     for mechanism, source in ((m, words), (shape_of(m), plain)):
@@ -185,7 +214,9 @@ def check_same_reports(m: dn.Mechanism, words: dn.Words, plain: dn.Words, alpha:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_system_and_seeded_words_give_the_same_law_of_reports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_and_seeded_words_give_the_same_law_of_reports(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compile_loops(monkeypatch, True)
     check_same_reports(made(name, 130, 1.0), dn.system(), dn.seeded(13), statistics.SYSTEM_ALPHA)
 
@@ -197,7 +228,9 @@ def check_bytes(m: dn.Mechanism, words: dn.Words, reports: int = 4000) -> None:
     """Whatever the value, reports with the same support (and the same public function) are the same bytes."""
     known: dict[tuple[bytes, bytes], bytes] = {}
     # few functions, so that every one of them meets every value
-    functions = words.take((m.words - 2) * 8).reshape(8, m.words - 2) if isinstance(shape_of(m), dn.Hashed) else None
+    functions = (
+        words.take((m.words - 2) * 8).reshape(8, m.words - 2) if isinstance(shape_of(m), dn.Hashed) else None
+    )
     for value in range(m.k):
         drawn = words.take(reports * m.words).reshape(reports, m.words)
         if functions is not None:
@@ -211,7 +244,9 @@ def check_bytes(m: dn.Mechanism, words: dn.Words, reports: int = 4000) -> None:
                 continue  # empty buckets differ in their number, which no value makes likelier than another
             what = report.tobytes()
             before = known.setdefault((holds.tobytes(), seed.tobytes()), what)
-            assert before == what, f"bytes tell more than the support: {what.hex()} and {before.hex()} both support {holds}"
+            assert before == what, (
+                f"bytes tell more than the support: {what.hex()} and {before.hex()} both support {holds}"
+            )
 
 
 @pytest.mark.parametrize("k", [4, 12])
@@ -271,12 +306,16 @@ def _ranges(*cuts: int) -> Cells:
 
 
 def _below_cuts(bound: int) -> list[int]:
-    """Where floor(word * bound / 2^64) steps up: the first word that gives j is j 2^64 / bound, rounded up."""
+    """Where floor(word * bound / 2^64) steps up: the first word that gives j is j 2^64 / bound,
+    rounded up.
+    """
     return [-(-j * FULL // bound) for j in range(bound + 1)]
 
 
 def _choices(shape: dn.Mechanism) -> list[Cells]:
-    """The choices that one report makes, by the definition of its shape: `word < t`, or the high half of `word * m`."""
+    """The choices that one report makes, by the definition of its shape: `word < t`, or the high half of
+    `word * m`.
+    """
     match shape:
         case dn.Direct(k=k, keep=keep):
             return [_ranges(keep), _ranges(*_below_cuts(k - 1))]
@@ -293,20 +332,29 @@ def _choices(shape: dn.Mechanism) -> list[Cells]:
     raise AssertionError(f"say which choices {type(shape).__name__} makes")
 
 
-def _as_words(shape: dn.Mechanism, numbers: tuple[int, ...], function: tuple[int, ...], rest: int) -> list[int]:
-    """The words that make these choices. A unary report reads its coins' numbers digit by digit, across 64 words."""
+def _as_words(
+    shape: dn.Mechanism, numbers: tuple[int, ...], function: tuple[int, ...], rest: int
+) -> list[int]:
+    """The words that make these choices. A unary report reads its coins' numbers digit by digit, across 64
+    words.
+    """
     if isinstance(shape, dn.Hashed):
         return [*function, *numbers]
     if isinstance(shape, dn.Unary):
         others = rest << shape.k  # what the unused positions hold must not matter
-        return [others | sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers)) for level in range(64)]
+        return [
+            others | sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers))
+            for level in range(64)
+        ]
     return list(numbers)
 
 
 def channel(m: dn.Mechanism, function: tuple[int, ...] = ()) -> tuple[dn.Matrix, Array]:
-    """The sampler's own outcomes with their exact weights, from one word of every kind; and what they support.
+    """The sampler's own outcomes with their exact weights, from one word of every kind; and what they
+    support.
 
-    The first and the last word of every range must give the same report: that is where a threshold would be off.
+    The first and the last word of every range must give the same report: that is where a threshold would be
+    off.
     """
     shape = shape_of(m)
     assert m.k < 64
@@ -332,7 +380,9 @@ def channel(m: dn.Mechanism, function: tuple[int, ...] = ()) -> tuple[dn.Matrix,
 
 
 def functions(shape: dn.Mechanism) -> list[tuple[int, ...]]:
-    """The words for a few hash functions, which come before the last two of a hashed report; other shapes have none."""
+    """The words for a few hash functions, which come before the last two of a hashed report; other shapes
+    have none.
+    """
     if not isinstance(shape, dn.Hashed):
         return [()]
     return [tuple(dn.seeded(seed).take(shape.words - 2).tolist()) for seed in range(8)]
@@ -348,13 +398,17 @@ def check_enumeration(m: dn.Mechanism) -> None:
         assert losses[-1] <= m.loss(), f"the bytes lose {losses[-1]!r}, above the stated loss {m.loss()!r}"
         assert isinstance(m.law, dn.Law)
         assert m.law.ratio is not None
-        for x, y in itertools.permutations(range(m.k), 2):  # in fractions, where the bias of `below` still shows
+        for x, y in itertools.permutations(
+            range(m.k), 2
+        ):  # in fractions, where the bias of `below` still shows
             ratio = matrix.ratio(x, y)
             assert ratio is not None
             assert ratio <= m.law.ratio, "the law's ratio leaves out a bias of the sampler"
         if not isinstance(shape, dn.Hashed):  # one hash function alone treats values differently
             _check_exact_law(m, matrix, supports)
-    assert m.loss() - max(losses) < 1e-9, f"the stated loss {m.loss()!r} is above that of the bytes, {max(losses)!r}"
+    assert m.loss() - max(losses) < 1e-9, (
+        f"the stated loss {m.loss()!r} is above that of the bytes, {max(losses)!r}"
+    )
 
 
 def _check_exact_law(m: dn.Mechanism, matrix: dn.Matrix, supports: Array) -> None:
@@ -382,7 +436,9 @@ def test_stated_loss_is_that_of_all_outcomes(name: str, k: int, epsilon: float) 
 @pytest.mark.parametrize(("k", "epsilon"), SMALL)
 @pytest.mark.parametrize("name", EXACT)
 def test_best_guess_is_that_of_all_outcomes(name: str, k: int, epsilon: float) -> None:
-    """For the uniform prior and others; a hash function's buckets are averaged in tests/words/test_hashing.py."""
+    """For the uniform prior and others; a hash function's buckets are averaged in
+    tests/words/test_hashing.py.
+    """
     m = made(name, k, epsilon)
     if isinstance(m, dn.Hashed):
         bound = math.exp(m.loss()) / (math.exp(m.loss()) + k - 1)
@@ -405,11 +461,15 @@ def check_unbiased(m: dn.Mechanism, words: dn.Words) -> float:
     estimate = m.estimate(m.tally(m.privatize(np.repeat(np.arange(m.k), counts), words)))
     errors = np.sqrt(m.law.variance(n, counts / n, "fixed"))
     pairs = zip(estimate.frequencies, counts / n, errors, strict=True)
-    return max(abs(statistics.deviation(found, true, error, "estimate of a share")) for found, true, error in pairs)
+    return max(
+        abs(statistics.deviation(found, true, error, "estimate of a share")) for found, true, error in pairs
+    )
 
 
 def check_scatter(m: dn.Mechanism, words: dn.Words, population: str) -> float:
-    """The scatter about the truth over many populations, as a share of the stated variance; the same people, or new ones."""
+    """The scatter about the truth over many populations, as a share of the stated variance; the same people,
+    or new ones.
+    """
     assert population in ("sampled", "fixed")
     repeats, n = statistics.REPEATS, statistics.REPEAT_REPORTS
     if population == "fixed":
@@ -421,7 +481,9 @@ def check_scatter(m: dn.Mechanism, words: dn.Words, population: str) -> float:
     reports = m.privatize(values, words)
     found = [m.estimate(m.tally(part)).frequencies for part in np.split(reports, repeats)]
     squares = ((np.array(found) - SHARES) ** 2 / variance).sum(axis=0)
-    return max(statistics.spread(float(one), repeats, f"scatter of an estimate, {population}") for one in squares)
+    return max(
+        statistics.spread(float(one), repeats, f"scatter of an estimate, {population}") for one in squares
+    )
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -447,7 +509,9 @@ def check_batch(m: dn.Mechanism, seed: int, reports: int = 60) -> None:
     assert as_bytes(batch) == as_bytes(single), "a batch differs from its reports one by one"
     assert batch.nbytes == reports * m.report_bytes
     listed = dn.seeded(seed).take(reports * m.words)
-    assert as_bytes(m.privatize(values, dn.fixed(listed))) == as_bytes(batch), "not the declared number of words"
+    assert as_bytes(m.privatize(values, dn.fixed(listed))) == as_bytes(batch), (
+        "not the declared number of words"
+    )
 
 
 @pytest.mark.parametrize("k", [2, 5, 64, 100])

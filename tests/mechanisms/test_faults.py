@@ -1,4 +1,6 @@
-"""Each generic check fails on the planted faults it is meant to find (and test_every_mechanism.py: passes on the right)."""
+"""Each generic check fails on the planted faults it is meant to find (and test_every_mechanism.py: passes on
+the right).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,17 @@ import pytest
 
 import deniable as dn
 from tests import statistics
-from tests.faults import FloatLoss, MovedP, SharedWords, StuckBit, TruthFirst, UnresetBit, float_grr, float_oue, float_sue
+from tests.faults import (
+    FloatLoss,
+    MovedP,
+    SharedWords,
+    StuckBit,
+    TruthFirst,
+    UnresetBit,
+    float_grr,
+    float_oue,
+    float_sue,
+)
 from tests.mechanisms.test_every_mechanism import (
     CORNERS,
     EVERY,
@@ -25,7 +37,9 @@ from tests.mechanisms.test_every_mechanism import (
 )
 
 UNARY = [name for name in EXACT if isinstance(made(name, 4, 0.5), dn.Unary)]
-SUBSETS = [name for name in EXACT if getattr(made(name, 4, 0.5), "size", 1) > 1]  # the order of one member shows nothing
+SUBSETS = [
+    name for name in EXACT if getattr(made(name, 4, 0.5), "size", 1) > 1
+]  # the order of one member shows nothing
 NOISY = [name for name in EVERY if name not in EXACT]
 
 
@@ -66,7 +80,9 @@ def test_true_bit_not_reset(name: str) -> None:
 @pytest.mark.parametrize("name", EXACT)
 def test_p_moved_by_one_percent(name: str, epsilon: float) -> None:
     wrong = MovedP(made(name, 4, epsilon), statistics.MOVED_LAW)
-    with pytest.raises(AssertionError, match=r"(support sets|buckets|sizes of supports): chi-square|support of .*off"):
+    with pytest.raises(
+        AssertionError, match=r"(support sets|buckets|sizes of supports): chi-square|support of .*off"
+    ):
         check_law(wrong, dn.seeded(1))
     with pytest.raises(AssertionError, match="a threshold is not where"):
         check_enumeration(wrong)
@@ -108,7 +124,9 @@ def test_subset_whose_order_shows_the_truth(name: str) -> None:
 
 @pytest.mark.parametrize("make", [float_grr, float_oue, float_sue])
 def test_thresholds_rounded_from_floats(make: Maker) -> None:
-    """Half of them are on the wrong side of epsilon, by less than any float formula of the loss would show."""
+    """Half of them are on the wrong side of epsilon, by less than any float formula of the loss
+    would show.
+    """
     caught = 0
     for k, epsilon in CORNERS:
         try:

@@ -1,4 +1,6 @@
-"""What is not a value, a parameter or a report is refused with a message that says what was given; never passed through."""
+"""What is not a value, a parameter or a report is refused with a message that says what was given; never
+passed through.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,10 @@ NOT_VALUES: dict[str, Any] = {
 }
 
 VALUES: dict[str, Any] = {
-    **{kind: np.array([0, 3, K - 1], dtype=kind) for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4")},
+    **{
+        kind: np.array([0, 3, K - 1], dtype=kind)
+        for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4")
+    },
     "list": [0, 3, K - 1],
     "tuple": (0, 3, K - 1),
     "numpy integers": [np.int8(0), np.uint8(3), np.int64(K - 1)],
@@ -126,7 +131,9 @@ def test_values_of_every_integer_kind(name: str, kind: str) -> None:
     assert as_bytes(m.privatize(values, dn.seeded(2))) == as_bytes(m.privatize(plain, dn.seeded(2)))
 
 
-@pytest.mark.parametrize("nobody", [[], (), np.array([]), np.zeros(0, dtype=np.int8), pd.Series([], dtype="int64")], ids=repr)
+@pytest.mark.parametrize(
+    "nobody", [[], (), np.array([]), np.zeros(0, dtype=np.int8), pd.Series([], dtype="int64")], ids=repr
+)
 @pytest.mark.parametrize("name", SHAPES)
 def test_nobody_is_allowed(name: str, nobody: Any) -> None:
     assert len(made(name, K, 1.0).privatize(nobody, dn.fixed([]))) == 0
@@ -137,7 +144,9 @@ def test_nobody_is_allowed(name: str, nobody: Any) -> None:
     st.one_of(
         st.lists(st.integers(), min_size=1, max_size=5),
         st.lists(
-            st.one_of(st.integers(0, K - 1), st.floats(), st.none(), st.booleans(), st.text(max_size=2)), min_size=1, max_size=4
+            st.one_of(st.integers(0, K - 1), st.floats(), st.none(), st.booleans(), st.text(max_size=2)),
+            min_size=1,
+            max_size=4,
         ),
         st.lists(st.lists(st.integers(0, K - 1), max_size=3), min_size=1, max_size=3),
     )
@@ -182,8 +191,12 @@ def at_most(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def made_or_refused(make: Callable[[int, float], dn.Mechanism], k: int, epsilon: float) -> dn.Mechanism | None:
-    """The mechanism; nothing, where it is refused in words that name the epsilon. Any other error is raised."""
+def made_or_refused(
+    make: Callable[[int, float], dn.Mechanism], k: int, epsilon: float
+) -> dn.Mechanism | None:
+    """The mechanism; nothing, where it is refused in words that name the epsilon. Any other error
+    is raised.
+    """
     try:
         return make(k, epsilon)
     except dn.InvalidParameter as refused:
@@ -235,7 +248,9 @@ def test_large_epsilon_is_spent_safely_or_refused(name: str, epsilon: float) -> 
 @pytest.mark.parametrize("name", ["grr", "oue", "blh", "hr", "ss"])
 def test_epsilon_of_45_is_too_large_for_two_values(name: str) -> None:
     """2^64 is about e^44.36."""
-    with pytest.raises(dn.InvalidParameter, match=r"epsilon 45 is too large.*44\.36.*choose a smaller epsilon"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"epsilon 45 is too large.*44\.36.*choose a smaller epsilon"
+    ):
         MAKERS[name](2, 45)
     assert MAKERS[name](2, 44).loss() <= 44
 
@@ -338,7 +353,9 @@ def test_other_parameters_are_checked(make: Callable[[], dn.Mechanism]) -> None:
 
 @pytest.mark.parametrize("threshold", [1.5e19, np.uint64(2**63 + 2**62), "1", None, True], ids=repr)
 def test_thresholds_are_integers(threshold: Any) -> None:
-    """A float near 2^64 is not the threshold it looks like; numpy's integers are taken for what they are, or refused."""
+    """A float near 2^64 is not the threshold it looks like; numpy's integers are taken for what they are, or
+    refused.
+    """
     makers: list[Callable[[], dn.Mechanism]] = [
         lambda: dn.Direct(4, threshold),
         lambda: dn.Unary(4, threshold, 2**60),
@@ -356,7 +373,9 @@ def test_thresholds_are_integers(threshold: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"cap": math.nan}, {"cap": -1}, {"cap": 0}, {"cap": "0.1"}, {"weight": 2}, {"weight": math.nan}], ids=repr
+    "options",
+    [{"cap": math.nan}, {"cap": -1}, {"cap": 0}, {"cap": "0.1"}, {"weight": 2}, {"weight": math.nan}],
+    ids=repr,
 )
 @pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
 def test_objectives_are_checked(make: Any, options: dict[str, Any]) -> None:
@@ -367,7 +386,9 @@ def test_objectives_are_checked(make: Any, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
 def test_numbers_of_people_are_checked(make: Any) -> None:
     for n in (0, -1, 1.5, "10"):
-        with pytest.raises(dn.InvalidParameter, match="n, the number of people, must be an integer of at least 1, got"):
+        with pytest.raises(
+            dn.InvalidParameter, match="n, the number of people, must be an integer of at least 1, got"
+        ):
             make(5, 1.0, n=n)
 
 
@@ -443,7 +464,9 @@ HOSTILE: list[tuple[str, str, Callable[[Array], Array]]] = [
 
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "numpy"])
-@pytest.mark.parametrize(("name", "what", "spoil"), HOSTILE, ids=[f"{name}-{what}" for name, what, _ in HOSTILE])
+@pytest.mark.parametrize(
+    ("name", "what", "spoil"), HOSTILE, ids=[f"{name}-{what}" for name, what, _ in HOSTILE]
+)
 def test_hostile_reports_are_refused(
     name: str, what: str, spoil: Callable[[Array], Array], compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,7 +517,9 @@ def test_tallies_are_checked(n: Any, counts: Any) -> None:
         dn.Tally.from_dict({"n": n, "counts": counts})
 
 
-@pytest.mark.parametrize("data", [{}, {"n": 1}, {"n": 1, "counts": [0, 1], "more": 1}, {"n": 1, "counts": "01"}], ids=repr)
+@pytest.mark.parametrize(
+    "data", [{}, {"n": 1}, {"n": 1, "counts": [0, 1], "more": 1}, {"n": 1, "counts": "01"}], ids=repr
+)
 def test_tallies_from_other_dictionaries_are_refused(data: dict[str, Any]) -> None:
     with pytest.raises(dn.InvalidParameter, match="a tally is"):
         dn.Tally.from_dict(data)

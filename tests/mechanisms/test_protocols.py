@@ -1,6 +1,8 @@
-"""The closed forms of the papers as oracles: probabilities, variances, an attacker's success, and the choices made from them.
+"""The closed forms of the papers as oracles: probabilities, variances, an attacker's success, and the choices
+made from them.
 
-References by the keys that the protocols' documentation uses. e is e^epsilon; variances are for n = 1 unless said.
+References by the keys that the protocols' documentation uses. e is e^epsilon; variances are for n = 1 unless
+said.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ VARIANCES: dict[str, Callable[[int, float], float]] = {
 
 
 def unary_guess(k: int, p: float, q: float) -> float:
-    """The binomial sum over the other set bits, summed: E[1 / (1 + Bin(k - 1, q))] = (1 - (1 - q)^k) / (k q)."""
+    """The binomial sum over the other set bits, summed: E[1 / (1 + Bin(k - 1, q))] = (1 - (1 -
+    q)^k) / (k q).
+    """
     return (1 - p) * (1 - q) ** (k - 1) / k + p * -math.expm1(k * math.log1p(-q)) / (k * q)
 
 
@@ -92,7 +96,9 @@ def test_probabilities(name: str, epsilon: float) -> None:
         p, q = PROBABILITIES[name](k, math.exp(epsilon))
         law = made(name, k, epsilon).law
         assert math.isclose(law.p, p, rel_tol=1e-12)
-        assert math.isclose(law.q, q, rel_tol=1e-5)  # two values share a bucket a little less often than 1 / g
+        assert math.isclose(
+            law.q, q, rel_tol=1e-5
+        )  # two values share a bucket a little less often than 1 / g
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -117,7 +123,9 @@ def test_variances_of_what_some_have(name: str, f: float) -> None:
 
 
 def test_direct_and_subset_errors_are_not_those_of_an_absent_value() -> None:
-    """At f = 0 the term (1 - p - q) f / (p - q) is dropped; averaged over the domain it is (1 - p - q) / (k (p - q))."""
+    """At f = 0 the term (1 - p - q) f / (p - q) is dropped; averaged over the domain it is (1 - p - q) / (k
+    (p - q)).
+    """
     for name in ("grr", "ss"):
         p, q = PROBABILITIES[name](20, math.exp(2))
         whole = pq_variance(p, q) + (1 - p - q) / (20 * (p - q))
@@ -204,16 +212,22 @@ def test_best_guesses_at_large_epsilon() -> None:
 
 
 def test_published_numbers() -> None:
-    """olh at k = 100, epsilon = 4: 0.2339 was measured by its authors' own attack; their formula gives 0.279."""
+    """olh at k = 100, epsilon = 4: 0.2339 was measured by its authors' own attack; their formula
+    gives 0.279.
+    """
     assert round(dn.olh(100, 4.0).law.success(), 4) == 0.2338
     assert round(GUESSES["olh"](100, math.exp(4)), 4) == 0.2338
 
 
-@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (4, 1.0), (10, 4.0), (100, 4.0), (1000, 10.0), (10_000, 20.0)])
+@pytest.mark.parametrize(
+    ("k", "epsilon"), [(2, 0.5), (4, 1.0), (10, 4.0), (100, 4.0), (1000, 10.0), (10_000, 20.0)]
+)
 def test_summed_histogram_guess(k: int, epsilon: float) -> None:
     """How often the true cell is the largest, by the three ranges of its noise."""
     t = math.exp(-epsilon / 2)
-    middle, _ = integrate.quad(lambda u: (1 - u / 2) ** (k - 1) / u**2, t, 1, points=[min(1.0, t + 2 / k)], limit=500)
+    middle, _ = integrate.quad(
+        lambda u: (1 - u / 2) ** (k - 1) / u**2, t, 1, points=[min(1.0, t + 2 / k)], limit=500
+    )
     closed = t / (k * 2.0 ** min(k, 1000)) + t / 2 * middle + (1 - (1 - t / 2) ** k) / (k * t)
     assert math.isclose(dn.she(k, epsilon).success(), closed, rel_tol=1e-6)
 
@@ -239,14 +253,19 @@ def published_the(epsilon: float, theta: float) -> tuple[float, float]:
 def published_theta(epsilon: float) -> float:
     """The threshold of least variance, by a general minimizer."""
     found = optimize.minimize_scalar(
-        lambda theta: pq_variance(*published_the(epsilon, theta)), bounds=(0.5, 1), method="bounded", options={"xatol": 1e-12}
+        lambda theta: pq_variance(*published_the(epsilon, theta)),
+        bounds=(0.5, 1),
+        method="bounded",
+        options={"xatol": 1e-12},
     )
     return float(found.x)
 
 
 @pytest.mark.parametrize(("epsilon", "spent"), [(0.5, 0.472), (1, 0.896), (2, 1.636), (4, 2.859), (8, 4.965)])
 def test_thresholded_histogram_as_published_spends_less(epsilon: float, spent: float) -> None:
-    """Its bits lose ln(p (1 - q) / ((1 - p) q)) only; ours at that budget is the same mechanism, ours at epsilon spends all."""
+    """Its bits lose ln(p (1 - q) / ((1 - p) q)) only; ours at that budget is the same mechanism, ours at
+    epsilon spends all.
+    """
     p, q = published_the(epsilon, published_theta(epsilon))
     lost = math.log(p * (1 - q) / ((1 - p) * q))
     assert round(lost, 3) == spent
@@ -308,8 +327,12 @@ def test_adaptive_never_errs_more_than_a_candidate(k: int, epsilon: float) -> No
 
 def test_adaptive_among_named_protocols() -> None:
     assert dn.adaptive(100, 1.0, among=["blh"]) == dn.blh(100, 1.0)
-    assert dn.adaptive(100, 1.0, among=("hr", "blh")) == dn.hr(100, 1.0), "a tie in error goes to the smaller report"
-    assert dn.adaptive(100, 30.0, among=["olh", "oue"]) == dn.oue(100, 30.0), "what cannot be made is left out"
+    assert dn.adaptive(100, 1.0, among=("hr", "blh")) == dn.hr(100, 1.0), (
+        "a tie in error goes to the smaller report"
+    )
+    assert dn.adaptive(100, 30.0, among=["olh", "oue"]) == dn.oue(100, 30.0), (
+        "what cannot be made is left out"
+    )
     assert dn.adaptive(2**19, 1.0).k == 2**19, "too many values for subsets, not for hashing"
 
 
@@ -364,10 +387,14 @@ def test_robust_subsets_tend_to_the_square_root() -> None:
 
 
 def test_robust_choices_with_no_weight_on_the_attack_err_least() -> None:
-    """At f = 0 that is one member, since there the term that punishes it is dropped; over the domain it is two."""
+    """At f = 0 that is one member, since there the term that punishes it is dropped; over the domain it is
+    two.
+    """
     assert dn.ass(100, 4.0, weight=0.0).size == 1
     assert dn.ass(100, 4.0, weight=0.0, f=None).size == 2 == dn.ss(100, 4.0).size
-    assert math.isclose(dn.aue(100, 4.0, weight=0.0).law.variance(1), dn.oue(100, 4.0).law.variance(1), rel_tol=1e-9)
+    assert math.isclose(
+        dn.aue(100, 4.0, weight=0.0).law.variance(1), dn.oue(100, 4.0).law.variance(1), rel_tol=1e-9
+    )
 
 
 def test_robust_choices_move_with_weight_and_people() -> None:
@@ -385,14 +412,18 @@ def test_robust_choices_move_with_weight_and_people() -> None:
 @pytest.mark.parametrize("cap", [0.08, 0.1, 0.2])
 @pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
 def test_caps_hold_and_are_used(make: Any, cap: float) -> None:
-    """The guess is at or below the cap, in the mechanism's own exact sense; without the cap it would be easier."""
+    """The guess is at or below the cap, in the mechanism's own exact sense; without the cap it would be
+    easier.
+    """
     m = make(100, 4.0, cap=cap)
     free = make(100, 4.0, weight=0.0)
     assert m.success() <= cap < free.success()
     assert m.loss() <= 4.0 < m.loss() + 1e-9
     assert m.law.error(1, 0.0) > free.law.error(1, 0.0)
     if isinstance(m, dn.Subset):
-        assert dn.ss(100, 4.0, m.size - 1).success() > cap, "the next smaller set, which errs less, breaks the cap"
+        assert dn.ss(100, 4.0, m.size - 1).success() > cap, (
+            "the next smaller set, which errs less, breaks the cap"
+        )
     elif isinstance(m, dn.Unary):
         assert m.success() > cap * 0.999
 
@@ -409,9 +440,13 @@ def test_caps_hold_for_the_hash_family_that_is_used(k: int) -> None:
 @pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
 def test_impossible_caps_are_refused(make: Any) -> None:
     """No report makes a guess harder than a blind one, 1 / k."""
-    with pytest.raises(dn.InvalidParameter, match=r"a blind guess is already right for 1 %; the cap is 0\.9 %"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"a blind guess is already right for 1 %; the cap is 0\.9 %"
+    ):
         make(100, 4.0, cap=0.009)
-    with pytest.raises(dn.InvalidParameter, match=r"no choice keeps a guess at or below 0\.01; the lowest is"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"no choice keeps a guess at or below 0\.01; the lowest is"
+    ):
         make(100, 4.0, cap=0.01)
 
 

@@ -70,7 +70,9 @@ def test_variances_of_the_papers(epsilon: float) -> None:
     e, z, t = math.exp(epsilon), math.exp(epsilon / 2), np.linspace(-1, 1, 9)
     scale = (e + 1) / (e - 1)
     np.testing.assert_allclose(duchi(epsilon).variance(t), scale**2 - t**2, rtol=1e-8)
-    np.testing.assert_allclose(piecewise(epsilon).variance(t), t**2 / (z - 1) + (z + 3) / (3 * (z - 1) ** 2), rtol=1e-3)
+    np.testing.assert_allclose(
+        piecewise(epsilon).variance(t), t**2 / (z - 1) + (z + 3) / (3 * (z - 1) ** 2), rtol=1e-3
+    )
     mixed = hybrid(epsilon)
     if epsilon <= 0.609:
         assert mixed == duchi(epsilon)
@@ -107,12 +109,18 @@ def test_one_bit_in_integers() -> None:
 
 
 def test_bins_in_integers() -> None:
-    """The exact law of a few bins is that of a square wave; numbers between bins are mixtures, which lose no more."""
+    """The exact law of a few bins is that of a square wave; numbers between bins are mixtures, which lose no
+    more.
+    """
     for epsilon in (0.3, 1.0, 4.0):
         m = piecewise(epsilon, 5)
         wave = SquareWave(m.k, m.window, m.keep)
         rows = wave.law.exact().weights
-        worst = max(Fraction(a, b) for one, other in itertools.permutations(rows, 2) for a, b in zip(one, other, strict=True))
+        worst = max(
+            Fraction(a, b)
+            for one, other in itertools.permutations(rows, 2)
+            for a, b in zip(one, other, strict=True)
+        )
         assert worst <= m.ratio
         assert exact_log(worst) <= Decimal(epsilon)
         words = dn.seeded(4).take(3 * 5000).reshape(-1, 3)
@@ -148,7 +156,8 @@ def test_estimates_and_tallies(name: str) -> None:
     low, high = whole.interval(1 - statistics.ALPHA)
     assert low < values.mean() < high
     single = [
-        m.privatize(values[i : i + 1], dn.fixed(row)) for i, row in enumerate(dn.seeded(5).take(40 * m.words).reshape(40, -1))
+        m.privatize(values[i : i + 1], dn.fixed(row))
+        for i, row in enumerate(dn.seeded(5).take(40 * m.words).reshape(40, -1))
     ]
     assert np.concatenate(single).tolist() == reports[:40].tolist()
 
@@ -160,7 +169,14 @@ PEOPLE: dict[str, Callable[[np.random.Generator, int], tuple[Floats, float]]] = 
     "spread evenly": lambda generator, n: (generator.uniform(-1, 1, n), 0.0),
     "one in ten at the other end": lambda generator, n: (np.where(generator.random(n) < 0.1, -1.0, 1.0), 0.8),
 }
-COVERED = [("duchi", 3.0), ("duchi", 5.0), ("piecewise", 1.0), ("piecewise", 5.0), ("piecewise", 8.0), ("hybrid", 5.0)]
+COVERED = [
+    ("duchi", 3.0),
+    ("duchi", 5.0),
+    ("piecewise", 1.0),
+    ("piecewise", 5.0),
+    ("piecewise", 8.0),
+    ("hybrid", 5.0),
+]
 FEW = [2, 5, 20, 100, 500]
 STUDIES = 400
 """For each number of reports, protocol and kind of people: 95 % may then read as 89 %."""
@@ -170,7 +186,10 @@ def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
     """In how many studies the interval, or the one of so many standard errors, holds the truth."""
     values, truth = PEOPLE[people](np.random.default_rng(n), n * STUDIES)
     estimates = [m.estimate(m.tally(part)) for part in np.split(m.privatize(values, dn.seeded(n)), STUDIES)]
-    ends = [(one.mean - 1.96 * one.stderr, one.mean + 1.96 * one.stderr) if normal else one.interval(0.95) for one in estimates]
+    ends = [
+        (one.mean - 1.96 * one.stderr, one.mean + 1.96 * one.stderr) if normal else one.interval(0.95)
+        for one in estimates
+    ]
     assert all(low <= one.mean <= high for one, (low, high) in zip(estimates, ends, strict=True))
     return sum(low - 1e-9 <= truth <= high + 1e-9 for low, high in ends)
 
@@ -180,7 +199,9 @@ def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
 def test_intervals_cover(name: str, epsilon: float, n: int) -> None:
     m = duchi(epsilon) if name == "duchi" else (piecewise if name == "piecewise" else hybrid)(epsilon, 256)
     for people in PEOPLE:
-        statistics.at_least(covered(m, n, people), STUDIES, 0.95, f"{name} of {epsilon:g}, {n} reports of people {people}")
+        statistics.at_least(
+            covered(m, n, people), STUDIES, 0.95, f"{name} of {epsilon:g}, {n} reports of people {people}"
+        )
 
 
 def test_intervals_of_so_many_standard_errors_do_not_cover() -> None:

@@ -1,7 +1,8 @@
-"""Mechanisms that know distances: tables in integers, held against their budget; samplers against their law; estimates.
+"""Mechanisms that know distances: tables in integers, held against their budget; samplers against their law;
+estimates.
 
-Sizes and rates of statistical tests are those of tests/statistics.py. Losses are enumerated here with fractions, from words
-that are put through the sampler, and from none of the formulas of the library.
+Sizes and rates of statistical tests are those of tests/statistics.py. Losses are enumerated here with
+fractions, from words that are put through the sampler, and from none of the formulas of the library.
 """
 
 from __future__ import annotations
@@ -81,11 +82,19 @@ MAKERS: dict[str, tuple[Callable[[], Metric], Distance, float]] = {
     "exponential with a floor": (lambda: exponential(line, 4.0, 12), line, 4.0),
     "exponential on points": (lambda: exponential(RANDOM, 0.7), lambda x, y: float(RANDOM[x, y]), 0.7),
     "tight on a line": (lambda: tight_constraints(line, 1.0, 6), line, 1.0),
-    "tight on a plane": (lambda: tight_constraints(table_of(on_grid(3, "euclidean"), 9), 1.5), on_grid(3, "euclidean"), 1.5),
+    "tight on a plane": (
+        lambda: tight_constraints(table_of(on_grid(3, "euclidean"), 9), 1.5),
+        on_grid(3, "euclidean"),
+        1.5,
+    ),
     "planar": (lambda: planar_geometric((3, 4), 0.8), on_grid(4, "euclidean"), 0.8),
     "planar with a floor": (lambda: planar_geometric((4, 5), 6.0), on_grid(5, "euclidean"), 6.0),
     "planar of two": (lambda: planar_geometric((2, 2), 1.0), on_grid(2, "euclidean"), 1.0),
-    "planar of oblong cells": (lambda: planar_geometric(Oblong(), 0.6), on_grid(5, "euclidean", (2.5, 1.0)), 0.6),
+    "planar of oblong cells": (
+        lambda: planar_geometric(Oblong(), 0.6),
+        on_grid(5, "euclidean", (2.5, 1.0)),
+        0.6,
+    ),
     "product": (lambda: planar_geometric((3, 4), 0.8, "manhattan"), on_grid(4, "manhattan"), 0.8),
     "product of oblong cells": (
         lambda: planar_geometric(Oblong(), 0.6, "manhattan"),
@@ -109,7 +118,9 @@ def made(name: str) -> Metric:
 
 
 def ends_of(m: Metric) -> list[list[tuple[int, int, int]]]:
-    """For each word of a report: ranges of words with one and the same effect, as first, last and how many."""
+    """For each word of a report: ranges of words with one and the same effect, as first, last and
+    how many.
+    """
     match m:
         case Geometric():
             sides = [[0, *map(int, m.tails[:0:-1])], [FULL - int(tail) for tail in m.tails[1:]]]
@@ -132,10 +143,14 @@ def _ranges(starts: list[int]) -> list[tuple[int, int, int]]:
 
 
 def sampled(m: Metric, compiled: bool = False) -> list[dict[int, Fraction]]:
-    """For each value the probability of every output: one word of each range through the sampler, weighed by the range."""
+    """For each value the probability of every output: one word of each range through the sampler, weighed by
+    the range.
+    """
     choices = list(itertools.product(*ends_of(m)))
     weights = [Fraction(math.prod(word[2] for word in choice), FULL ** len(choice)) for choice in choices]
-    firsts, lasts = (np.array([[word[end] for word in choice] for choice in choices], dtype=np.uint64) for end in (0, 1))
+    firsts, lasts = (
+        np.array([[word[end] for word in choice] for choice in choices], dtype=np.uint64) for end in (0, 1)
+    )
     found = []
     for value in range(m.k):
         values = np.full(len(choices), value)
@@ -149,10 +164,14 @@ def sampled(m: Metric, compiled: bool = False) -> list[dict[int, Fraction]]:
 
 
 def smallest_epsilon(laws: list[dict[int, Fraction]], distance: Distance) -> tuple[Decimal, Fraction]:
-    """The largest logarithm of a ratio per unit of distance, and the largest ratio; infinite where an output tells."""
+    """The largest logarithm of a ratio per unit of distance, and the largest ratio; infinite where an output
+    tells.
+    """
     worst, largest = Decimal(0), Fraction(1)
     for x, y in itertools.permutations(range(len(laws)), 2):
-        assert laws[x].keys() == laws[y].keys(), "an output is possible from one value only: the loss is infinite"
+        assert laws[x].keys() == laws[y].keys(), (
+            "an output is possible from one value only: the loss is infinite"
+        )
         ratio = max(laws[x][output] / laws[y][output] for output in laws[x])
         worst = max(worst, exact_log(ratio) / Decimal(distance(x, y)))
         largest = max(largest, ratio)
@@ -163,7 +182,9 @@ def check_exact(m: Metric, distance: Distance, epsilon: float, slack: float = 1e
     laws = sampled(m)
     worst, largest = smallest_epsilon(laws, distance)
     assert worst <= Decimal(epsilon) * (1 + Decimal("1e-25")), f"the words lose {worst}, above {epsilon}"
-    assert Decimal(m.loss(distance=1)) >= worst * (1 - Decimal("1e-25")), "the stated loss is below that of the words"
+    assert Decimal(m.loss(distance=1)) >= worst * (1 - Decimal("1e-25")), (
+        "the stated loss is below that of the words"
+    )
     assert m.loss(distance=1) - float(worst) < 1e-9
     assert m.loss(distance=1) <= epsilon
     assert epsilon - m.loss(distance=1) < slack
@@ -174,7 +195,9 @@ def check_exact(m: Metric, distance: Distance, epsilon: float, slack: float = 1e
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
 @pytest.mark.parametrize("name", EVERY)
-def test_smallest_epsilon_is_the_nominal_one_or_below(name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_smallest_epsilon_is_the_nominal_one_or_below(
+    name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compile_loops(monkeypatch, compiled)
     _, distance, epsilon = MAKERS[name]
     check_exact(made(name), distance, epsilon, SLACK.get(name, 1e-9))
@@ -214,12 +237,16 @@ def test_loss_at_a_distance(distance: int) -> None:
     m = made("geometric with a flat tail")
     laws = m.law.exact().weights
     pairs = [(laws[x], laws[y]) for x in range(m.k) for y in range(x + 1, min(x + distance + 1, m.k))]
-    ratio = max(max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True))
+    ratio = max(
+        max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True)
+    )
     assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
     assert m.loss(distance=distance) <= 3.0 * distance
 
 
-@pytest.mark.parametrize("tails", [[1000, 600, 590, 581, 573, 572, 571], [1000, 800, 799, 798], [1000, 900], [1000, 500, 400]])
+@pytest.mark.parametrize(
+    "tails", [[1000, 600, 590, 581, 573, 572, 571], [1000, 800, 799, 798], [1000, 900], [1000, 500, 400]]
+)
 def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
     """What counts up to so far apart lose: the two ends may lose less than their neighbors."""
     words = [tail * FULL // (tails[0] + tails[1]) for tail in tails]
@@ -228,7 +255,11 @@ def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
     assert m.loss(distance=0) == 0
     for distance in range(1, m.n + 1):
         pairs = [(laws[x], laws[x + distance]) for x in range(m.k - distance)]
-        found = max(max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True))
+        found = max(
+            max(Fraction(a, b), Fraction(b, a))
+            for one, other in pairs
+            for a, b in zip(one, other, strict=True)
+        )
         ratio = max(ratio, found)
         assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
 
@@ -242,7 +273,9 @@ def test_no_distance_loses_more_than_the_worst_case() -> None:
         assert m.loss(distance=1e6) == m.loss()
         assert m.loss(distance=1) <= 1 < m.loss()
         assert m.loss(distance=1) == m.loss_per(1)
-        assert math.isclose(m.loss_per(1e6), 1e6 * m.loss_per(1)), "what is stated per unit is a rate, whatever the worst case"
+        assert math.isclose(m.loss_per(1e6), 1e6 * m.loss_per(1)), (
+            "what is stated per unit is a rate, whatever the worst case"
+        )
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.1), (1000, 2.0), (100_000, 0.01), (100, 20.0)])
@@ -252,7 +285,10 @@ def test_large_tables_in_integers(n: int, epsilon: float) -> None:
     numerator, denominator = Fraction(Decimal(epsilon).exp()).limit_denominator(10**25).as_integer_ratio()
     limit = Fraction(numerator, denominator) * (1 + Fraction(1, 10**20))
     for words in (m.tails.tolist(), m.steps.tolist()):
-        assert all(b >= 1 and a >= b and a * limit.denominator <= b * limit.numerator for a, b in itertools.pairwise(words))
+        assert all(
+            b >= 1 and a >= b and a * limit.denominator <= b * limit.numerator
+            for a, b in itertools.pairwise(words)
+        )
     assert int(m.tails[0]) + int(m.tails[1]) == FULL
     assert 0 <= epsilon - m.loss(distance=1) < 1e-9
 
@@ -287,7 +323,9 @@ def test_geometric_is_noise_that_is_clamped() -> None:
 def test_product_is_the_kronecker_product() -> None:
     m = made("product")
     assert isinstance(m, ProductGeometric)
-    np.testing.assert_allclose(m.law.matrix(), np.kron(m.down.law.matrix(), m.across.law.matrix()), rtol=1e-13)
+    np.testing.assert_allclose(
+        m.law.matrix(), np.kron(m.down.law.matrix(), m.across.law.matrix()), rtol=1e-13
+    )
 
 
 def test_planar_is_noise_that_is_clamped() -> None:
@@ -317,7 +355,9 @@ def test_floor_of_a_plane_costs_little() -> None:
 
 
 def test_large_planes_state_a_bound_that_holds() -> None:
-    """Beyond 4,096 cells far pairs are bounded, not compared: compare some of them here; a table that was changed, all."""
+    """Beyond 4,096 cells far pairs are bounded, not compared: compare some of them here; a table that was
+    changed, all.
+    """
     m = planar_geometric((140, 30), 0.7)
     assert isinstance(m, PlanarGeometric)
     assert 0 <= 0.7 - m.loss(distance=1) < 1e-9
@@ -327,10 +367,14 @@ def test_large_planes_state_a_bound_that_holds() -> None:
         one, other = m._weights(x), m._weights(y)
         assert sum(one) == sum(other) == FULL
         ratio = max(Fraction(a, b) for a, b in zip(one, other, strict=True))
-        assert exact_log(ratio) <= Decimal(m.loss(distance=1)) * Decimal(distance(x, y)) * (1 + Decimal("1e-15"))
+        assert exact_log(ratio) <= Decimal(m.loss(distance=1)) * Decimal(distance(x, y)) * (
+            1 + Decimal("1e-15")
+        )
     noise = m.noise.copy()
     noise[0, 0], noise[20, 10] = noise[0, 0] - 4 * noise[20, 10], 2 * noise[20, 10]
-    assert PlanarGeometric(noise, m.steps, m.epsilon).loss(distance=1) > 1.2, "a table with a bump is not what was made"
+    assert PlanarGeometric(noise, m.steps, m.epsilon).loss(distance=1) > 1.2, (
+        "a table with a bump is not what was made"
+    )
 
 
 # Where tight constraints exist.
@@ -349,7 +393,9 @@ def test_tight_constraints_exist_or_say_so() -> None:
     weights = tight_constraints(cycle, 0.3).law.matrix()
     np.testing.assert_allclose(weights[0], np.roll(weights[3], -3), rtol=1e-8)
     product = table_of(on_grid(4, "manhattan"), 12)
-    np.testing.assert_allclose(tight_constraints(product, 0.8).law.matrix(), made("product").law.matrix(), rtol=1e-8)
+    np.testing.assert_allclose(
+        tight_constraints(product, 0.8).law.matrix(), made("product").law.matrix(), rtol=1e-8
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -417,7 +463,9 @@ def plain_table(n: int, epsilon: float) -> Geometric:
 
 
 def check_tail(m: Geometric, law: Geometric, words: int = 64) -> float:
-    """Reports of the largest count from the lowest words only, against the law given that a word is one of them."""
+    """Reports of the largest count from the lowest words only, against the law given that a word is one of
+    them.
+    """
     reports = statistics.LAW_REPORTS
     low = np.random.default_rng(8).integers(0, words, size=reports, dtype=np.uint64)
     seen = np.bincount(m.privatize(np.full(reports, m.n), dn.fixed(low)), minlength=m.k)
@@ -494,7 +542,9 @@ def test_compiled_loops_equal_numpy(maker: Callable[[], Metric], monkeypatch: py
     assert after.tolist() == after_fast.tolist()
     assert m.tally(fast) == tally
     assert tally.counts.tolist() == np.bincount(plain, minlength=m.outputs).tolist()
-    extreme = np.array([0, 1, 2**63 - 1, 2**63, FULL - 2, FULL - 1] * 2 * m.words, dtype=np.uint64).reshape(-1, m.words)
+    extreme = np.array([0, 1, 2**63 - 1, 2**63, FULL - 2, FULL - 1] * 2 * m.words, dtype=np.uint64).reshape(
+        -1, m.words
+    )
     some = np.arange(len(extreme)) % m.k
     slow = m.blank(len(some))
     m._encode(some, extreme, slow)
@@ -542,7 +592,9 @@ def test_values_of_mechanisms(name: str) -> None:
 # Estimates.
 
 
-def check_estimates(m: Metric, shares: np.ndarray[tuple[int], np.dtype[np.float64]], population: str, by: float = 1.0) -> None:
+def check_estimates(
+    m: Metric, shares: np.ndarray[tuple[int], np.dtype[np.float64]], population: str, by: float = 1.0
+) -> None:
     """Scatter about the truth, as a share of the stated variance (times `by`)."""
     assert population in ("sampled", "fixed")
     repeats, n = statistics.REPEATS, statistics.REPEAT_REPORTS
@@ -552,20 +604,34 @@ def check_estimates(m: Metric, shares: np.ndarray[tuple[int], np.dtype[np.float6
     else:
         values = np.random.default_rng(4).choice(m.k, size=repeats * n, p=shares)
         variance = m.law.variance(n, shares)
-    found = np.array([m.estimate(m.tally(part)).frequencies for part in np.split(m.privatize(values, dn.seeded(6)), repeats)])
+    found = np.array(
+        [
+            m.estimate(m.tally(part)).frequencies
+            for part in np.split(m.privatize(values, dn.seeded(6)), repeats)
+        ]
+    )
     if m.k == m.outputs:
         np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-9)
     squares = ((found - shares) ** 2 / (variance * by)).sum(axis=0)
     for value, one in enumerate(squares.tolist()):
         statistics.spread(one, repeats, f"scatter of the estimate of {value}, {population}")
         error = math.sqrt(variance[value] / repeats)
-        statistics.deviation(float(found[:, value].mean()), shares[value], error, f"mean of the estimates of {value}")
+        statistics.deviation(
+            float(found[:, value].mean()), shares[value], error, f"mean of the estimates of {value}"
+        )
 
 
 SHARES = {6: np.array([0.4, 0.25, 0.15, 0.1, 0.07, 0.03])}
 SHARES[12] = np.repeat(SHARES[6], 2) / 2
 SHARES[9] = np.array([0.2, 0.16, 0.14, 0.12, 0.1, 0.1, 0.08, 0.06, 0.04])
-ESTIMATED = ["geometric", "exponential on a line", "exponential on points", "planar", "product", "square wave"]
+ESTIMATED = [
+    "geometric",
+    "exponential on a line",
+    "exponential on points",
+    "planar",
+    "product",
+    "square wave",
+]
 
 
 @pytest.mark.parametrize("population", ["sampled", "fixed"])
@@ -618,8 +684,12 @@ def staircase(n: int, width: int, epsilon: float) -> Geometric:
 
 
 def test_any_falling_table_is_estimated_by_itself() -> None:
-    """Formulas of geometric noise are for tables that are geometric but for rounding: these are, and a staircase is not."""
-    for n, epsilon in itertools.product((1, 2, 10, 100, 4095, 100_000), (1e-12, 1e-6, 1e-3, 0.1, 1.0, 12.0, 40.0)):
+    """Formulas of geometric noise are for tables that are geometric but for rounding: these are, and a
+    staircase is not.
+    """
+    for n, epsilon in itertools.product(
+        (1, 2, 10, 100, 4095, 100_000), (1e-12, 1e-6, 1e-3, 0.1, 1.0, 12.0, 40.0)
+    ):
         assert geometric(n, epsilon).is_geometric
     m = staircase(30, 3, 1.0)
     assert not m.is_geometric
@@ -655,11 +725,15 @@ def test_estimate_of_many_counts() -> None:
     truth = np.bincount(values.astype(np.int64), minlength=m.k) / values.size
     z = (estimate.frequencies - truth) / np.sqrt(m.law.of._squares(np.full(m.k, 1 / m.k)) / values.size)
     assert 0.9 < np.mean(z**2) < 1.1
-    with pytest.raises(dn.InvalidParameter, match=r"out as floats: at most 16,777,216 entries are \(4,096 x 4,096\)"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"out as floats: at most 16,777,216 entries are \(4,096 x 4,096\)"
+    ):
         m.law.matrix()
 
 
-@pytest.mark.parametrize("m", [geometric(60, 3.0), planar_geometric([4, 5], 1.0, "manhattan"), planar_geometric([4, 5], 1.0)])
+@pytest.mark.parametrize(
+    "m", [geometric(60, 3.0), planar_geometric([4, 5], 1.0, "manhattan"), planar_geometric([4, 5], 1.0)]
+)
 def test_products_are_those_of_the_matrix(m: Metric) -> None:
     shares = np.random.default_rng(1).dirichlet(np.ones(m.k))
     assert np.allclose(m.law.forward(shares), shares @ m.law.matrix(), rtol=1e-12)
@@ -702,12 +776,18 @@ def test_parameters_that_are_refused() -> None:
         (lambda: exponential([[0, 0], [0, 0]], 1.0), "positive distance"),
         (lambda: exponential([[0, 1]], 1.0), "square table"),
         (lambda: exponential(line, 50.0, 5), "too large"),
-        (lambda: exponential([[0, 1], [1, 0]], 1.0, 3), "k, the number of values, is 3, but the table has distances of 2"),
+        (
+            lambda: exponential([[0, 1], [1, 0]], 1.0, 3),
+            "k, the number of values, is 3, but the table has distances of 2",
+        ),
         (lambda: exponential(abs, 1.0, 3), "a function of two values from 0 to 2"),  # type: ignore[arg-type]
         (lambda: planar_geometric(5, 1.0), "a number of rows and one of columns"),  # type: ignore[arg-type]
         (lambda: exponential(line, 1e-11, 5), "too small"),
         (lambda: planar_geometric((1, 5), 1.0), "number of rows"),
-        (lambda: planar_geometric((5, 5), 1e-5), "too small for a grid of 5 x 5 cells.* use a larger epsilon"),
+        (
+            lambda: planar_geometric((5, 5), 1e-5),
+            "too small for a grid of 5 x 5 cells.* use a larger epsilon",
+        ),
         (lambda: planar_geometric((5, 5), 1.0, "chebyshev"), "euclidean, manhattan"),  # type: ignore[arg-type]
         (lambda: square_wave(1.0, 1), "bins"),
         (lambda: SquareWave(9, 3, 5), "likelier than the rest"),

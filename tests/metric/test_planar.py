@@ -1,4 +1,6 @@
-"""Places: noise on the globe by Kolmogorov and Smirnov, grids of cells, and what may be done after the report."""
+"""Places: noise on the globe by Kolmogorov and Smirnov, grids of cells, and what may be done after the
+report.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,15 @@ from tests import statistics
 
 POINTS = 100_000
 """Places for one comparison by Kolmogorov and Smirnov, which is wrong once in 1 / statistics.ALPHA."""
-HERE = [(0.0, 0.0), (47.64, 6.86), (-33.9, 151.2), (85.0, 40.0), (10.0, 179.99999), (-60.0, -179.99999), (89.99, 12.0)]
+HERE = [
+    (0.0, 0.0),
+    (47.64, 6.86),
+    (-33.9, 151.2),
+    (85.0, 40.0),
+    (10.0, 179.99999),
+    (-60.0, -179.99999),
+    (89.99, 12.0),
+]
 """The equator, middle latitudes, near a pole, and next to the antimeridian on both sides."""
 EPSILON = 0.01
 
@@ -48,7 +58,9 @@ Privatize = Callable[[Floats, dn.Words], Floats]
 def bearing(here: tuple[float, float], there: Floats) -> Floats:
     """The direction of the first step of the great circle, from the textbook."""
     (a, x), b, y = np.radians(here), *np.radians(there.T)
-    return np.asarray(np.arctan2(np.sin(y - x) * np.cos(b), np.cos(a) * np.sin(b) - np.sin(a) * np.cos(b) * np.cos(y - x)))
+    return np.asarray(
+        np.arctan2(np.sin(y - x) * np.cos(b), np.cos(a) * np.sin(b) - np.sin(a) * np.cos(b) * np.cos(y - x))
+    )
 
 
 def haversine(here: tuple[float, float], there: Floats) -> Floats:
@@ -75,7 +87,9 @@ def check_noise(privatize: Privatize, here: tuple[float, float]) -> None:
             statistics.deviation(float(squares.mean()), 3 / EPSILON**2, error, f"spread {what} at {here}")
         else:
             chance = float(stats.kstest(sample, law.cdf).pvalue)
-            assert chance >= statistics.ALPHA, f"{what} at {here}: chance does this with probability {chance:.0e}"
+            assert chance >= statistics.ALPHA, (
+                f"{what} at {here}: chance does this with probability {chance:.0e}"
+            )
 
 
 @pytest.mark.parametrize("here", HERE)
@@ -93,7 +107,9 @@ def flat_earth(places: Floats, words: dn.Words) -> Floats:
 def no_cosine(places: Floats, words: dn.Words) -> Floats:
     """Another: a degree east is taken for as long as one north."""
     good = planar_laplace(EPSILON).privatize(places, words)
-    return np.stack([good[:, 0], places[:, 1] + (good[:, 1] - places[:, 1]) * np.cos(np.radians(places[:, 0]))], axis=1)
+    return np.stack(
+        [good[:, 0], places[:, 1] + (good[:, 1] - places[:, 1]) * np.cos(np.radians(places[:, 0]))], axis=1
+    )
 
 
 def exponential_radius(places: Floats, words: dn.Words) -> Floats:
@@ -121,7 +137,9 @@ def test_far_noise_over_the_pole() -> None:
 
 def test_one_place_and_many() -> None:
     m = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
-    assert repr(planar_laplace(0.0019999999999999996)) == "PlanarLaplace(epsilon=0.002)"  # the number itself is kept
+    assert (
+        repr(planar_laplace(0.0019999999999999996)) == "PlanarLaplace(epsilon=0.002)"
+    )  # the number itself is kept
     one = m.privatize((47.64, 6.86), dn.seeded(1))
     assert one.shape == (2,)
     many = m.privatize([(47.64, 6.86)] * 3, dn.seeded(1))
@@ -148,7 +166,9 @@ def test_a_small_grid_states_its_rate_per_kilometer() -> None:
     house = Grid(south=47.600, west=6.800, north=47.602, east=6.802, rows=3, columns=3)
     made = planar_geometric(house, 0.01)
     assert isinstance(made, PlanarGeometric)
-    part = PlanarGeometric(made.noise, (made.steps[0] * 1000, made.steps[1] * 1000))  # in millimeters, as in a plan
+    part = PlanarGeometric(
+        made.noise, (made.steps[0] * 1000, made.steps[1] * 1000)
+    )  # in millimeters, as in a plan
     stated = unit_loss("home", part)
     assert stated is not None
     assert math.isclose(stated.loss, 10.0, rel_tol=1e-3)
@@ -195,14 +215,23 @@ def test_cells_across_the_antimeridian() -> None:
     assert (np.abs(FIJI.centers[:, 1]) <= 180).all()
 
 
-@pytest.mark.parametrize("place", [(47.59, 6.9), (47.71, 6.9), (47.65, 6.79), (47.65, 6.96), (95.0, 6.9), (47.65, 1e6)])
+@pytest.mark.parametrize(
+    "place", [(47.59, 6.9), (47.71, 6.9), (47.65, 6.79), (47.65, 6.96), (95.0, 6.9), (47.65, 1e6)]
+)
 def test_places_outside_are_refused(place: tuple[float, float]) -> None:
     with pytest.raises(dn.InvalidValue, match="is not in the box of 'home'"):
         CITY.encode([place], "home")
 
 
 @pytest.mark.parametrize(
-    "grid", [CITY, FIJI, Grid(60.0, 5.0, 70.0, 30.0, 30, 30), Grid(-5.0, -20.0, 30.0, 60.0, 40, 40), Grid(80, 0, 89, 170, 9, 9)]
+    "grid",
+    [
+        CITY,
+        FIJI,
+        Grid(60.0, 5.0, 70.0, 30.0, 30, 30),
+        Grid(-5.0, -20.0, 30.0, 60.0, 40, 40),
+        Grid(80, 0, 89, 170, 9, 9),
+    ],
 )
 def test_distances_are_not_overstated(grid: Grid) -> None:
     """Between cells the grid's distance is at most the true one, so that meters mean meters."""
@@ -210,7 +239,9 @@ def test_distances_are_not_overstated(grid: Grid) -> None:
     (r, c), (s, d) = np.divmod(pairs[:, 0], grid.columns), np.divmod(pairs[:, 1], grid.columns)
     stated = np.hypot((r - s) * grid.steps[0], (c - d) * grid.steps[1])
     true = great_circle(grid.centers[pairs[:, 0]], grid.centers[pairs[:, 1]])
-    assert (stated <= true * (1 + 1e-9) + 1e-6).all(), f"overstated by {np.max(stated / np.maximum(true, 1e-9)) - 1:.1e}"
+    assert (stated <= true * (1 + 1e-9) + 1e-6).all(), (
+        f"overstated by {np.max(stated / np.maximum(true, 1e-9)) - 1:.1e}"
+    )
 
 
 def test_grid_in_meters() -> None:
@@ -257,10 +288,15 @@ def test_euclidean_noise_is_smaller_than_manhattan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "steps", "rate"), [(2, 3, (1.0, 1.0), 0.3), (5, 40, (1.0, 3.0), 0.05), (50, 9, (0.5, 2.0), 0.1)]
+    ("rows", "columns", "steps", "rate"),
+    [(2, 3, (1.0, 1.0), 0.3), (5, 40, (1.0, 3.0), 0.05), (50, 9, (0.5, 2.0), 0.1)],
 )
-def test_noise_beyond_the_grid_is_summed_whole(rows: int, columns: int, steps: tuple[float, float], rate: float) -> None:
-    """Beside the plain sum over all displacements there are; a table whose sum misses a few far rows is seen to differ."""
+def test_noise_beyond_the_grid_is_summed_whole(
+    rows: int, columns: int, steps: tuple[float, float], rate: float
+) -> None:
+    """Beside the plain sum over all displacements there are; a table whose sum misses a few far rows is seen
+    to differ.
+    """
     far = [math.ceil(56 / (rate * step)) for step in steps]
     terms = np.exp(-rate * np.hypot(*np.ix_(steps[0] * np.arange(far[0]), steps[1] * np.arange(far[1]))))
     for lost, same in ((0, True), (far[0] // 4, False)):
@@ -273,17 +309,24 @@ def test_noise_beyond_the_grid_is_summed_whole(rows: int, columns: int, steps: t
         assert bool((np.abs(found - plain) <= 1e-12 * plain + 1e-20).all()) is same
 
 
-@pytest.mark.parametrize(("grid", "epsilon"), [((2, 2), 1e-4), ((10, 10), 1e-4), ((30, 20), 2e-3), ((200, 200), 0.01)])
+@pytest.mark.parametrize(
+    ("grid", "epsilon"), [((2, 2), 1e-4), ((10, 10), 1e-4), ((30, 20), 2e-3), ((200, 200), 0.01)]
+)
 def test_low_rates_are_kept(grid: tuple[int, int], epsilon: float) -> None:
     """Where noise goes over tens of thousands of cells, and the word for staying is one of the smallest."""
     assert 0.9 * epsilon < planar_geometric(grid, epsilon).loss(distance=1) <= epsilon
 
 
 @pytest.mark.parametrize(("error", "same"), [(2.0**-50, True), (2.0**-30, False)])
-def test_the_last_digits_of_floats_do_not_change_the_words(error: float, same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_digits_of_floats_do_not_change_the_words(
+    error: float, same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They differ from one processor to the next; the same study must have the same plan."""
     rng = np.random.default_rng(1)
-    kinds: list[tuple[int, int, tuple[float, float], float]] = [(3, 4, (300.0, 400.0), 0.002), (9, 9, (1.0, 1.0), 3.0)]
+    kinds: list[tuple[int, int, tuple[float, float], float]] = [
+        (3, 4, (300.0, 400.0), 0.002),
+        (9, 9, (1.0, 1.0), 3.0),
+    ]
     words = [planar_noise(*kind) for kind in kinds]
 
     def elsewhere(*kind: Any) -> Floats:
@@ -291,7 +334,10 @@ def test_the_last_digits_of_floats_do_not_change_the_words(error: float, same: b
         return np.asarray(sums * (1 + error * rng.uniform(-1, 1, size=sums.shape)))
 
     monkeypatch.setattr(shells, "_folded_sums", elsewhere)
-    assert all(np.array_equal(planar_noise(*kind), made) for kind, made in zip(kinds, words, strict=True)) is same
+    assert (
+        all(np.array_equal(planar_noise(*kind), made) for kind, made in zip(kinds, words, strict=True))
+        is same
+    )
 
 
 def test_no_word_takes_more_than_rounding_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +408,9 @@ def test_an_output_that_nobody_sends_gets_what_is_best_for_the_prior() -> None:
     assert optimal_remap(channel, prior, "mean", points).tolist() == [[0.75], [0.75], [0.75]]
     assert optimal_remap(channel, prior, "median", points).tolist() == [[1.0], [1.0], [1.0]]
     assert optimal_remap(channel, [1, 1], "median", points).tolist() == [[0.0], [0.0], [0.0]]
-    unseen = optimal_remap(np.array([[1.0, 0.0], [0.0, 1.0]]), [1, 0], "median", points)  # only who is not there sends it
+    unseen = optimal_remap(
+        np.array([[1.0, 0.0], [0.0, 1.0]]), [1, 0], "median", points
+    )  # only who is not there sends it
     assert unseen.tolist() == [[0.0], [0.0]]
 
 

@@ -1,4 +1,6 @@
-"""What `deniable estimate` tells of a plan's tallies beside single shares: groups, means, quantiles, what is most likely."""
+"""What `deniable estimate` tells of a plan's tallies beside single shares: groups, means, quantiles, what is
+most likely.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ MANY: dict[str, tuple[dn.Mechanism, dn.Range]] = {
 
 
 def bell(k: int, n: int) -> Any:
-    """People around a third of the way, and some everywhere: an output that nobody sent would count as one in an error."""
+    """People around a third of the way, and some everywhere: an output that nobody sent would count as one in
+    an error.
+    """
     shares = 0.1 + np.exp(-(((np.arange(k) - k / 3) / (k / 6)) ** 2))
     return np.random.default_rng(5).multinomial(n, shares / shares.sum())
 
@@ -95,14 +99,20 @@ def test_errors_of_groups_are_how_they_scatter(name: str) -> None:
     [
         (dn.Range(18, 98, step=1), ["18 to under 20", "20 to under 30", "90 to under 98"]),
         (dn.Range(0, 100, step=1, open_high=True), ["0 to under 10", "10 to under 20", "90 or more"]),
-        (dn.Range(-5, 5, step=0.25, open_low=True), ["under -4.00", "-4.00 to under -3.00", "4.00 to under 5.00"]),
+        (
+            dn.Range(-5, 5, step=0.25, open_low=True),
+            ["under -4.00", "-4.00 to under -3.00", "4.00 to under 5.00"],
+        ),
         (dn.Range(1, 64, step=3), ["1 to under 10", "10 to under 19", "64"]),
         (dn.Range(0, 20, step=1), []),
     ],
 )
 def test_groups_begin_at_round_numbers(domain: dn.Range, labels: list[str]) -> None:
     mechanism = dn.grr(domain.k, 3.0)
-    found = [group.label for group in groups_of(mechanism.estimate(draw_tally(mechanism, bell(domain.k, 1000), RNG)), domain)]
+    found = [
+        group.label
+        for group in groups_of(mechanism.estimate(draw_tally(mechanism, bell(domain.k, 1000), RNG)), domain)
+    ]
     assert found[:2] == labels[:2]
     assert not labels or found[-1].endswith(labels[-1])
 
@@ -186,13 +196,17 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     )
     assert "smoothed smoothed" not in found.out
     assert " passes of EM that give " in found.out or "EM stopped early, after " in found.out
-    told = json.loads(reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json").out)
+    told = json.loads(
+        reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json").out
+    )
     means = {one["attribute"]: one for one in told["means"]}
     assert means["age"]["low"] < ages.mean() + 0.5 < means["age"]["high"]
     assert set(means) == {"age", "income"}
     assert (means["age"]["within"], means["income"]["within"]) == (0.5, 0)
     assert all((one["n"], one["level"]) == (5000, 0.95) for one in (*told["means"], *told["quantiles"]))
-    assert {row["attribute"] for row in told["rows"]} == {"smokes", "age"}, "a number has no shares, and is in means only"
+    assert {row["attribute"] for row in told["rows"]} == {"smokes", "age"}, (
+        "a number has no shares, and is in means only"
+    )
     assert "mean" not in told["rows"][0]
     (half,) = told["quantiles"]
     assert (half["attribute"], half["share"]) == ("age", 0.5)
@@ -215,10 +229,15 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        (0.0, "smoothed EM stopped early, after 30 passes, as held-out reports ask for; neighbors are not averaged; log-"),
+        (
+            0.0,
+            "smoothed EM stopped early, after 30 passes, as held-out reports ask for; neighbors are not "
+            "averaged; log-",
+        ),
         (
             0.2,
-            "smoothed 30 passes of EM that give 0.2 of a share to either neighbor, as held-out reports ask for; log-",
+            "smoothed 30 passes of EM that give 0.2 of a share to either neighbor, as held-out reports ask "
+            "for; log-",
         ),
     ],
 )
@@ -239,7 +258,9 @@ def test_every_bin_is_shown_on_demand(reported: Run) -> None:
 
 def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
     files = ["-o", "e.csv", "-o", "e.json", "-o", "e.parquet"]
-    found = reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--project", "norm-sub", *files)
+    found = reported(
+        "estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--project", "norm-sub", *files
+    )
     assert found.code == 0, found.err
     rows = list(csv.DictReader(Path("e.csv").read_text(encoding="utf-8").splitlines()))
     kinds = [(row["attribute"], row["kind"]) for row in rows]
@@ -252,7 +273,11 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
     (half,) = (row for row in rows if row["kind"] == "quantile")
     assert half["value"] == "quantile 0.5"
     assert float(half["low"]) <= float(half["quantile"]) <= float(half["high"])
-    assert list(json.loads(Path("e.json").read_text(encoding="utf-8"))["rows"][0]) == ["attribute", "value", *REST]
+    assert list(json.loads(Path("e.json").read_text(encoding="utf-8"))["rows"][0]) == [
+        "attribute",
+        "value",
+        *REST,
+    ]
 
 
 REST = ["frequency", "stderr", "low", "high", "count", "projected", "n", "level", "plan"]
@@ -283,7 +308,9 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
     assert "mean not known, since an end of the range is open; ask for --quantile 0.5" in found.text()
     assert "quantile 0.9 beyond the open end" in found.text()
     inside, beyond = (one["quantile"] for one in found.about()["quantiles"])
-    assert abs(inside - 3.5) < 0.1, "two in five people are 3, so that a fifth ends in the middle of that year"
+    assert abs(inside - 3.5) < 0.1, (
+        "two in five people are 3, so that a fifth ends in the middle of that year"
+    )
     assert beyond is None
     json.dumps(found.about(), allow_nan=False)
 
@@ -296,7 +323,9 @@ def test_plots_stay_small(bins: bool) -> None:
     age = mechanism.estimate(draw_tally(mechanism, bell(100, 5000), RNG))
     home = place.estimate(draw_tally(place, bell(144, 5000), RNG))
     likely = {"mle": {"age": np.full(100, 0.01), "home": np.full(144, 1 / 144)}}
-    figure = shares_plot({"age": age, "home": home}, "People", domains={"age": AGES, "home": TOWN}, bins=bins, likely=likely)
+    figure = shares_plot(
+        {"age": age, "home": home}, "People", domains={"age": AGES, "home": TOWN}, bins=bins, likely=likely
+    )
     assert figure.get_figheight() < 5
     figure.canvas.draw()
     wide = figure.bbox.width
@@ -323,11 +352,16 @@ def test_a_map_shows_the_blocks_of_the_table() -> None:
     cells = np.asarray(figure.axes[0].images[0].get_array())
     for group in groups_of(home, TOWN):
         np.testing.assert_allclose(cells.ravel()[group.values], 100 * group.share.value)
-        assert f"{100 * group.share.value:.1f}\n± {50 * (group.share.high - group.share.low):.1f}" in words_of(figure)
+        assert (
+            f"{100 * group.share.value:.1f}\n± {50 * (group.share.high - group.share.low):.1f}"
+            in words_of(figure)
+        )
     for wanted in ("144 cells in 16 blocks", "share of people in a block, %", "with 95 % intervals"):
         assert wanted in words_of(figure)
     every = shares_plot({"home": home}, "Places", domains={"home": TOWN}, bins=True)
-    np.testing.assert_allclose(np.asarray(every.axes[0].images[0].get_array()).ravel(), 100 * home.frequencies)
+    np.testing.assert_allclose(
+        np.asarray(every.axes[0].images[0].get_array()).ravel(), 100 * home.frequencies
+    )
     assert "block" not in words_of(every)
 
 
@@ -350,7 +384,9 @@ def test_keys_lie_over_nothing(bins: bool) -> None:
     estimate = age.estimate(draw_tally(age, bell(100, 5000), np.random.default_rng(4)))
     likely = {of: {"age": np.full(100, 0.01)} for of in ("mle", "smoothed")}
     places = {"age": {"mean": 45.151, "quantile 0.5": 44.123, "quantile 0.9": 88.123}}
-    figure = shares_plot({"age": estimate}, "People", domains={"age": AGES}, bins=bins, likely=likely, places=places)
+    figure = shares_plot(
+        {"age": estimate}, "People", domains={"age": AGES}, bins=bins, likely=likely, places=places
+    )
     figure.canvas.draw()
     axes = figure.axes[0]
     legend = axes.get_legend()
@@ -389,10 +425,14 @@ def test_means_and_quantiles_are_marked(bins: bool) -> None:
 
 
 def test_little_of_a_page_is_empty() -> None:
-    """One tall panel and short ones were drawn in three columns, with a third of the page or more empty below the short."""
+    """One tall panel and short ones were drawn in three columns, with a third of the page or more empty below
+    the short.
+    """
     m = dn.geometric(99, 0.5)
     estimates = {"age": m.estimate(draw_tally(m, bell(100, 5000), RNG))}
-    estimates |= {name: dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60]))) for name in ("smokes", "drinks")}
+    estimates |= {
+        name: dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60]))) for name in ("smokes", "drinks")
+    }
     figure = shares_plot(estimates, "People", domains={"age": AGES})
     assert len({round(axes.get_window_extent().x0) for axes in figure.axes}) == 2
     figure.canvas.draw()
@@ -403,17 +443,25 @@ def test_little_of_a_page_is_empty() -> None:
 def columns_of(figure: Any) -> list[list[Any]]:
     boxes = [axes.get_tightbbox() for axes in figure.axes]
     places = [round(axes.get_window_extent().x0) for axes in figure.axes]
-    return [[box for box, at in zip(boxes, places, strict=True) if at == place] for place in sorted(set(places))]
+    return [
+        [box for box, at in zip(boxes, places, strict=True) if at == place] for place in sorted(set(places))
+    ]
 
 
 def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_ranges() -> None:
-    """The reason for no quantiles had replaced that for no smoothing; and a range nobody told of was said not to be one."""
+    """The reason for no quantiles had replaced that for no smoothing; and a range nobody told of was said not
+    to be one.
+    """
     asked: dict[str, Any] = {"age": dn.Range(0, 30, step=1), "color": ["red", "green"]}
     faked = dn.Study(asked, epsilon=2.0, share="faked").plan(1000)
     drawn = faked.privatize({"age": [3] * 40, "color": ["red"] * 40}, dn.seeded(1))
     heard: list[tuple[int, int]] = []
     found = Findings.of(
-        faked, faked.tally(drawn), quantiles=[0.5], smooth=True, progress=lambda done, most: heard.append((done, most))
+        faked,
+        faked.tally(drawn),
+        quantiles=[0.5],
+        smooth=True,
+        progress=lambda done, most: heard.append((done, most)),
     )
     assert "smoothing is for ordered values" in found.refused["age"]
     assert "vary together" in found.refused["age"]
@@ -422,7 +470,10 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
     one = next(
         tallies
         for seed in range(20)
-        if (tallies := sampled.tally(sampled.privatize({"age": [3], "color": ["red"]}, dn.seeded(seed))))["age"].n == 0
+        if (tallies := sampled.tally(sampled.privatize({"age": [3], "color": ["red"]}, dn.seeded(seed))))[
+            "age"
+        ].n
+        == 0
     )
     none = Findings.of(sampled, one, quantiles=[0.5], smooth=True)
     assert (none.smoothed, none.quantiles) == ({}, {})

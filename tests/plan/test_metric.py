@@ -89,10 +89,14 @@ def test_the_loss_of_the_rest_and_per_unit_are_those_of_who_differ_so(name: str)
         for record in laws:
             other = (*record[:j], (record[j] + 1) % part.k, *record[j + 1 :])
             apart = (
-                abs(record[j] - other[j]) if isinstance(part, Geometric) else math.dist(*places_of(part, record[j], other[j]))
+                abs(record[j] - other[j])
+                if isinstance(part, Geometric)
+                else math.dist(*places_of(part, record[j], other[j]))
             )
             lost = log_up(max(worst_ratio([laws[record], laws[other]]), Fraction(1)))
-            assert lost <= part.loss(1) * apart * (1 + 1e-12), "two values lose more than their distance allows"
+            assert lost <= part.loss(1) * apart * (1 + 1e-12), (
+                "two values lose more than their distance allows"
+            )
 
 
 def places_of(part: PlanarGeometric, *cells: int) -> list[tuple[float, float]]:
@@ -123,7 +127,9 @@ def moved(tails: list[int], words: int) -> Geometric:
 
 
 def test_a_table_is_refused_from_the_word_on_that_breaks_what_is_stated() -> None:
-    """Every word that is moved changes the loss; the stated one, in billionths, stands up to the last that it allows."""
+    """Every word that is moved changes the loss; the stated one, in billionths, stands up to the last that it
+    allows.
+    """
     plan = vectors.of(geometric(7, 0.5), {"age": vectors.AGES})
     tails = geometric(7, 0.5).tails.tolist()
 
@@ -140,7 +146,9 @@ def test_a_table_is_refused_from_the_word_on_that_breaks_what_is_stated() -> Non
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if broken(middle) else (middle, high)
-    one, other = (Stated.of(vectors.of(moved(tails, words), {"age": vectors.AGES}).loss) for words in (low, high))
+    one, other = (
+        Stated.of(vectors.of(moved(tails, words), {"age": vectors.AGES}).loss) for words in (low, high)
+    )
     assert one != other
     changed = json.loads(plan.to_json())
     changed["share"]["parts"][0]["tails"] = [str(tail) for tail in moved(tails, high).tails.tolist()]
@@ -174,7 +182,9 @@ def test_large_tables_are_verified_at_once_and_larger_ones_refused() -> None:
         assert time.process_time() - start < 1.0
     with pytest.raises(dn.InvalidParameter, match="at most 4,096 bins, got 5,000; use a larger step"):
         Study({"age": dn.Range(0, 5000, step=1, privacy="metric", epsilon=0.05)})
-    with pytest.raises(dn.InvalidParameter, match=r"at most 2,048 cells, got 2,500; use fewer, larger cells \(fewer rows"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"at most 2,048 cells, got 2,500; use fewer, larger cells \(fewer rows"
+    ):
         Study({"home": dn.Grid(**CITY, rows=50, columns=50, epsilon=1e-3)})  # type: ignore[arg-type]
 
 
@@ -218,7 +228,11 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
 
 def test_the_mean_is_chosen_by_its_error() -> None:
     found = {
-        epsilon: Study({"income": dn.Number(0, 1)}, epsilon=epsilon).plan(100).explain().split("a number  ")[1].split()[0]
+        epsilon: Study({"income": dn.Number(0, 1)}, epsilon=epsilon)
+        .plan(100)
+        .explain()
+        .split("a number  ")[1]
+        .split()[0]
         for epsilon in (0.2, 1.0, 3.0)
     }
     assert found == {0.2: "duchi", 1.0: "piecewise", 3.0: "piecewise"}
@@ -244,7 +258,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Study({"home": dn.Grid(**CITY, rows=3, columns=3)}),  # type: ignore[arg-type]
         "'home' has metric privacy, .* per meter, such as dn.per_meter",
     ),
-    "an epsilon of its own without distances": (lambda: dn.Range(0, 9, step=1, epsilon=0.1), "only with privacy='metric'"),
+    "an epsilon of its own without distances": (
+        lambda: dn.Range(0, 9, step=1, epsilon=0.1),
+        "only with privacy='metric'",
+    ),
     "another privacy": (lambda: dn.Range(0, 9, step=1, privacy="some"), "privacy is 'equal' or 'metric'"),  # type: ignore[arg-type]
     "nobody shares epsilon": (
         lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric", epsilon=0.1)}, epsilon=1.0),
@@ -257,7 +274,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "fakes": (lambda: mixed(share="faked"), "'age' has metric privacy, and there are no fakes"),
     "no answer as a value": (lambda: mixed(missing="value"), "no answer is none of its values"),
     "a protocol for distances": (lambda: mixed(protocol={"age": "grr"}), "name no protocol for it"),
-    "a protocol for a mean": (lambda: mixed(protocol={"income": "grr"}).plan(10), "has no grr, only duchi, piecewise, hybrid"),
+    "a protocol for a mean": (
+        lambda: mixed(protocol={"income": "grr"}).plan(10),
+        "has no grr, only duchi, piecewise, hybrid",
+    ),
     "degrees with many decimals": (
         lambda: Study({"home": dn.Grid(47.12345678901, 6, 48, 7, 3, 3, epsilon=1e-4)}).plan(10),
         "at most 9 decimals",
@@ -266,9 +286,18 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Plan.of({"home": vectors.TOWN}, dn.planar_geometric(vectors.TOWN, 0.001), 10).to_json(),
         "whole millimeters",
     ),
-    "geometric noise on names": (lambda: vectors.of(geometric(2, 1.0), {"c": list("abc")}), "geometric noise is for a Range"),
-    "a number without a mean": (lambda: vectors.of(dn.grr(3, 1.0), {"c": dn.Number(0, 1)}), "is for a Number"),
-    "a square wave": (lambda: vectors.of(dn.square_wave(1.0, 8), {"age": vectors.AGES}), "cannot hold SquareWave"),
+    "geometric noise on names": (
+        lambda: vectors.of(geometric(2, 1.0), {"c": list("abc")}),
+        "geometric noise is for a Range",
+    ),
+    "a number without a mean": (
+        lambda: vectors.of(dn.grr(3, 1.0), {"c": dn.Number(0, 1)}),
+        "is for a Number",
+    ),
+    "a square wave": (
+        lambda: vectors.of(dn.square_wave(1.0, 8), {"age": vectors.AGES}),
+        "cannot hold SquareWave",
+    ),
 }
 
 
@@ -344,7 +373,9 @@ def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None
     for name, estimate in result.estimates.items():
         truth = np.bincount(codes[name], minlength=estimate.k) / len(table)
         worst = int(np.argmax(np.abs(estimate.frequencies - truth) / estimate.stderr))
-        deviation(estimate.frequencies[worst], truth[worst], 1.5 * estimate.stderr[worst], f"{name}, value {worst}")
+        deviation(
+            estimate.frequencies[worst], truth[worst], 1.5 * estimate.stderr[worst], f"{name}, value {worst}"
+        )
     middle = np.floor(table["age"].to_numpy()) + 0.5
     found = result.mean("age")
     deviation(found.value, middle.mean(), found.stderr, "the mean age")
@@ -356,7 +387,8 @@ def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None
 def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(share: str) -> None:
     table = people(ESTIMATE_REPORTS // 4)
     plan, other = (
-        mixed(share=share, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000) for epsilon in (1.0, 1.5)
+        mixed(share=share, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000)
+        for epsilon in (1.0, 1.5)
     )
     check_estimates(plan, table)
     with pytest.raises(AssertionError, match="standard errors off"):
@@ -364,7 +396,9 @@ def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(share
 
 
 def test_standard_errors_of_means_are_how_means_scatter() -> None:
-    """The mean of a range, whose noise goes together, and that of a number; people are drawn anew each time."""
+    """The mean of a range, whose noise goes together, and that of a number; people are drawn anew
+    each time.
+    """
     plan = mixed().plan(people=10_000)
     everyone = people(200_000, seed=9)
     ages, incomes = [], []
@@ -486,22 +520,32 @@ def test_places_in_tables() -> None:
         ({"home": [(math.inf, 3)]}, "infinite"),
         (
             {"home.latitude": [47.6], "age": [3]},
-            r"^'home.longitude' is not a column of the table \(home.latitude, age\), .* is; a place needs both$",
+            r"^'home.longitude' is not a column of the table \(home.latitude, age\), .* is; a place needs "
+            r"both$",
         ),
         (
             {"home.lat": [47.6], "home.lon": [6.81]},
-            "two columns, .*; did you mean 'home.latitude' by 'home.lat' and 'home.longitude' by 'home.lon'[?]$",
+            "two columns, .*; did you mean 'home.latitude' by 'home.lat' and 'home.longitude' by "
+            "'home.lon'[?]$",
         ),
-        ({"home.latitude": [47.6], "home.long": [6.81]}, "needs both; did you mean 'home.longitude' by 'home.long'[?]$"),
+        (
+            {"home.latitude": [47.6], "home.long": [6.81]},
+            "needs both; did you mean 'home.longitude' by 'home.long'[?]$",
+        ),
         (
             {"age": [3], " home.latitude": [47.6], " home.longitude": [6.81]},
-            "^'home.latitude' is not a column of the table, but ' home.latitude' is: names of columns have spaces around them",
+            "^'home.latitude' is not a column of the table, but ' home.latitude' is: names of columns have "
+            "spaces around them",
         ),
         (
             {"home": texts, "home.latitude": latitudes, "home.longitude": longitudes},
-            "^the table has a column 'home', and also 'home.latitude' and 'home.longitude'; it must be one or the other",
+            "^the table has a column 'home', and also 'home.latitude' and 'home.longitude'; it must be one "
+            "or the other",
         ),
-        ({"home": texts, "home.longitude": longitudes}, "has a column 'home', and also 'home.longitude'; it must be"),
+        (
+            {"home": texts, "home.longitude": longitudes},
+            "has a column 'home', and also 'home.longitude'; it must be",
+        ),
         ({"house": [1]}, "'home' is not a column"),
     ):
         with pytest.raises(dn.InvalidValue, match=reason):
@@ -512,7 +556,9 @@ def test_places_in_tables() -> None:
 def test_from_a_study_to_estimates_on_the_command_line(run: Run, ending: str) -> None:
     Path("study.toml").write_text(TOML, encoding="utf-8")
     table = people(20_000)
-    table.to_csv("people.csv", index=False) if ending == "csv" else table.to_parquet("people.parquet", index=False)
+    table.to_csv("people.csv", index=False) if ending == "csv" else table.to_parquet(
+        "people.parquet", index=False
+    )
     planned = run("plan", "study.toml", "--people", "20_000", "-o", "plan.json", "--cite")
     assert planned.code == 0
     for words in (
@@ -525,7 +571,13 @@ def test_from_a_study_to_estimates_on_the_command_line(run: Run, ending: str) ->
         assert words in planned.out
     verified = run("verify", "plan.json")
     assert verified.code == 0
-    for words in ("loss per step       0.4", "of 'age'", "loss per kilometer", "loss of the rest    ", "in the worst case"):
+    for words in (
+        "loss per step       0.4",
+        "of 'age'",
+        "loss per kilometer",
+        "loss of the rest    ",
+        "in the worst case",
+    ):
         assert words in verified.out
     said = json.loads(run("verify", "plan.json", "--json").out)
     assert said["loss_rest"] <= 1.0 < said["loss_record"]
@@ -540,7 +592,9 @@ def test_from_a_study_to_estimates_on_the_command_line(run: Run, ending: str) ->
     assert "income (20,000 reports)" in found.out
     rows = list(csv.DictReader(Path("found.csv").read_text(encoding="utf-8").splitlines()))
     (income,) = (row for row in rows if row["attribute"] == "income")
-    assert float(income["mean"]) == pytest.approx(float(table["income"].mean()), abs=6 * float(income["stderr"]))
+    assert float(income["mean"]) == pytest.approx(
+        float(table["income"].mean()), abs=6 * float(income["stderr"])
+    )
     told = json.loads(run("estimate", "plan.json", "reports.parquet", "--json").out)
     assert "income" in [one["attribute"] for one in told["means"]]
     assert "income" not in [row["attribute"] for row in told["rows"]]
@@ -549,23 +603,32 @@ def test_from_a_study_to_estimates_on_the_command_line(run: Run, ending: str) ->
 def test_refused_answers_in_a_file_are_told_with_their_lines(run: Run) -> None:
     Path("study.toml").write_text(TOML, encoding="utf-8")
     assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
-    Path("people.csv").write_text('color,age,home,income\nred,3,"47.65, 6.9",20000\ngreen,3,"41.0, 6.9",5\n', encoding="utf-8")
+    Path("people.csv").write_text(
+        'color,age,home,income\nred,3,"47.65, 6.9",20000\ngreen,3,"41.0, 6.9",5\n', encoding="utf-8"
+    )
     told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
     assert told.code != 0
-    for words in ("line 2, column 'income': 20000 is not a value", "line 3, column 'home': (41.0, 6.9) is not in the box"):
+    for words in (
+        "line 2, column 'income': 20000 is not a value",
+        "line 3, column 'home': (41.0, 6.9) is not in the box",
+    ):
         assert words in told.err
     assert not Path("reports.parquet").exists()
 
 
 @pytest.mark.parametrize("two", [False, True])
 def test_swapped_columns_are_one_kind_of_refused_answers(run: Run, two: bool) -> None:
-    """Latitude and longitude, or age and income: as many different answers as rows, and one line for each column."""
+    """Latitude and longitude, or age and income: as many different answers as rows, and one line for each
+    column.
+    """
     Path("study.toml").write_text(TOML, encoding="utf-8")
     assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
     lines = ["color,age,home.latitude,home.longitude,income" if two else "color,age,home,income"]
     for i in range(500):
         swapped = [f"{6.85 + i / 1e5:.5f}", f"{47.62 + i / 1e5:.5f}"]
-        lines.append(",".join(["red", str(5000 + i), *(swapped if two else [f'"{", ".join(swapped)}"']), "30"]))
+        lines.append(
+            ",".join(["red", str(5000 + i), *(swapped if two else [f'"{", ".join(swapped)}"']), "30"])
+        )
     lines += ["red,3,-3,4,lots" if two else 'red,3,"-3, 4",lots', "red,-2,,,many" if two else "red,-2,,many"]
     Path("people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
@@ -582,7 +645,9 @@ def test_swapped_columns_are_one_kind_of_refused_answers(run: Run, two: bool) ->
     assert outside.startswith("  line 502, column 'home': (-3.0, 4.0) is not in the box")
     (income,) = (line for line in kinds if "income" in line)
     assert (
-        income == "  line 502, column 'income': 'lots' is not a number, as 'income' asks for (2 times, first here; also 'many')"
+        income
+        == "  line 502, column 'income': 'lots' is not a number, as 'income' asks for (2 times, first here; "
+        "also 'many')"
     )
 
 
@@ -602,7 +667,10 @@ def test_columns_of_places_in_a_file(run: Run) -> None:
             "color;age;home;income\nred;3;47.65, 6.9;5\n",
             "cells seem to have ';' between them: name that separator (--separator)",
         ),
-        ("color,age,income\nred,3,5\n", "'home' is not a column of people.csv (color, age, income); a place has"),
+        (
+            "color,age,income\nred,3,5\n",
+            "'home' is not a column of people.csv (color, age, income); a place has",
+        ),
     ):
         Path("people.csv").write_text(content, encoding="utf-8")
         told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
@@ -618,7 +686,9 @@ def test_emergency_calls_of_a_county() -> None:
     if not path.exists():
         missing(f"the emergency calls are not in {path.parent}", "set $DENIABLE_DATA to their folder")
     calls = pd.read_csv(path, usecols=["lat", "lng"])
-    box = dn.Grid(39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.per_meter(level=1.0, radius=4000))
+    box = dn.Grid(
+        39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.per_meter(level=1.0, radius=4000)
+    )
     inside = calls["lat"].between(39.95, 40.5) & calls["lng"].between(-75.75, -75.0)
     table = {"place.latitude": calls["lat"][inside], "place.longitude": calls["lng"][inside]}
     plan = Study({"place": box}).plan(people=9000)
@@ -631,7 +701,9 @@ def test_emergency_calls_of_a_county() -> None:
 
 
 def test_an_open_end_is_no_place() -> None:
-    """Where nobody knows where people are, no mean is claimed, and a quantile that may be there is infinite."""
+    """Where nobody knows where people are, no mean is claimed, and a quantile that may be there
+    is infinite.
+    """
     study = dn.Study({"age": dn.Range(0, 60, step=10, privacy="metric", epsilon=0.2, open_high=True)})
     plan = study.plan(people=20_000)
     ages = np.random.default_rng(1).uniform(0, 100, 20_000)
@@ -664,8 +736,12 @@ def test_few_small_steps_are_better_asked_plainly() -> None:
 def test_the_mean_place_is_found_as_the_refusal_says() -> None:
     home = dn.Grid(**CITY, rows=4, columns=4, epsilon=0.01)  # type: ignore[arg-type]
     plan = Study({"home": home}).plan(people=2000)
-    result = plan.estimate(plan.tally(plan.privatize({"home": [(47.62, 6.9), (47.68, 6.9)] * 1000}, dn.seeded(1))))
-    with pytest.raises(dn.InvalidParameter, match=r"dn.mean_of\(result\['home'\], grid.centers\[:, 0\]\)") as refused:
+    result = plan.estimate(
+        plan.tally(plan.privatize({"home": [(47.62, 6.9), (47.68, 6.9)] * 1000}, dn.seeded(1)))
+    )
+    with pytest.raises(
+        dn.InvalidParameter, match=r"dn.mean_of\(result\['home'\], grid.centers\[:, 0\]\)"
+    ) as refused:
         result.mean("home")
     assert "grid = result.domains['home']" in str(refused.value)
     grid = result.domains["home"]

@@ -1,4 +1,6 @@
-"""Studies and plans: what is written is read back, what was tampered with is refused, what is stated is true."""
+"""Studies and plans: what is written is read back, what was tampered with is refused, what is
+stated is true.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,9 @@ def test_every_share_is_written_and_read_back(name: str, tmp_path: Path) -> None
 def test_what_is_stated_is_the_loss_rounded_up(name: str) -> None:
     plan = made(name)
     share = plan.share
-    record, attribute = (share.loss("record"), share.loss("attribute")) if isinstance(share, Share) else [share.loss()] * 2
+    record, attribute = (
+        (share.loss("record"), share.loss("attribute")) if isinstance(share, Share) else [share.loss()] * 2
+    )
     assert (plan.loss.record, plan.loss.attribute) == (record, attribute)
     for stated, loss in ((plan.stated.record, record), (plan.stated.attribute, attribute)):
         assert Fraction(loss) * NANO <= stated < Fraction(loss) * NANO + 1
@@ -190,7 +194,9 @@ FIXED = Plan.of(
 
 def test_the_canonical_bytes_of_a_fixed_plan_never_change() -> None:
     text = FIXED.to_json()
-    assert text.startswith('{"attributes":[{"domain":{"kind":"categories","labels":["red","green","blue"]},"name":"color"},')
+    assert text.startswith(
+        '{"attributes":[{"domain":{"kind":"categories","labels":["red","green","blue"]},"name":"color"},'
+    )
     assert '"prior":["4611686018427387904","13835058055282163712"]' in text
     assert '{"bins":4,"digits":2,"kind":"range","low":0,"open_high":true,"open_low":false,"step":25}' in text
     assert "où" in text
@@ -313,7 +319,9 @@ FAKE, PART = ("share", "fakes", 0), ("share", "fakes", 0, "part")
         (setting("title", to="a\u0000b"), "control characters"),
     ],
 )
-def test_a_forged_plan_is_refused_with_its_reason(change: Callable[[dict[str, Any]], object], reason: str) -> None:
+def test_a_forged_plan_is_refused_with_its_reason(
+    change: Callable[[dict[str, Any]], object], reason: str
+) -> None:
     with pytest.raises(InvalidPlan, match=reason):
         Plan.from_json(forged(change))
 
@@ -328,13 +336,18 @@ def test_a_forged_plan_is_refused_with_its_reason(change: Callable[[dict[str, An
         (setting("losses", "repeated", "same_value", to=1), "same value"),
         (setting("losses", "repeated", "changing_values", to=1), "changing values"),
         (setting("share", "parts", 0, "first", "keep", to="18000000000000000000"), "but its thresholds lose"),
-        (setting("share", "parts", 0, "first", "kind", to="hadamard"), "'hadamard' is not a mechanism that can be here"),
+        (
+            setting("share", "parts", 0, "first", "kind", to="hadamard"),
+            "'hadamard' is not a mechanism that can be here",
+        ),
         (setting("share", "drawn", to=3), "drawn, the number of attributes"),
         (setting("share", "drawn", to=2), "but its thresholds lose"),
         (setting("share", "drawn", to=0), "drawn, the number of attributes"),
     ],
 )
-def test_a_forged_plan_that_asks_again_is_refused(change: Callable[[dict[str, Any]], object], reason: str) -> None:
+def test_a_forged_plan_that_asks_again_is_refused(
+    change: Callable[[dict[str, Any]], object], reason: str
+) -> None:
     plan = made("two rounds")
     assert Plan.from_json(forged(setting("version", to=1), plan)) == plan
     with pytest.raises(InvalidPlan, match=reason):
@@ -393,7 +406,11 @@ def test_what_is_no_plan_is_refused(text: str | bytes, reason: str) -> None:
 def test_a_reformatted_plan_is_refused_and_a_last_newline_is_not() -> None:
     text = FIXED.to_json()
     assert Plan.from_json(text + "\r\n") == FIXED
-    for other in (json.dumps(json.loads(text)), text.replace("où", "o\\u00f9"), text.replace('"low":0', '"low":-0')):
+    for other in (
+        json.dumps(json.loads(text)),
+        text.replace("où", "o\\u00f9"),
+        text.replace('"low":0', '"low":-0'),
+    ):
         with pytest.raises(InvalidPlan, match="canonical form"):
             Plan.from_json(other)
 
@@ -422,7 +439,12 @@ def test_no_change_of_one_character_goes_unnoticed(data: st.DataObject) -> None:
         (lambda: Plan.of({"a": ["x", "y"]}, dn.grr(2, 1.0), 0), "people"),
         (lambda: Plan.of({"a": ["x", "no answer"]}, dn.grr(3, 1.0), 5, missing="value"), "already"),
         (
-            lambda: Plan.of({"a": ["x", "y"], "b": ["x", "y"]}, Split((dn.grr(2, 1.0), again.l_grr(2, 0.5, 1.0))), 5, rounds=2),
+            lambda: Plan.of(
+                {"a": ["x", "y"], "b": ["x", "y"]},
+                Split((dn.grr(2, 1.0), again.l_grr(2, 0.5, 1.0))),
+                5,
+                rounds=2,
+            ),
             "either all attributes",
         ),
     ],
@@ -435,7 +457,9 @@ def test_what_does_not_fit_cannot_be_made(make: Callable[[], Plan], reason: str)
 def test_floating_point_noise_has_no_place_in_a_plan() -> None:
     with pytest.raises(InvalidParameter, match="a mechanism with an exact loss, or a share, got Summed"):
         Plan.of({"a": ["x", "y"]}, dn.she(2, 1.0), 10)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="'she' sends noise in floating point, whose exact loss nobody knows"):
+    with pytest.raises(
+        InvalidParameter, match="'she' sends noise in floating point, whose exact loss nobody knows"
+    ):
         Study({"a": ["x", "y"]}, epsilon=1.0, protocol="she").plan(10)
 
 
@@ -448,7 +472,13 @@ def test_repeated_losses_add_up_over_what_a_person_reports() -> None:
     sample = Plan.of(ASKED, Sample((first, second)), 100, rounds=4).loss.repeated
     assert split is not None
     assert sample is not None
-    for figure in ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual"):
+    for figure in (
+        "one_report",
+        "same_value",
+        "one_value_forever",
+        "changing_values",
+        "changing_values_usual",
+    ):
         one, other = getattr(first.losses(4, 4), figure), getattr(second.losses(4, 4), figure)
         assert Fraction(getattr(split, figure)) >= Fraction(one) + Fraction(other)
         assert getattr(split, figure) == pytest.approx(one + other, rel=1e-15)
@@ -473,7 +503,9 @@ def test_a_plan_that_asks_again_needs_words_that_remember() -> None:
 FRAMES: dict[str, Callable[[dict[str, Any]], object]] = {
     "dictionary": lambda table: table,
     "lists": lambda table: {name: list(column) for name, column in table.items()},
-    "records": lambda table: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)],
+    "records": lambda table: [
+        dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)
+    ],
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
     "pyarrow": lambda table: pa.table({name: list(column) for name, column in table.items()}),
@@ -518,7 +550,10 @@ def test_random_answers_are_uniform_and_come_from_the_words() -> None:
 
 def test_a_random_answer_is_kept_where_people_are_asked_again() -> None:
     plan = Plan.of({"color": list("abcde")}, again.l_grr(5, 7.9, 8.0), 10, missing="random", rounds=2)
-    one, two = (plan.privatize({"color": [None] * 3000}, remembering(6, seeded(seed))).records.columns[0] for seed in (1, 2))
+    one, two = (
+        plan.privatize({"color": [None] * 3000}, remembering(6, seeded(seed))).records.columns[0]
+        for seed in (1, 2)
+    )
     assert (one == two).mean() > 0.95
 
 
@@ -591,7 +626,9 @@ def test_reports_and_tallies_of_another_plan_are_refused(tmp_path: Path) -> None
     plan, other = made("split"), made("direct")
     reports = privatized(plan, answers(100))
     for act in (lambda: other.tally(reports), lambda: other.estimate(plan.tally(reports))):
-        with pytest.raises(InvalidReport, match=f"made for plan {plan.id[:12]}, this plan is {other.id[:12]}"):
+        with pytest.raises(
+            InvalidReport, match=f"made for plan {plan.id[:12]}, this plan is {other.id[:12]}"
+        ):
             act()
     with pytest.raises(InvalidReport, match="made for plan"):
         plan.tally(reports) + other.tally(privatized(other, answers(100)))
@@ -625,7 +662,10 @@ def test_forged_reports_in_a_file_are_refused(tmp_path: Path) -> None:
     table = parquet.read_table(path)
     color = table.column("color").combine_chunks()
     full = pa.array(np.zeros(50, dtype=np.uint8))
-    for column, reason in ((full, "reports 1 of 2 attributes, got one with 2"), (pa.nulls(50, color.type), "got one with 0")):
+    for column, reason in (
+        (full, "reports 1 of 2 attributes, got one with 2"),
+        (pa.nulls(50, color.type), "got one with 0"),
+    ):
         parquet.write_table(table.set_column(0, table.schema.field(0), column), path)
         with pytest.raises(InvalidReport, match=reason):
             list(plan.read_reports(path))
@@ -646,9 +686,15 @@ def test_a_result_is_a_mapping_and_a_table(backend: Any) -> None:
     assert [row["value"] for row in rows[:3]] == ["red", "green", "blue"]
     assert sum(row["projected"] for row in rows[:3]) == pytest.approx(1)
     frame = result.frame(0.9, "simplex", backend)
-    columns = {name: list(frame[name].to_pylist() if backend == "pyarrow" else frame[name]) for name in rows[0]}
+    columns = {
+        name: list(frame[name].to_pylist() if backend == "pyarrow" else frame[name]) for name in rows[0]
+    }
     for name, column in columns.items():
-        assert column == pytest.approx([row[name] for row in rows]) if name not in ("attribute", "value") else True
+        assert (
+            column == pytest.approx([row[name] for row in rows])
+            if name not in ("attribute", "value")
+            else True
+        )
     assert columns["attribute"] == ["color"] * 3 + ["age"] * 5
     assert "under 50" in str(result)
     assert "<table>" in result._repr_html_()
@@ -689,7 +735,9 @@ def test_the_study_of_the_front_page() -> None:
         assert part in text
     read = Plan.from_json(plan.to_json())
     assert "its file keeps the choice only" in read.explain()
-    result = plan.estimate(plan.tally(plan.privatize({"color": ["red"] * 500, "age": [42] * 500}, dn.seeded(7))))
+    result = plan.estimate(
+        plan.tally(plan.privatize({"color": ["red"] * 500, "age": [42] * 500}, dn.seeded(7)))
+    )
     low, high = result["age"].interval(0.999999)
     assert low[4] < 1.0 < high[4]
 
@@ -713,9 +761,15 @@ def test_no_plan_has_a_loss_above_the_studys_epsilon(
     assert (plan.stated.record if per == "record" else plan.stated.attribute) < Fraction(epsilon) * NANO + 1
 
 
-@given(ks=st.lists(st.integers(2, 20), min_size=1, max_size=3), first=st.floats(0.05, 3.0), factor=st.floats(1.05, 5.0))
+@given(
+    ks=st.lists(st.integers(2, 20), min_size=1, max_size=3),
+    first=st.floats(0.05, 3.0),
+    factor=st.floats(1.05, 5.0),
+)
 @settings(max_examples=15, deadline=None)
-def test_no_plan_that_asks_again_has_a_loss_above_its_budgets(ks: list[int], first: float, factor: float) -> None:
+def test_no_plan_that_asks_again_has_a_loss_above_its_budgets(
+    ks: list[int], first: float, factor: float
+) -> None:
     asked = {f"a{j}": [f"v{v}" for v in range(k)] for j, k in enumerate(ks)}
     plan = Study(asked, epsilon_first=first, epsilon_forever=first * factor, rounds=3).plan(people=1000)
     loss = Plan.from_json(plan.to_json()).verify()
@@ -730,7 +784,10 @@ def test_choices_can_be_named() -> None:
     assert isinstance(plan.share, Split)
     assert isinstance(plan.share.parts[0], dn.Unary)
     assert isinstance(Study(asked, epsilon=1.0, share="faked", protocol="grr").plan(100).share, Faked)
-    assert isinstance(Study(asked, epsilon=1.0, share="sample", protocol="hr").plan(100).share.parts[1], dn.Hadamard)  # type: ignore[union-attr]
+    assert isinstance(
+        Study(asked, epsilon=1.0, share="sample", protocol="hr").plan(100).share.parts[1],  # type: ignore[union-attr]
+        dn.Hadamard,
+    )
     one = Study({"a": ["x", "y", "z"]}, epsilon=1.0, protocol="ss").plan(100)
     assert isinstance(one.share, dn.Subset)
     two = Study({"a": ["x", "y", "z"]}, epsilon_first=0.5, epsilon_forever=1.0).plan(100)
@@ -741,7 +798,9 @@ def test_a_cap_that_nothing_meets_is_refused_with_the_nearest() -> None:
     with pytest.raises(InvalidParameter, match="nothing fits this study"):
         Study({"a": ["x", "y"]}, epsilon=1.0, objective=Objective(success_cap=0.1)).plan(100)
     with pytest.raises(InvalidParameter, match="nothing fits this study"):
-        Study({"a": ["x", "y"], "b": ["x", "y"]}, epsilon=1.0, share="split", objective=Objective(bytes_cap=1)).plan(100)
+        Study(
+            {"a": ["x", "y"], "b": ["x", "y"]}, epsilon=1.0, share="split", objective=Objective(bytes_cap=1)
+        ).plan(100)
 
 
 def test_a_hopeless_study_is_warned_about_by_name() -> None:
@@ -759,7 +818,10 @@ def test_a_hopeless_study_is_warned_about_by_name() -> None:
         ({"epsilon": "1"}, "positive"),
         ({"epsilon": 1.0, "missing": "drop"}, "'drop' is not a policy"),
         ({"epsilon": 1.0, "per": "person"}, "per is"),
-        ({"epsilon": 1.0, "share": "smp"}, "'smp' is not a share .*did you mean 'sample'|'smp' is not a share"),
+        (
+            {"epsilon": 1.0, "share": "smp"},
+            "'smp' is not a share .*did you mean 'sample'|'smp' is not a share",
+        ),
         ({"epsilon": 1.0, "protocol": {"colour": "grr"}}, "did you mean 'color'"),
         ({"epsilon": 1.0, "title": "a\tb"}, "control characters"),
         ({"epsilon": 1.0, "objective": {"bytes_cap": 3}}, "objective is an Objective"),
@@ -800,8 +862,13 @@ def test_a_study_is_read_from_toml(tmp_path: Path) -> None:
     study = Study.read(path)
     asked = {"color": Categories(["red", "green", "blue"]), "age": Range(0, 100, 10, open_high=True)}
     protocols = {"color": "oue", "age": "grr"}
-    assert study == Study(asked, 1.0, missing="value", title="Example", protocol=protocols, objective=Objective(bytes_cap=100))
-    path.write_text(TOML.replace("epsilon = 1.0", "") + "[repeat]\nepsilon_first=1.0\nepsilon_forever=2.0\n", encoding="utf-8")
+    assert study == Study(
+        asked, 1.0, missing="value", title="Example", protocol=protocols, objective=Objective(bytes_cap=100)
+    )
+    path.write_text(
+        TOML.replace("epsilon = 1.0", "") + "[repeat]\nepsilon_first=1.0\nepsilon_forever=2.0\n",
+        encoding="utf-8",
+    )
     assert Study.read(path).epsilon_forever == 2.0
 
 
@@ -827,7 +894,9 @@ def test_a_study_is_read_from_toml(tmp_path: Path) -> None:
         ("[objective]", "[repeat]", "'bytes_cap' is not a key of repeat"),
     ],
 )
-def test_errors_in_toml_name_the_file_and_the_key(before: str, after: str, reason: str, tmp_path: Path) -> None:
+def test_errors_in_toml_name_the_file_and_the_key(
+    before: str, after: str, reason: str, tmp_path: Path
+) -> None:
     path = tmp_path / "study.toml"
     path.write_text(TOML.replace(before, after), encoding="utf-8")
     with pytest.raises(InvalidParameter, match=reason) as problem:
@@ -837,7 +906,10 @@ def test_errors_in_toml_name_the_file_and_the_key(before: str, after: str, reaso
 
 def test_a_toml_file_without_attributes(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    for text, reason in (("epsilon = 1.0", r"no section \[attributes\]"), ("attributes = 3", "must be a section")):
+    for text, reason in (
+        ("epsilon = 1.0", r"no section \[attributes\]"),
+        ("attributes = 3", "must be a section"),
+    ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InvalidParameter, match=reason):
             Study.read(path)
@@ -859,7 +931,9 @@ def test_a_study_is_inferred_with_a_warning(kind: str) -> None:
     assert len(study.plan(300).privatize(FRAMES[kind](table), seeded(1))) == 300
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=60, max_size=80, unique=True), st.sampled_from([1.0, 1e-4, 1e4]))
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=60, max_size=80, unique=True), st.sampled_from([1.0, 1e-4, 1e4])
+)
 @settings(max_examples=50, deadline=None)
 def test_an_inferred_range_holds_what_it_was_inferred_from(values: list[float], scale: float) -> None:
     scaled = [value * scale for value in values]
@@ -876,7 +950,19 @@ KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": 
 
 
 def refuse_unfit(data: Any, schema: dict[str, Any]) -> None:
-    known = {"$schema", "title", "description", "$defs", "$ref", "oneOf", "const", "enum", "type", "properties", "required"}
+    known = {
+        "$schema",
+        "title",
+        "description",
+        "$defs",
+        "$ref",
+        "oneOf",
+        "const",
+        "enum",
+        "type",
+        "properties",
+        "required",
+    }
     known |= {
         "additionalProperties",
         "items",
@@ -905,7 +991,9 @@ def refuse_unfit(data: Any, schema: dict[str, Any]) -> None:
         assert isinstance(data, KINDS[kind])
     if kind == "object":
         assert set(schema["required"]) <= set(data) <= set(schema["properties"])
-        assert set(schema["properties"]) - set(schema["required"]) <= {"metric"}  # where nothing has distances
+        assert set(schema["properties"]) - set(schema["required"]) <= {
+            "metric"
+        }  # where nothing has distances
         assert schema["additionalProperties"] is False
         for name, one in data.items():
             refuse_unfit(one, schema["properties"][name])
@@ -928,7 +1016,12 @@ def fits(data: Any, schema: dict[str, Any]) -> bool:
 
 
 def test_the_schema_refuses_what_it_should() -> None:
-    for change in (setting("people", to=1.5), setting("version", to=2), setting("extra", to=1), setting(*PART, "keep", to=5)):
+    for change in (
+        setting("people", to=1.5),
+        setting("version", to=2),
+        setting("extra", to=1),
+        setting(*PART, "keep", to=5),
+    ):
         data = json.loads(FIXED.to_json())
         change(data)
         assert not fits(data, SCHEMA)

@@ -24,7 +24,9 @@ int_like: Any = np.int64
 
 def answers(n: int, seed: int = 1) -> pd.DataFrame:
     numbers = np.random.default_rng(seed)
-    return pd.DataFrame({"color": numbers.choice(["red", "green", "blue"], n), "age": numbers.integers(0, 100, n)})
+    return pd.DataFrame(
+        {"color": numbers.choice(["red", "green", "blue"], n), "age": numbers.integers(0, 100, n)}
+    )
 
 
 def test_a_study_takes_what_a_file_says_and_a_file_what_python_says() -> None:
@@ -75,7 +77,9 @@ def test_nothing_is_overwritten_unless_it_is_said(tmp_path: Path) -> None:
     plan, file = tmp_path / "plan.json", tmp_path / "reports.parquet"
     plan.write_bytes(b"precious")
     file.write_bytes(b"precious")
-    with pytest.raises(dn.InvalidParameter, match=r"plan.json is there already; choose another name, or say overwrite=True"):
+    with pytest.raises(
+        dn.InvalidParameter, match=r"plan.json is there already; choose another name, or say overwrite=True"
+    ):
         ONCE.write(plan)
     with pytest.raises(dn.InvalidParameter, match=r"reports.parquet is there already"):
         ONCE.write_reports(file, reports)
@@ -94,7 +98,9 @@ def test_what_is_taken_for_something_else_is_refused(tmp_path: Path) -> None:
         ONCE.estimate(reports)  # type: ignore[arg-type]
     wrong: Any
     for wrong in (answers(3), 7, [1, 2], reports.records):
-        with pytest.raises(dn.InvalidReport, match=r"reports are what plan.privatize and plan.read_reports give, got"):
+        with pytest.raises(
+            dn.InvalidReport, match=r"reports are what plan.privatize and plan.read_reports give, got"
+        ):
             ONCE.tally(wrong)
         with pytest.raises(dn.InvalidReport, match="reports are what"):
             ONCE.write_reports(tmp_path / "r.parquet", wrong)
@@ -104,7 +110,9 @@ def test_what_is_taken_for_something_else_is_refused(tmp_path: Path) -> None:
 def test_files_that_were_mixed_up_are_named(tmp_path: Path) -> None:
     study, plan = tmp_path / "study.toml", ONCE.write(tmp_path / "plan.json")
     study.write_text("epsilon = 1.0\n[attributes]\na = ['x', 'y']\n", encoding="utf-8")
-    with pytest.raises(dn.InvalidPlan, match=r"study.toml is a study, not a plan; make one: Study.read\('study.toml'\).plan"):
+    with pytest.raises(
+        dn.InvalidPlan, match=r"study.toml is a study, not a plan; make one: Study.read\('study.toml'\).plan"
+    ):
         Plan.read(study)
     with pytest.raises(dn.InvalidParameter, match=r"plan.json is a plan, not a study; Plan.read reads it"):
         Study.read(plan)
@@ -122,14 +130,19 @@ def test_short_to_look_at() -> None:
 
 def test_a_refused_answer_is_named_by_its_row() -> None:
     table = {"color": ["red", "green", "rad", "rod"], "age": [1, 2, 3, 400]}
-    with pytest.raises(dn.InvalidValue, match=r"row 2, counting from 0: 'rad' is not a value of 'color' .* did you mean 'red'"):
+    with pytest.raises(
+        dn.InvalidValue,
+        match=r"row 2, counting from 0: 'rad' is not a value of 'color' .* did you mean 'red'",
+    ):
         ONCE.privatize(table)
     for column in ([1, 2, 3, 400], np.array([1, 2, 3, 400]), pd.Series([1, 2, 3, 400], index=list("abcd"))):
         with pytest.raises(dn.InvalidValue, match="row 3, counting from 0: 400 is not a value of 'age'"):
             ONCE.privatize({"color": ["red"] * 4, "age": column})
     with pytest.raises(dn.InvalidValue, match=r"^'rad' is not a value"):
         ONCE.privatize([{"color": "rad", "age": 1}])
-    with pytest.raises(dn.InvalidValue, match="2 of 4 answers to 'color' are missing, the first in row 1, counting from 0"):
+    with pytest.raises(
+        dn.InvalidValue, match="2 of 4 answers to 'color' are missing, the first in row 1, counting from 0"
+    ):
         ONCE.privatize({"color": ["red", None, "red", ""], "age": [1] * 4})
 
 
@@ -144,7 +157,9 @@ def by_person(reports: Reports, names: list[str]) -> dict[str, tuple[int, int]]:
     assert reports.records.reporters is not None
     pairs = zip(reports.records.reporters, reports.records.columns, strict=True)
     return {
-        names[who]: (j, int(one)) for j, (whose, column) in enumerate(pairs) for who, one in zip(whose, column, strict=True)
+        names[who]: (j, int(one))
+        for j, (whose, column) in enumerate(pairs)
+        for who, one in zip(whose, column, strict=True)
     }
 
 
@@ -154,13 +169,17 @@ def test_what_is_kept_follows_people() -> None:
     shuffled = np.random.default_rng(5).permutation(2000)[:1500]
     later = [names[i] for i in shuffled]
     one = by_person(AGAIN.privatize(people, dn.remembering(7, round=1), people=names), names)
-    two = by_person(AGAIN.privatize(people.iloc[shuffled], dn.remembering(7, round=2), people=pd.Series(later)), later)
+    two = by_person(
+        AGAIN.privatize(people.iloc[shuffled], dn.remembering(7, round=2), people=pd.Series(later)), later
+    )
     rows = by_person(AGAIN.privatize(people.iloc[shuffled], dn.remembering(7, round=2)), later)
     assert all(one[name][0] == two[name][0] for name in later)
     assert np.mean([one[name] == two[name] for name in later]) > 0.95
     assert np.mean([one[name] == rows[name] for name in later]) < 0.5
     numbers = by_person(AGAIN.privatize(people, dn.remembering(7, round=1), people=range(2000)), names)
-    texts = by_person(AGAIN.privatize(people, dn.remembering(7, round=1), people=[str(i) for i in range(2000)]), names)
+    texts = by_person(
+        AGAIN.privatize(people, dn.remembering(7, round=1), people=[str(i) for i in range(2000)]), names
+    )
     assert numbers == texts, "a number is known by its text, as in a file"
 
 
@@ -195,17 +214,21 @@ def test_rounds_of_a_seed_are_reproducible_and_differ() -> None:
 
 @pytest.mark.parametrize("make", [dn.l_grr, dn.l_osue])
 def test_the_error_of_a_change_between_rounds(make: Any) -> None:
-    """What docs/rounds.md says: V1 + V2 - 2 F, where F is what the first round alone errs about those who did not change.
+    """What docs/rounds.md says: V1 + V2 - 2 F, where F is what the first round alone errs about those who did
+    not change.
 
-    The variance of 1,500 changes is off by 3.7 % as a standard error: within 15 % but for a chance of 1 in 10,000; without F it
-    would be off by 17 % and more.
+    The variance of 1,500 changes is off by 3.7 % as a standard error: within 15 % but for a chance of 1 in
+    10,000; without F it would be off by 17 % and more.
     """
     m, n, repeats = make(3, 1.5, 1.8), 500, 1500
     before = np.repeat([0, 1, 2], [250, 150, 100])
     after = np.where(np.arange(n) < 50, 1, before)
     found = []
     for seed in range(repeats):
-        one, two = (m.estimate(m.tally(m.privatize(v, dn.remembering(seed, round=i)))) for i, v in ((1, before), (2, after)))
+        one, two = (
+            m.estimate(m.tally(m.privatize(v, dn.remembering(seed, round=i))))
+            for i, v in ((1, before), (2, after))
+        )
         found.append(two.frequencies[0] - one.frequencies[0])
     both = m.law.variance(n, 0.5, "fixed") + m.law.variance(n, 0.4, "fixed")
     kept = m.first.law.variance(n, 200 / 450, "fixed") * 450 / n
@@ -243,10 +266,13 @@ def test_a_plot_of_many_values_has_a_line_for_each(tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_there_are_refused_with_what_to_do(tmp_path: Path) -> None:
-    """They ended in Python's own error, which does not say what writes such a file, nor that a name is misspelt."""
+    """They ended in Python's own error, which does not say what writes such a file, nor that a name is
+    misspelt.
+    """
     path = tmp_path / "reports.parquet"
     with pytest.raises(
-        dn.FileMissing, match=r"there is no file .*reports\.parquet; plan\.write_reports, or `deniable privatize`"
+        dn.FileMissing,
+        match=r"there is no file .*reports\.parquet; plan\.write_reports, or `deniable privatize`",
     ):
         ONCE.tally(ONCE.read_reports(path))
     ONCE.write_reports(path, ONCE.privatize(answers(10)))
@@ -265,7 +291,11 @@ def test_files_that_are_not_there_are_refused_with_what_to_do(tmp_path: Path) ->
 def test_what_is_not_a_tally_is_refused_with_what_to_do(tmp_path: Path) -> None:
     wrong: list[Any] = [tmp_path / "reports.parquet", str(tmp_path / "reports.parquet")]
     for given in wrong:
-        with pytest.raises(dn.InvalidReport, match=r"read a file of them: plan\.tally\(plan\.read_reports\('.*parquet'\)\)"):
+        with pytest.raises(
+            dn.InvalidReport, match=r"read a file of them: plan\.tally\(plan\.read_reports\('.*parquet'\)\)"
+        ):
             ONCE.tally(given)
-        with pytest.raises(dn.InvalidReport, match=r"tallies, plan\.mle\(plan\.tally\(reports\), name\), got"):
+        with pytest.raises(
+            dn.InvalidReport, match=r"tallies, plan\.mle\(plan\.tally\(reports\), name\), got"
+        ):
             ONCE.mle(given, "age")

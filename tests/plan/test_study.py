@@ -1,4 +1,6 @@
-"""Studies from anywhere: hostile files give one line, odd columns are refused by name, and nothing changes afterwards."""
+"""Studies from anywhere: hostile files give one line, odd columns are refused by name, and nothing changes
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,17 @@ HOSTILE = {
     "protocol = []\n" + ASKED: "protocol must be",
     "title = 0\n" + ASKED: "a title must be text",
     "share = 3\n" + ASKED: "'3' is not a share",
-    ASKED + '[objective]\nsuccess_cap = "0.5"': "success_cap is a probability above 0 and at most 1, got '0.5'",
+    ASKED
+    + '[objective]\nsuccess_cap = "0.5"': "success_cap is a probability above 0 and at most 1, got '0.5'",
     ASKED + "[objective]\nsuccess_cap = true": "success_cap is a probability above 0 and at most 1, got True",
     ASKED + '[objective]\nf = "x"': "f is a frequency from 0 to 1, got 'x'",
     ASKED + '[objective]\nworst = "yes"': "worst is true or false, got 'yes'",
     ASKED + "[objective]\nbytes_cap = 1.5": "bytes_cap must be an integer",
-    ASKED + "[repeat]\nrounds = 5": "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds",
-    "[attributes.a]\nlow = 0\nhigh = 1e300\nstep = 1": "attributes.a: a range's numbers have at most 15 digits",
+    ASKED
+    + "[repeat]\nrounds = 5": "rounds are for asking again: give epsilon_first and epsilon_forever, or no "
+    "rounds",
+    "[attributes.a]\nlow = 0\nhigh = 1e300\nstep = 1": "attributes.a: a range's numbers have at most 15 "
+    "digits",
     "[attributes.a]\nlow = 0\nhigh = nan\nstep = 1": "attributes.a: high must be a number",
     "[attributes]\na = [1, nan]": "'a': nan is a missing answer",
     "[attributes]\na = [1, 1979-05-27]": "'a': a value is text, a number or a boolean",
@@ -94,7 +100,10 @@ def test_what_is_no_table_is_no_study() -> None:
 
 
 def test_protocols_can_be_named_in_both_places() -> None:
-    data = {"epsilon": 1.0, "attributes": {"a": {"values": ["x", "y"], "protocol": "grr"}, "b": ["x", "y"], "c": ["x", "y"]}}
+    data = {
+        "epsilon": 1.0,
+        "attributes": {"a": {"values": ["x", "y"], "protocol": "grr"}, "b": ["x", "y"], "c": ["x", "y"]},
+    }
     assert Study.from_dict(data).protocol == {"a": "grr"}
     assert Study.from_dict(data | {"protocol": "oue"}).protocol == {"a": "grr", "b": "oue", "c": "oue"}
     assert Study.from_dict(data | {"protocol": {"b": "ss"}}).protocol == {"a": "grr", "b": "ss"}
@@ -142,7 +151,10 @@ MANY = range(60)
         ([1.0, 2.0, math.inf], "'it' has a value inf; leave it out, or make it None"),
         ([*map(float, MANY), -math.inf], "'it' has a value -inf"),
         (np.array([1.0, np.inf]), "'it' has a value inf"),
-        ([10**400 + i for i in MANY], "'it' has 60 numbers that need more than 15 digits; .* name the range yourself"),
+        (
+            [10**400 + i for i in MANY],
+            "'it' has 60 numbers that need more than 15 digits; .* name the range yourself",
+        ),
         ([i * 10**16 for i in MANY], "more than 15 digits"),
         ([i * 3e306 - 9e307 for i in MANY], "more than 15 digits"),
         ([i * 5e-324 for i in MANY], "more than 15 digits"),

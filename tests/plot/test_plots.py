@@ -1,4 +1,6 @@
-"""Plots show the numbers of the rows and nothing else, are the same every time, and can be read by everybody."""
+"""Plots show the numbers of the rows and nothing else, are the same every time, and can be read
+by everybody.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def rows() -> list[Row]:
 @pytest.fixture(scope="module")
 def estimate() -> dn.Estimate:
     mechanism = dn.grr(4, 1.0)
-    return mechanism.estimate(drawn.draw_tally(mechanism, np.array([50, 30, 15, 5]), np.random.default_rng(1)))
+    return mechanism.estimate(
+        drawn.draw_tally(mechanism, np.array([50, 30, 15, 5]), np.random.default_rng(1))
+    )
 
 
 def heights(line: Any) -> list[float]:
@@ -45,7 +49,9 @@ def texts(figure: Any) -> str:
 
 def test_errors_are_drawn_where_the_rows_say(rows: list[Row]) -> None:
     axes = plot.error_plot(rows).axes[0]
-    points = {bars.get_label(): bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)}
+    points = {
+        bars.get_label(): bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)
+    }
     assert set(points) == set(NAMES)
     for name in NAMES:
         mine = [row for row in rows if row.protocol == name]
@@ -79,7 +85,9 @@ def test_attacks_lie_between_blind_guessing_and_the_limit(rows: list[Row]) -> No
     assert set(lines) == {*NAMES, "upper limit", "blind, 1 / k"}
     for name in NAMES:
         assert heights(lines[name]) == [row.success for row in rows if row.protocol == name]
-        limit = np.interp(EPSILONS, np.asarray(lines["upper limit"].get_xdata()), heights(lines["upper limit"]))
+        limit = np.interp(
+            EPSILONS, np.asarray(lines["upper limit"].get_xdata()), heights(lines["upper limit"])
+        )
         assert (np.array(heights(lines[name])) <= limit * 1.001).all()
     assert set(heights(lines["blind, 1 / k"])) == {0.1}
 
@@ -107,7 +115,11 @@ def test_every_k_and_n_has_a_panel_and_a_protocol_one_color() -> None:
         "k = 70,000 values, n = 100 people",
     ]
     colors = [
-        {bars.get_label(): to_hex(bars.lines[0].get_color()) for bars in axes.containers if isinstance(bars, ErrorbarContainer)}
+        {
+            bars.get_label(): to_hex(bars.lines[0].get_color())
+            for bars in axes.containers
+            if isinstance(bars, ErrorbarContainer)
+        }
         for axes in figure.axes
     ]
     assert set(colors[0]) == {"ss", "grr"}
@@ -144,7 +156,9 @@ def test_shares_are_drawn_in_the_order_of_the_plan_with_bars_of_one_thickness() 
     assert len(bars) == 3 + 20 + 8 + 2
     assert max(bars) - min(bars) < 0.01 * max(bars)
     page = figure.bbox
-    drawn = [axes.get_tightbbox() for axes in figure.axes] + [text.get_window_extent() for text in figure.texts]
+    drawn = [axes.get_tightbbox() for axes in figure.axes] + [
+        text.get_window_extent() for text in figure.texts
+    ]
     for one in drawn:
         assert one is not None
         assert page.x0 <= one.x0 <= one.x1 <= page.x1
@@ -162,7 +176,9 @@ def test_nothing_to_plot_and_too_much_to_plot_are_refused(rows: list[Row]) -> No
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")])
 def test_files_are_the_same_every_time(suffix: str, start: bytes, rows: list[Row], tmp_path: Path) -> None:
-    one, two = (plot.save(plot.error_plot(rows), tmp_path / "new" / f"{name}{suffix}").read_bytes() for name in "ab")
+    one, two = (
+        plot.save(plot.error_plot(rows), tmp_path / "new" / f"{name}{suffix}").read_bytes() for name in "ab"
+    )
     assert one.startswith(start)
     assert one == two
 
@@ -194,7 +210,9 @@ def test_a_drawing_in_a_page_has_the_pages_ink_a_description_and_ids_of_its_own(
 def test_without_the_library_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     plot.require_matplotlib()
     monkeypatch.setattr(plot, "find_spec", lambda _: None)
-    with pytest.raises(dn.DeniableError, match=r"^plots need matplotlib; install it with: pip install 'deniable\[plot\]'$"):
+    with pytest.raises(
+        dn.DeniableError, match=r"^plots need matplotlib; install it with: pip install 'deniable\[plot\]'$"
+    ):
         plot.require_matplotlib()
 
 

@@ -23,7 +23,8 @@ from deniable.wire import Wire
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
-    str(file.relative_to(ROOT)) for file in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("spec/*.md")]
+    str(file.relative_to(ROOT))
+    for file in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("spec/*.md")]
 )
 COLLECTING = "docs/collecting.md"
 
@@ -41,7 +42,9 @@ def lines(text: str) -> list[str]:
     """Whole commands: those of blocks for the shell, and those after a prompt."""
     typed = [line for block in blocks(text) for line in block.splitlines() if line.startswith("deniable ")]
     return (
-        typed + re.findall(r"^\$ (deniable .*)$", text, re.MULTILINE) + re.findall(r"^ExecStart=\S*/(deniable .*)$", text, re.M)
+        typed
+        + re.findall(r"^\$ (deniable .*)$", text, re.MULTILINE)
+        + re.findall(r"^ExecStart=\S*/(deniable .*)$", text, re.M)
     )
 
 
@@ -70,7 +73,9 @@ def parse(line: str) -> None:
 def refuse_unknown_options(line: str) -> None:
     """Of a command within a sentence, its name and its options."""
     command, context, rest = command_of(shlex.split(line)[1:])
-    known = {name for option in command.get_params(context) for name in (*option.opts, *option.secondary_opts)}
+    known = {
+        name for option in command.get_params(context) for name in (*option.opts, *option.secondary_opts)
+    }
     for word in rest:
         if word.startswith("-"):
             assert word.partition("=")[0] in known, f"{word} is no option of: {line}"
@@ -87,11 +92,21 @@ def test_the_commands_of_the_documents_can_be_given(document: str) -> None:
 
 def test_there_are_commands_to_check() -> None:
     found = [line for document in DOCUMENTS for line in lines(text_of(document))]
-    assert {line.split()[1] for line in found} >= {"init", "plan", "serve", "tokens", "rounds", "estimate", "verify"}
+    assert {line.split()[1] for line in found} >= {
+        "init",
+        "plan",
+        "serve",
+        "tokens",
+        "rounds",
+        "estimate",
+        "verify",
+    }
     assert len([line for document in DOCUMENTS for line in mentions(text_of(document))]) > 10
 
 
-@pytest.mark.parametrize("wrong", ["serv plan.json", "serve", "serve plan.json --prot 8000", "store chek", "tokens"])
+@pytest.mark.parametrize(
+    "wrong", ["serv plan.json", "serve", "serve plan.json --prot 8000", "store chek", "tokens"]
+)
 def test_a_wrong_command_would_be_found(wrong: str) -> None:
     with pytest.raises(click.UsageError):
         parse(lines(f"```sh\ndeniable {wrong}  # comment\n```\n")[0])
@@ -138,7 +153,9 @@ def prepare(folder: Path, rounds: bool) -> None:
 
 
 def follow(block: str, folder: Path) -> list[str]:
-    """Run the lines of a block one by one, as they stand; what has been served is served until the end. What was run."""
+    """Run the lines of a block one by one, as they stand; what has been served is served until the end. What
+    was run.
+    """
     done = []
     address = "http://127.0.0.1:8000"
     with ExitStack() as running:
@@ -150,7 +167,10 @@ def follow(block: str, folder: Path) -> list[str]:
                 if shutil.which(words[2]) is not None:
                     subprocess.run(["sh", "-c", line], cwd=folder, check=True)
                     copy = open_store(f"sqlite:///{folder}/copy.db", create=False)
-                    assert (copy.check(), [copy.counted(each.plan.id) for each in copy.plans()]) == ([], [200])
+                    assert (copy.check(), [copy.counted(each.plan.id) for each in copy.plans()]) == (
+                        [],
+                        [200],
+                    )
                     copy.close()
                     assert (folder / "copy.db").stat().st_mode & 0o077 == 0
                     (folder / "copy.db").unlink()
@@ -160,7 +180,11 @@ def follow(block: str, folder: Path) -> list[str]:
                 address = running.enter_context(served(folder, words[1:]))
                 plan = Plan.read(folder / "plan.json")
                 [listed] = httpx.get(f"{address}/plans").json()["plans"]
-                assert (listed["id"], listed["invited"], listed["open"]) == (plan.id, "--invited" in words, [1])
+                assert (listed["id"], listed["invited"], listed["open"]) == (
+                    plan.id,
+                    "--invited" in words,
+                    [1],
+                )
                 assert httpx.get(address + "/").status_code == 200
             else:
                 command = [sys.executable, "-m", "deniable.cli", *words[1:]]
@@ -171,7 +195,9 @@ def follow(block: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("place", range(len(blocks(text_of(COLLECTING)))))
-def test_what_an_operator_is_told_to_type_runs(place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_operator_is_told_to_type_runs(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
     block = blocks(text_of(COLLECTING))[place]
     if "deniable tokens" in block:  # before anybody has answered

@@ -154,10 +154,21 @@ PUBLIC = [
     "total_variation",
     "ue",
 ]
-"""A name that is added, renamed or dropped is a promise that is made or broken: it must be changed here too."""
+"""A name that is added, renamed or dropped is a promise that is made or broken: it must be changed here too.
+"""
 
 ROOMS = {
-    "audit": ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"],
+    "audit": [
+        "LEVEL",
+        "Audit",
+        "Copies",
+        "Devices",
+        "Event",
+        "Program",
+        "ProgramFailed",
+        "client_of",
+        "lower_bound",
+    ],
 }
 """Rooms with public names of their own."""
 
@@ -301,7 +312,10 @@ print(took, *heavy.intersection(sys.modules))
 
 def test_import_is_light() -> None:
     """Under 0.6 s of CPU time at its best of three, without what only some calls need."""
-    runs = [subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True) for _ in range(3)]
+    runs = [
+        subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
+        for _ in range(3)
+    ]
     took = [run.stdout.split() for run in runs]
     assert all(heavy == [] for _, *heavy in took)
     assert min(float(seconds) for seconds, *_ in took) < 0.6

@@ -19,7 +19,9 @@ _LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 def shown_commands(document: str) -> list[tuple[str, str]]:
     """Every command of a document and what it is said to print."""
     blocks = re.findall(
-        r"^```\n(\$ deniable .*?)^```$", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        r"^```\n(\$ deniable .*?)^```$",
+        (ROOT / document).read_text(encoding="utf-8"),
+        re.DOTALL | re.MULTILINE,
     )
     parts = [part for block in blocks for part in re.split(r"^\$ deniable ", block, flags=re.MULTILINE)[1:]]
     return [(command, said) for command, _, said in (part.partition("\n") for part in parts)]
@@ -29,15 +31,27 @@ def shown_commands(document: str) -> list[tuple[str, str]]:
 def test_commands_print_what_is_shown(document: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "console", lambda: Console(width=80, highlight=False))
     Path("typo.csv").write_text("transport,satisfied,minutes\ncar,yes,5\ntrian,no,7\n", encoding="utf-8")
-    commands = [(command, said) for command, said in shown_commands(document) if not command.startswith("reproduce")]
-    assert {command.split()[0] for command, _ in commands} >= {"init", "plan", "verify", "privatize", "estimate"}
+    commands = [
+        (command, said) for command, said in shown_commands(document) if not command.startswith("reproduce")
+    ]
+    assert {command.split()[0] for command, _ in commands} >= {
+        "init",
+        "plan",
+        "verify",
+        "privatize",
+        "estimate",
+    }
     for command, said in commands:
         done = run(*command.split())
         printed = done.err + done.out
-        assert doctest.OutputChecker().check_output(said, printed, _LOOSELY), f"$ deniable {command}\n{printed}"
+        assert doctest.OutputChecker().check_output(said, printed, _LOOSELY), (
+            f"$ deniable {command}\n{printed}"
+        )
         assert (done.code == 0) == ("error:" not in said)
 
 
 def test_a_wrong_output_would_be_found(run: Run) -> None:
     ((command, said), *_) = shown_commands("README.md")
-    assert not doctest.OutputChecker().check_output(said.replace("wrote", "read"), run(*command.split()).out, _LOOSELY)
+    assert not doctest.OutputChecker().check_output(
+        said.replace("wrote", "read"), run(*command.split()).out, _LOOSELY
+    )

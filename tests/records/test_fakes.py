@@ -52,10 +52,16 @@ def test_what_a_fake_supports(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAKES)
 def test_evidence_is_as_extreme_as_any_report_and_no_more(name: str) -> None:
-    """How much likelier than from the fake: over all reports and pairs of values, and never below, but for the slack."""
+    """How much likelier than from the fake: over all reports and pairs of values, and never below, but for
+    the slack.
+    """
     fake = FAKES[name]()
     real, faked = [part_law(fake.part, value) for value in range(fake.part.k)], fake_law(fake)
-    true = [(one[y] / faked[y], other[y] / faked[y]) for one, other in itertools.product(real, repeat=2) for y in faked]
+    true = [
+        (one[y] / faked[y], other[y] / faked[y])
+        for one, other in itertools.product(real, repeat=2)
+        for y in faked
+    ]
     stated = fake.evidence()
     near = Fraction(1, 10**15)
     for slope in (Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(5)):
@@ -85,10 +91,15 @@ def test_the_uniform_prior_is_the_law_of_below(k: int) -> None:
     assert [Fraction(weight, FULL) for weight in Prior.uniform(k).weights] == cells(k)
 
 
-@pytest.mark.parametrize("prior", [Prior.uniform(3), Prior.uniform(5), Prior.of([5, 1, 3], 3), Prior((1, FULL - 2, 1))])
+@pytest.mark.parametrize(
+    "prior", [Prior.uniform(3), Prior.uniform(5), Prior.of([5, 1, 3], 3), Prior((1, FULL - 2, 1))]
+)
 def test_every_value_has_as_many_words_as_its_weight(prior: Prior) -> None:
     ends = list(itertools.accumulate(prior.weights, initial=0))
-    firsts, lasts = np.array(ends[:-1], dtype=np.uint64), np.array([end - 1 for end in ends[1:]], dtype=np.uint64)
+    firsts, lasts = (
+        np.array(ends[:-1], dtype=np.uint64),
+        np.array([end - 1 for end in ends[1:]], dtype=np.uint64),
+    )
     assert prior.draw(firsts).tolist() == list(range(prior.k))
     assert prior.draw(lasts).tolist() == list(range(prior.k))
 
@@ -112,7 +123,9 @@ def test_a_value_without_a_share_is_refused_unless_mixed() -> None:
         assert min(Prior.of(shares, 3, mixed=0.01).weights) > 0
 
 
-@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.5, 0.5, 0.5, 0.5], [0, 0, 0], [1, -1, 1], [1, float("nan"), 1], [[1, 2, 3]]])
+@pytest.mark.parametrize(
+    "shares", [[0.5, 0.5], [0.5, 0.5, 0.5, 0.5], [0, 0, 0], [1, -1, 1], [1, float("nan"), 1], [[1, 2, 3]]]
+)
 def test_shares_that_are_no_prior_are_refused(shares: list[float]) -> None:
     with pytest.raises(dn.InvalidParameter, match="3 non-negative weights"):
         Prior.of(shares, 3, mixed=0.5)
@@ -138,9 +151,13 @@ def test_a_prior_of_another_size_is_refused() -> None:
         Imitated(dn.oue(3, 1.0), Prior.uniform(2))
 
 
-@pytest.mark.parametrize("make", [dn.grr, dn.oue, dn.ss, dn.olh, dn.hr, dn.she], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [dn.grr, dn.oue, dn.ss, dn.olh, dn.hr, dn.she], ids=lambda make: make.__name__
+)
 def test_a_fake_stands_only_beside_what_its_loss_was_worked_out_for(make: Any) -> None:
-    """Elsewhere the stated loss would be wrong: a blank among direct reports shows which attribute is real."""
+    """Elsewhere the stated loss would be wrong: a blank among direct reports shows which
+    attribute is real.
+    """
     part, uniform = make(4, 1.0), Prior.uniform(4)
     kinds = {"Direct": (Guessed, Imitated), "Unary": (Imitated, Blank)}.get(type(part).__name__, ())
     for fake in (Guessed, Imitated, Blank):
@@ -154,6 +171,10 @@ def test_a_fake_stands_only_beside_what_its_loss_was_worked_out_for(make: Any) -
 
 @pytest.mark.parametrize("part", [dn.l_grr(4, 1.0, 2.0), dn.loloha(4, 1.0, 2.0), dn.dbitflip(4, 1.0, bits=2)])
 def test_no_fake_stands_beside_a_report_that_is_kept(part: Any) -> None:
-    for make in (lambda: Guessed(part, Prior.uniform(4)), lambda: Imitated(part, Prior.uniform(4)), lambda: Blank(part)):
+    for make in (
+        lambda: Guessed(part, Prior.uniform(4)),
+        lambda: Imitated(part, Prior.uniform(4)),
+        lambda: Blank(part),
+    ):
         with pytest.raises(dn.InvalidParameter, match="this fake stands beside"):
             make()

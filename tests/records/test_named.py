@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.records import Blank, Faked, Guessed, Imitated, Share, amplified, equal_part, rsfd, rsrfd, smp, spl
+from deniable.records import (
+    Blank,
+    Faked,
+    Guessed,
+    Imitated,
+    Share,
+    amplified,
+    equal_part,
+    rsfd,
+    rsrfd,
+    smp,
+    spl,
+)
 from tests.enumeration import law_of, log, true_ratio
 
 ADULT = [74, 7, 16, 7, 14, 6, 5, 2, 41, 2]
@@ -37,8 +49,16 @@ FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r"]
         (NURSERY, 1.0, 1.185, 1.608, 2.801),
     ],
 )
-def test_what_published_parameters_give_away(ks: list[int], epsilon: float, grr: float, unary: float, record: float) -> None:
-    for protocol, attribute in (("grr", grr), ("oue-r", unary), ("sue-r", unary), ("oue-z", epsilon), ("sue-z", epsilon)):
+def test_what_published_parameters_give_away(
+    ks: list[int], epsilon: float, grr: float, unary: float, record: float
+) -> None:
+    for protocol, attribute in (
+        ("grr", grr),
+        ("oue-r", unary),
+        ("sue-r", unary),
+        ("oue-z", epsilon),
+        ("sue-z", epsilon),
+    ):
         share = rsfd(ks, epsilon, protocol, "published")
         assert share.claim == epsilon
         assert share.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
@@ -46,7 +66,8 @@ def test_what_published_parameters_give_away(ks: list[int], epsilon: float, grr:
 
 
 @pytest.mark.parametrize(
-    ("ks", "attribute", "record"), [(MS_FIMU, 0.921, 1.946), (ADULT[1:], 1.035, 2.303), (NURSERY, 0.824, 2.303)]
+    ("ks", "attribute", "record"),
+    [(MS_FIMU, 0.921, 1.946), (ADULT[1:], 1.035, 2.303), (NURSERY, 0.824, 2.303)],
 )
 def test_what_a_target_of_ln_2_becomes(ks: list[int], attribute: float, record: float) -> None:
     share = rsfd(ks, math.log(2), "grr", "published")
@@ -55,10 +76,14 @@ def test_what_a_target_of_ln_2_becomes(ks: list[int], attribute: float, record: 
 
 
 def test_fakes_and_sampling_at_equal_and_at_claimed_loss() -> None:
-    """Ten attributes at ln 2: n Var is 800 at equal loss, against sampling's 80; the paper compares 44 with 80."""
+    """Ten attributes at ln 2: n Var is 800 at equal loss, against sampling's 80; the paper compares 44 with
+    80.
+    """
     ks, epsilon = [20] * 10, math.log(2)
     assert np.asarray(rsfd(ks, epsilon, "oue-z").marginal(0).variance(1)) == pytest.approx(800, rel=1e-9)
-    assert np.asarray(rsfd(ks, epsilon, "oue-z", "published").marginal(0).variance(1)) == pytest.approx(44, rel=1e-9)
+    assert np.asarray(rsfd(ks, epsilon, "oue-z", "published").marginal(0).variance(1)) == pytest.approx(
+        44, rel=1e-9
+    )
     assert 10 * smp(ks, epsilon, "oue").marginal(0).variance(1) == pytest.approx(80, rel=1e-9)
 
 
@@ -104,7 +129,9 @@ def rows_of_the_table(share: Faked, e: float) -> tuple[list[float], list[float]]
     return b, s
 
 
-@pytest.mark.parametrize("ks", [(3, 3), (2, 3, 5), (2, 7), (4, 4, 4), (2, 2), (2, 30, 90), tuple(ADULT)], ids=str)
+@pytest.mark.parametrize(
+    "ks", [(3, 3), (2, 3, 5), (2, 7), (4, 4, 4), (2, 2), (2, 30, 90), tuple(ADULT)], ids=str
+)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_losses_per_attribute_are_those_of_the_table(ks: tuple[int, ...], epsilon: float) -> None:
     d, e = len(ks), math.exp(amplified(epsilon, len(ks)))
@@ -115,14 +142,24 @@ def test_losses_per_attribute_are_those_of_the_table(ks: tuple[int, ...], epsilo
     shares.append(rsrfd(ks, epsilon, priors, "grr", "published", "published"))
     for share in shares:
         assert share.loss() == pytest.approx(amplified(epsilon, d), abs=1e-9)
-        assert share.loss("attribute") == pytest.approx(closed_form(*rows_of_the_table(share, e), e), abs=1e-9)
+        assert share.loss("attribute") == pytest.approx(
+            closed_form(*rows_of_the_table(share, e), e), abs=1e-9
+        )
 
 
 def test_when_the_claim_is_kept_per_attribute() -> None:
-    """Exactly for UE-z; for GRR only where all sizes are equal; for UE-r only where they are all 2; never per record."""
+    """Exactly for UE-z; for GRR only where all sizes are equal; for UE-r only where they are all 2; never per
+    record.
+    """
     for ks in ((2, 2), (5, 5, 5), (2, 3), (4, 9, 2)):
         equal, binary = len(set(ks)) == 1, set(ks) == {2}
-        for protocol, kept in (("oue-z", True), ("sue-z", True), ("grr", equal), ("oue-r", binary), ("sue-r", binary)):
+        for protocol, kept in (
+            ("oue-z", True),
+            ("sue-z", True),
+            ("grr", equal),
+            ("oue-r", binary),
+            ("sue-r", binary),
+        ):
             share = rsfd(ks, 1.0, protocol, "published")
             assert (share.loss("attribute") < 1.0 + 1e-9) == kept, f"{protocol} {ks}"
             assert share.loss() > 1.4
@@ -144,7 +181,9 @@ def test_published_parameters_keep_neither(protocol: str) -> None:
 
 
 def test_a_prior_makes_it_worse() -> None:
-    """At least the loss of uniform fakes, equal only for a uniform prior; nearly that of the part where a cell is tiny."""
+    """At least the loss of uniform fakes, equal only for a uniform prior; nearly that of the part where a
+    cell is tiny.
+    """
     uniform = rsfd((3, 3), 1.0, "grr", "published").loss("attribute")
     same = rsrfd((3, 3), 1.0, [np.ones(3)] * 2, "grr", "published", "published").loss("attribute")
     assert same == pytest.approx(uniform, abs=1e-9)
@@ -173,7 +212,11 @@ def test_a_record_never_loses_more_than_epsilon(ks: list[int], epsilon: float, p
 
 @QUICK
 @given(
-    SIZES, BUDGETS, st.sampled_from(["grr", "oue-r", "sue-r"]), st.sampled_from(["perturbed", "published"]), st.integers(0, 99)
+    SIZES,
+    BUDGETS,
+    st.sampled_from(["grr", "oue-r", "sue-r"]),
+    st.sampled_from(["perturbed", "published"]),
+    st.integers(0, 99),
 )
 def test_nor_with_priors(ks: list[int], epsilon: float, protocol: str, fakes: Any, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -185,7 +228,9 @@ def test_nor_with_priors(ks: list[int], epsilon: float, protocol: str, fakes: An
 
 @QUICK
 @given(SIZES, BUDGETS, st.sampled_from(["grr", "oue", "sue", "ss", "olh", "hr"]), st.data())
-def test_nor_by_splitting_or_sampling(ks: list[int], epsilon: float, protocol: str, data: st.DataObject) -> None:
+def test_nor_by_splitting_or_sampling(
+    ks: list[int], epsilon: float, protocol: str, data: st.DataObject
+) -> None:
     attributes = data.draw(st.integers(1, len(ks)))
     for share in (spl(ks, epsilon, protocol), smp(ks, epsilon, protocol, attributes)):
         assert epsilon - 1e-8 < share.loss() <= epsilon
@@ -211,7 +256,9 @@ def test_each_attribute_may_have_its_own_epsilon() -> None:
 
 @pytest.mark.parametrize("name", [spl, smp])
 def test_other_lists_of_epsilons_are_refused(name: Any) -> None:
-    with pytest.raises(dn.InvalidParameter, match="there are 2 attributes, but 3 epsilons; give one for all, or one for each"):
+    with pytest.raises(
+        dn.InvalidParameter, match="there are 2 attributes, but 3 epsilons; give one for all, or one for each"
+    ):
         name([3, 4], [1.0, 2.0, 3.0])
     with pytest.raises(dn.InvalidParameter, match="epsilon of attribute 1 must be a positive number, got 0"):
         name([3, 4], [1.0, 0.0])
@@ -245,7 +292,9 @@ def test_an_attribute_loses_epsilon_and_no_more(ks: list[int], epsilon: float, p
     st.sampled_from(["grr", "oue-r", "sue-r"]),
     st.sampled_from(["perturbed", "published"]),
 )
-def test_an_attribute_loses_epsilon_and_no_more_with_priors(ks: list[int], epsilon: float, protocol: str, fakes: Any) -> None:
+def test_an_attribute_loses_epsilon_and_no_more_with_priors(
+    ks: list[int], epsilon: float, protocol: str, fakes: Any
+) -> None:
     priors = [np.arange(1, k + 1) for k in ks]
     share = rsrfd(ks, epsilon, priors, protocol, "attribute", fakes)
     assert epsilon - 1e-9 < share.loss("attribute") <= epsilon
@@ -261,7 +310,9 @@ def test_the_adaptive_choice_per_attribute_keeps_epsilon(epsilon: float) -> None
 
 def test_calibrated_shares_by_enumeration() -> None:
     for protocol in FAKED:
-        assert log(true_ratio(rsfd((2, 3), 0.8, protocol, "attribute"), "attribute")) == pytest.approx(0.8, abs=1e-9)
+        assert log(true_ratio(rsfd((2, 3), 0.8, protocol, "attribute"), "attribute")) == pytest.approx(
+            0.8, abs=1e-9
+        )
         assert log(true_ratio(rsfd((2, 3), 0.8, protocol), "record")) == pytest.approx(0.8, abs=1e-9)
 
 
@@ -324,7 +375,9 @@ def test_estimator_of_rsfd(protocol: str) -> None:
     d, share = len(ks), rsfd(ks, epsilon, protocol, "published")
     for j, k in enumerate(ks):
         p, q = PAIRS[protocol[:3]](k, math.log(d * (math.exp(epsilon) - 1) + 1))
-        fakes = {"gr": 1 / k, "-z": q, "-r": (p + (k - 1) * q) / k}["gr" if protocol == "grr" else protocol[-2:]]
+        fakes = {"gr": 1 / k, "-z": q, "-r": (p + (k - 1) * q) / k}[
+            "gr" if protocol == "grr" else protocol[-2:]
+        ]
 
         def estimator(counts: Array, p: float = p, q: float = q, fakes: float = fakes) -> Array:
             return np.asarray((d * counts / N - q - (d - 1) * fakes) / (p - q))
@@ -337,10 +390,13 @@ def test_estimator_of_rsfd(protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "fakes"), [("grr", "published"), ("grr", "perturbed"), ("oue-r", "perturbed"), ("sue-r", "perturbed")]
+    ("protocol", "fakes"),
+    [("grr", "published"), ("grr", "perturbed"), ("oue-r", "perturbed"), ("sue-r", "perturbed")],
 )
 def test_estimator_of_rsrfd(protocol: str, fakes: Any) -> None:
-    """The papers' two; and GRR with perturbed fakes, where the prior's share is replaced by q + (p - q) times it."""
+    """The papers' two; and GRR with perturbed fakes, where the prior's share is replaced by q + (p - q) times
+    it.
+    """
     ks, epsilon = (3, 8), 0.8
     priors = [np.random.default_rng(j).dirichlet(np.ones(k)) for j, k in enumerate(ks)]
     d, share = len(ks), rsrfd(ks, epsilon, priors, protocol, "published", fakes)
@@ -407,12 +463,24 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
     [
         (lambda: spl((2, 3), 1.0, "grrr"), r"'grrr' is not an exact protocol .*did you mean 'grr'\?"),
         (lambda: smp((2, 3), 1.0, "ouee"), r"did you mean 'oue'\?"),
-        (lambda: smp((2, 3), 1.0, "she"), r"'she' sends noise in floating point, whose exact loss nobody knows"),
+        (
+            lambda: smp((2, 3), 1.0, "she"),
+            r"'she' sends noise in floating point, whose exact loss nobody knows",
+        ),
         (lambda: rsfd((2, 3), 1.0, "oue"), r"'oue' is not a protocol of RS\+FD .*did you mean 'oue-[zr]'\?"),
         (lambda: rsfd((2, 3), 1.0, "adaptve"), r"did you mean 'adaptive'\?"),
-        (lambda: rsfd((2, 3), 1.0, "grr", "records"), r"'records' is not a calibration .*did you mean 'record'\?"),  # type: ignore[arg-type]
-        (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1, 1]], "oue-z"), r"'oue-z' is not a protocol of RS\+RFD .*'oue-r'\?"),
-        (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1, 1]], fakes="perturb"), "'perturbed' or 'published', got 'perturb'"),  # type: ignore[arg-type]
+        (
+            lambda: rsfd((2, 3), 1.0, "grr", "records"),  # type: ignore[arg-type]
+            r"'records' is not a calibration .*did you mean 'record'\?",
+        ),
+        (
+            lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1, 1]], "oue-z"),
+            r"'oue-z' is not a protocol of RS\+RFD .*'oue-r'\?",
+        ),
+        (
+            lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1, 1]], fakes="perturb"),  # type: ignore[arg-type]
+            "'perturbed' or 'published', got 'perturb'",
+        ),
         (lambda: rsrfd((2, 3), 1.0, [[1, 1]]), "there are 2 attributes, but 1 priors"),
         (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 1]]), "a prior is 3 non-negative weights"),
         (lambda: rsrfd((2, 3), 1.0, [[1, 1], [1, 0, 1]]), r"1 of 3 values have no share .* \(mixed=0.01\)"),
@@ -420,7 +488,10 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
         (lambda: smp((2, 3), 1.0, "grr", 0), "from 1 to 2, got 0"),
         (lambda: spl((2, 1), 1.0, "grr"), "k, the number of values, must be an integer of at least 2, got 1"),
         (lambda: spl((), 1.0), "number of attributes"),
-        (lambda: spl(4, 1.0), r"such as \[3, 5, 4\], got 4; for one attribute of 4 values use the mechanism itself"),  # type: ignore[arg-type]
+        (
+            lambda: spl(4, 1.0),  # type: ignore[arg-type]
+            r"such as \[3, 5, 4\], got 4; for one attribute of 4 values use the mechanism itself",
+        ),
         (lambda: smp("34", 1.0), "ks is a list"),  # type: ignore[arg-type]
         (lambda: rsfd({"a": 3}, 1.0), "ks is a list"),  # type: ignore[arg-type]
         (lambda: rsrfd(4, 1.0, [[1, 1]]), "ks is a list"),  # type: ignore[arg-type]
@@ -434,7 +505,9 @@ def test_refusals(make: Callable[[], Share], message: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf"), "1", None])
-@pytest.mark.parametrize("make", [spl, smp, rsfd, lambda ks, epsilon: rsrfd(ks, epsilon, [[1, 1], [1, 1, 1]])])
+@pytest.mark.parametrize(
+    "make", [spl, smp, rsfd, lambda ks, epsilon: rsrfd(ks, epsilon, [[1, 1], [1, 1, 1]])]
+)
 def test_epsilon_must_be_positive(make: Any, epsilon: Any) -> None:
     with pytest.raises(dn.InvalidParameter, match="epsilon must be a positive number"):
         make((2, 3), epsilon)
@@ -451,8 +524,12 @@ def test_a_prior_with_an_empty_cell_can_be_mixed() -> None:
 @pytest.mark.parametrize("ks", [(2, 3), (3, 5, 4), (2, 30), (4, 4, 19, 3)])
 @pytest.mark.parametrize("epsilon", [0.5, 1.375, 2.5])
 @pytest.mark.parametrize("calibration", ["record", "attribute"])
-def test_the_adaptive_choice_errs_no_more_than_either_of_its_own(ks: tuple[int, ...], epsilon: float, calibration: Any) -> None:
-    """Where the choice flips, the loss jumps: what is left of the budget must not make it worse than a fixed choice."""
+def test_the_adaptive_choice_errs_no_more_than_either_of_its_own(
+    ks: tuple[int, ...], epsilon: float, calibration: Any
+) -> None:
+    """Where the choice flips, the loss jumps: what is left of the budget must not make it worse than a fixed
+    choice.
+    """
 
     def error(protocol: str) -> float:
         share = dn.rsfd(ks, epsilon, protocol, calibration)

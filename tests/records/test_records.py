@@ -16,7 +16,22 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.mechanisms import Encoder
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records, Sample, Share, Split, rsfd, rsrfd, smp, spl
+from deniable.records import (
+    Blank,
+    Fake,
+    Faked,
+    Guessed,
+    Imitated,
+    Prior,
+    Records,
+    Sample,
+    Share,
+    Split,
+    rsfd,
+    rsrfd,
+    smp,
+    spl,
+)
 from deniable.rounds import HashedMemoized, Memoized, l_grr, l_osue, loloha
 from deniable.words import FULL
 from tests import statistics
@@ -41,7 +56,9 @@ def check_losses(share: Share) -> None:
     """Both losses against all reports of all records."""
     record = share.loss("record")
     check_ratio(share.ratio("record"), record, true_ratio(share, "record"), "per record")
-    check_ratio(share.ratio("attribute"), share.loss("attribute"), true_ratio(share, "attribute"), "per attribute")
+    check_ratio(
+        share.ratio("attribute"), share.loss("attribute"), true_ratio(share, "attribute"), "per attribute"
+    )
     assert share.loss() == record
 
 
@@ -62,7 +79,8 @@ def test_losses_of_larger_domains(fakes: Any, ks: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("ks", KS, ids=str)
 @pytest.mark.parametrize(
-    ("protocol", "fakes"), [("grr", "perturbed"), ("grr", "published"), ("oue-r", "perturbed"), ("sue-r", "perturbed")]
+    ("protocol", "fakes"),
+    [("grr", "perturbed"), ("grr", "published"), ("oue-r", "perturbed"), ("sue-r", "perturbed")],
 )
 def test_losses_among_fakes_from_priors(protocol: str, fakes: Any, ks: tuple[int, ...]) -> None:
     for seed, epsilon in enumerate(EPSILONS):
@@ -89,7 +107,9 @@ UNEQUAL: dict[str, Callable[[], Share]] = {
     "split": lambda: Split((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7))),
     "one of three": lambda: Sample((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7))),
     "two of three": lambda: Sample((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7)), 2),
-    "faked": lambda: Faked((Guessed(dn.grr(3, 2.0), Prior.uniform(3)), Blank(dn.oue(2, 0.5)), Blank(dn.sue(2, 1.0)))),
+    "faked": lambda: Faked(
+        (Guessed(dn.grr(3, 2.0), Prior.uniform(3)), Blank(dn.oue(2, 0.5)), Blank(dn.sue(2, 1.0)))
+    ),
     "faked, from priors": lambda: Faked(
         (
             Imitated(dn.grr(3, 0.4), Prior.of([0.6, 0.3, 0.1], 3)),
@@ -97,7 +117,9 @@ UNEQUAL: dict[str, Callable[[], Share]] = {
             Guessed(dn.grr(2, 1.0), Prior.of([0.2, 0.8], 2)),
         )
     ),
-    "faked, one nearly open": lambda: Faked((Guessed(dn.grr(4, 6.0), Prior.of([1, 2, 3, 4], 4)), Blank(dn.oue(2, 0.1)))),
+    "faked, one nearly open": lambda: Faked(
+        (Guessed(dn.grr(4, 6.0), Prior.of([1, 2, 3, 4], 4)), Blank(dn.oue(2, 0.1)))
+    ),
 }
 
 
@@ -152,7 +174,9 @@ def test_the_sampler_follows_the_definition_to_the_last_word(name: str) -> None:
 def test_the_definition_finds_a_choice_that_is_one_word_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault that no statistic would ever find: the first attribute gets one word too many."""
     share = rsfd((2, 3), 1.0, "grr")
-    monkeypatch.setattr("deniable.records.base.below", lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound))
+    monkeypatch.setattr(
+        "deniable.records.base.below", lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound)
+    )
     with pytest.raises(AssertionError, match="not where the definition says"):
         sampled_law(share, (0, 0))
 
@@ -171,7 +195,9 @@ TRUTH = (np.array([0.7, 0.2, 0.1]), np.array([0.7, 0.1, 0.05, 0.15]))
 """The shares of two attributes; many people have value 0, so that a p that is off shows."""
 SIZES = (3, 4)
 BLOCKS, BLOCK = statistics.REPEATS, 2 * statistics.REPEAT_REPORTS
-"""How many populations, and of how many people: p moved by MOVED then moves the scatter well out of its limits."""
+"""How many populations, and of how many people: p moved by MOVED then moves the scatter well out of its
+limits.
+"""
 MOVED = 0.05
 
 SHARES: dict[str, Callable[[], Share]] = {
@@ -183,7 +209,12 @@ SHARES: dict[str, Callable[[], Share]] = {
         f"rsrfd {name} {fakes}": lambda name=name, fakes=fakes: rsrfd(  # type: ignore[misc]
             SIZES, 1.5, [[0.5, 0.3, 0.2], [0.1, 0.2, 0.3, 0.4]], name, fakes=fakes
         )
-        for name, fakes in (("grr", "perturbed"), ("grr", "published"), ("oue-r", "perturbed"), ("sue-r", "perturbed"))
+        for name, fakes in (
+            ("grr", "perturbed"),
+            ("grr", "published"),
+            ("oue-r", "perturbed"),
+            ("sue-r", "perturbed"),
+        )
     },
     "split of repeated": lambda: Split((l_grr(3, 1.5, 2.0), loloha(4, 1.5, 3.0))),
     "sample of repeated": lambda: Sample((l_osue(3, 1.5, 2.0), l_grr(4, 1.5, 3.0, "published"))),
@@ -233,7 +264,9 @@ def moved_share(share: Share, by: float) -> Share:
 
 @cache
 def population(n: int, kind: str) -> Array:
-    """A table of n people in blocks: drawn anew from the shares of TRUTH, or the same people in every block."""
+    """A table of n people in blocks: drawn anew from the shares of TRUTH, or the same people in
+    every block.
+    """
     random = np.random.default_rng(3)
     if kind == "sampled":
         return np.column_stack([random.choice(shares.size, size=n, p=shares) for shares in TRUTH])
@@ -272,7 +305,8 @@ def check_scatter(blocks: Blocks, kind: Any) -> None:
     for some, truth in zip(blocks, TRUTH, strict=True):
         value = int(truth.argmax())
         squares = [
-            (one.frequencies[value] - truth[value]) ** 2 / np.asarray(one.law.variance(one.n, truth, kind))[value]
+            (one.frequencies[value] - truth[value]) ** 2
+            / np.asarray(one.law.variance(one.n, truth, kind))[value]
             for one in some
         ]
         statistics.spread(float(np.sum(squares)), len(squares), f"scatter of an estimate, {kind}")
@@ -286,7 +320,9 @@ def test_estimates_are_unbiased_and_scatter_as_they_say(name: str) -> None:
     check_scatter(blocks, "sampled")
 
 
-@pytest.mark.parametrize("name", ["split grr", "split oue", "split of repeated", *(n for n in SHARES if n.startswith("rs"))])
+@pytest.mark.parametrize(
+    "name", ["split grr", "split oue", "split of repeated", *(n for n in SHARES if n.startswith("rs"))]
+)
 def test_estimates_of_the_people_who_answered(name: str) -> None:
     """The same people in every block: the smaller of the two variances."""
     share = made(name)
@@ -307,7 +343,9 @@ def test_a_moved_p_is_seen_in_bias_and_in_scatter(name: str) -> None:
 
 
 def test_sampled_people_of_a_fixed_crowd() -> None:
-    """SMP of n fixed people: about m = n / d of them report an attribute, which adds f (1 - f) / m * (n - m) / (n - 1)."""
+    """SMP of n fixed people: about m = n / d of them report an attribute, which adds f (1 - f) / m * (n - m)
+    / (n - 1).
+    """
     share = made("sample grr")
     for j, some in enumerate(estimates(share, share, "fixed", dn.seeded(14))):
         truth = TRUTH[j]
@@ -326,8 +364,13 @@ def same(one: Records, other: Records) -> bool:
     """Byte for byte, and by the same people."""
     assert one.n == other.n
     assert (one.reporters is None) == (other.reporters is None)
-    columns = all(a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in zip(one.columns, other.columns, strict=True))
-    people = all(np.array_equal(a, b) for a, b in zip(one.reporters or (), other.reporters or (), strict=True))
+    columns = all(
+        a.dtype == b.dtype and a.tobytes() == b.tobytes()
+        for a, b in zip(one.columns, other.columns, strict=True)
+    )
+    people = all(
+        np.array_equal(a, b) for a, b in zip(one.reporters or (), other.reporters or (), strict=True)
+    )
     return columns and people
 
 
@@ -337,8 +380,16 @@ def joined(records: Sequence[Records], d: int) -> Records:
     starts = np.cumsum([0, *(one.n for one in records)])
     if records[0].reporters is None:
         return Records(int(starts[-1]), columns)
-    known = [(one.reporters, start) for one, start in zip(records, starts[:-1], strict=True) if one.reporters is not None]
-    return Records(int(starts[-1]), columns, tuple(np.concatenate([who[j] + start for who, start in known]) for j in range(d)))
+    known = [
+        (one.reporters, start)
+        for one, start in zip(records, starts[:-1], strict=True)
+        if one.reporters is not None
+    ]
+    return Records(
+        int(starts[-1]),
+        columns,
+        tuple(np.concatenate([who[j] + start for who, start in known]) for j in range(d)),
+    )
 
 
 WIDE = (5, 70, 3)
@@ -362,7 +413,9 @@ def _wide_priors() -> list[Array]:
 
 
 def some_records(ks: Sequence[int], n: int) -> Array:
-    return np.column_stack([dn.below(dn.seeded(20 + j).take(n), k).astype(np.int64) for j, k in enumerate(ks)])
+    return np.column_stack(
+        [dn.below(dn.seeded(20 + j).take(n), k).astype(np.int64) for j, k in enumerate(ks)]
+    )
 
 
 def compile_loops(patch: pytest.MonkeyPatch, compiled: bool) -> None:
@@ -406,7 +459,13 @@ def test_how_a_table_lies_in_memory_makes_no_difference(name: str, monkeypatch: 
     expected = share.privatize(table, dn.seeded(8))
     wider = np.zeros((300, share.d + 3), dtype=np.int64)
     wider[:, 1:-2] = table
-    kinds = [np.asfortranarray(table), table.astype(np.uint8), table.astype(">i4"), table.astype(np.uint64), wider[:, 1:-2]]
+    kinds = [
+        np.asfortranarray(table),
+        table.astype(np.uint8),
+        table.astype(">i4"),
+        table.astype(np.uint64),
+        wider[:, 1:-2],
+    ]
     for given_table in [*kinds, table.tolist()]:
         for compiled in (False, True):
             compile_loops(monkeypatch, compiled)
@@ -416,7 +475,9 @@ def test_how_a_table_lies_in_memory_makes_no_difference(name: str, monkeypatch: 
 def test_who_reports_what_is_in_order() -> None:
     """Each person reports `drawn` different attributes, and the reports are in the order of the people."""
     for drawn in (1, 2, 3):
-        records = smp((2, 3, 4, 5), 1.0, "grr", drawn).privatize(some_records((2, 3, 4, 5), 500), dn.seeded(9))
+        records = smp((2, 3, 4, 5), 1.0, "grr", drawn).privatize(
+            some_records((2, 3, 4, 5), 500), dn.seeded(9)
+        )
         assert records.reporters is not None
         who = np.concatenate(records.reporters)
         assert np.bincount(who, minlength=500).tolist() == [drawn] * 500

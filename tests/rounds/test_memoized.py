@@ -18,7 +18,19 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.exact import log_up
-from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds import (
+    BitFlip,
+    HashedMemoized,
+    Memoized,
+    Repeated,
+    dbitflip,
+    l_grr,
+    l_osue,
+    l_oue,
+    l_soue,
+    l_sue,
+    loloha,
+)
 from deniable.words import FULL, DrawnRows
 from deniable.words.simulated import remembering
 from tests import statistics
@@ -82,7 +94,12 @@ def test_budgets_are_kept_for_one_report_and_for_ever(name: str, first: float, f
         m = CHAINS[name](k, first, forever)
         assert m.loss() <= first
         assert m.losses().one_value_forever <= forever
-        check_ratio(m.first.ratio, m.first.loss(), worst_ratio(part_law(m.first, value) for value in range(k)), "for ever")
+        check_ratio(
+            m.first.ratio,
+            m.first.loss(),
+            worst_ratio(part_law(m.first, value) for value in range(k)),
+            "for ever",
+        )
         if "published" not in name or k == 2:
             assert m.loss() > first - 1e-9
         assert m.losses().one_value_forever > forever - 1e-9
@@ -98,7 +115,9 @@ def test_many_reports_of_one_value_tend_to_the_permanent_answer(name: str) -> No
 
 
 def bit_law(m: Memoized, values: tuple[int, ...], bit: int) -> dict[tuple[bool, ...], Fraction]:
-    """The law of one bit of a sequence of unary reports: a kept coin for every value, a fresh one for every report."""
+    """The law of one bit of a sequence of unary reports: a kept coin for every value, a fresh one for every
+    report.
+    """
     assert isinstance(m.first, dn.Unary)
     assert isinstance(m.second, dn.Unary)
     fresh = {True: Fraction(m.second.one, WORDS), False: Fraction(m.second.zero, WORDS)}
@@ -126,11 +145,13 @@ def worst_sequences(m: Memoized, rounds: int) -> dict[tuple[tuple[int, ...], tup
             (one, other): max(a / b for a, b in zip(chances[one], chances[other], strict=True))
             for one, other in itertools.product(sequences, repeat=2)
         }
-    # bits are independent of each other once the values are known: the worst reports are the worst of every bit
+    # bits are independent of each other once the values are known: the worst reports are the worst of every
+    # bit
     bits = {(values, bit): bit_law(m, values, bit) for values in sequences for bit in range(m.k)}
     return {
         (one, other): math.prod(
-            (max(bits[one, bit][y] / bits[other, bit][y] for y in bits[one, bit]) for bit in range(m.k)), start=Fraction(1)
+            (max(bits[one, bit][y] / bits[other, bit][y] for y in bits[one, bit]) for bit in range(m.k)),
+            start=Fraction(1),
         )
         for one, other in itertools.product(sequences, repeat=2)
     }
@@ -141,12 +162,16 @@ def pattern(values: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(values.index(value) for value in values)
 
 
-SEQUENCES = [(name, k, rounds) for name in CHAINS for k, most in ((2, 4), (3, 3)) for rounds in range(1, most + 1)]
+SEQUENCES = [
+    (name, k, rounds) for name in CHAINS for k, most in ((2, 4), (3, 3)) for rounds in range(1, most + 1)
+]
 
 
 @pytest.mark.parametrize(("name", "k", "rounds"), SEQUENCES)
 def test_losses_of_changing_values(name: str, k: int, rounds: int) -> None:
-    """The bound holds between any two sequences; the usual figure between those that change and repeat at the same times."""
+    """The bound holds between any two sequences; the usual figure between those that change and repeat at the
+    same times.
+    """
     m = CHAINS[name](k, 0.5, 1.0)
     losses = m.losses(rounds=rounds)
     found = worst_sequences(m, rounds)
@@ -176,13 +201,17 @@ def _worst_of_any(m: Memoized, rounds: int) -> float:
             rounds_ = second[kept[:, None, :], index[None, :, :]]
             chances += first[np.arange(m.k), table].prod() * rounds_.prod(axis=2)
         return float(np.log(chances.max(axis=0) / chances.min(axis=0)).max())
-    bits = np.array([[list(map(float, bit_law(m, s, bit).values())) for bit in range(m.k)] for s in sequences])
+    bits = np.array(
+        [[list(map(float, bit_law(m, s, bit).values())) for bit in range(m.k)] for s in sequences]
+    )
     logs = np.log(bits)
     return float((logs[:, None] - logs[None]).max(axis=3).sum(axis=2).max())
 
 
 def test_the_usual_figure_is_exceeded() -> None:
-    """The counterexample: two values, four rounds at 1 for ever and 0.5 a report give 2.034, above 2 times 1."""
+    """The counterexample: two values, four rounds at 1 for ever and 0.5 a report give 2.034,
+    above 2 times 1.
+    """
     m = l_grr(2, 0.5, 1.0)
     found = worst_sequences(m, 4)
     worst = log(max(found.values()))
@@ -204,7 +233,9 @@ def test_constant_against_alternating_over_ten_rounds() -> None:
 
 
 def test_the_bound_on_changing_values() -> None:
-    """As many times the loss of a fresh round with respect to what is kept: for bits, of all bits at once. Rounded up."""
+    """As many times the loss of a fresh round with respect to what is kept: for bits, of all bits at once.
+    Rounded up.
+    """
     for name, make in CHAINS.items():
         m = make(3, 0.5, 1.0)
         kept = [part_law(m.first, value) for value in range(m.k)]
@@ -212,13 +243,19 @@ def test_the_bound_on_changing_values() -> None:
         forever = exact_log(worst_ratio(kept))
         for rounds in range(1, 40):
             losses = m.losses(rounds=rounds)
-            assert 0 <= Decimal(losses.changing_values) - rounds * fresh < Decimal("1e-9"), f"{name}, {rounds} rounds"
+            assert 0 <= Decimal(losses.changing_values) - rounds * fresh < Decimal("1e-9"), (
+                f"{name}, {rounds} rounds"
+            )
             usual = min(rounds, m.k) * forever
-            assert 0 <= Decimal(losses.changing_values_usual) - usual < Decimal("1e-9"), f"{name}, {rounds} rounds"
+            assert 0 <= Decimal(losses.changing_values_usual) - usual < Decimal("1e-9"), (
+                f"{name}, {rounds} rounds"
+            )
 
 
 def test_a_value_that_is_kept_for_nobody_loses_more() -> None:
-    """A planted fault: where the permanent answer is redrawn, reports compose and soon exceed what is stated."""
+    """A planted fault: where the permanent answer is redrawn, reports compose and soon exceed
+    what is stated.
+    """
     m = l_grr(3, 0.5, 1.0)
     once = [part_law(m, value) for value in range(3)]
     redrawn = worst_ratio(once) ** 3
@@ -299,7 +336,9 @@ def test_one_estimator(name: str) -> None:
         q = float(m.law.exact_q)
         assert q == pytest.approx(1 / m.g, abs=1e-9)
     counts = np.random.default_rng(1).integers(0, n, size=k)
-    np.testing.assert_allclose(m.estimate(dn.Tally(n, counts)).frequencies, (counts / n - q) / (p - q), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        m.estimate(dn.Tally(n, counts)).frequencies, (counts / n - q) / (p - q), rtol=1e-12, atol=1e-12
+    )
     f = np.array([0.5, 0.2, 0.1, 0.1, 0.06, 0.04])
     fixed = (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2)
     g = q + f * (p - q)
@@ -309,13 +348,17 @@ def test_one_estimator(name: str) -> None:
 
 
 def test_the_average_of_many_collections() -> None:
-    """V_prr + V_irr / tau: the permanent noise never averages out; by the law of a sum of two rounds, for a unary bit."""
+    """V_prr + V_irr / tau: the permanent noise never averages out; by the law of a sum of two rounds, for a
+    unary bit.
+    """
     m = l_osue(4, 0.5, 1.0)
     p1, q1, p2, q2 = m.first.law.p, m.first.law.q, m.second.law.p, m.second.law.q
     gain = (p1 - q1) * (p2 - q2)
     law = bit_law(m, (0, 0, 0), 1)
     mean = sum(float(chance) * sum(reports) / 3 for reports, chance in law.items())
-    variance = sum(float(chance) * (sum(reports) / 3 - mean) ** 2 for reports, chance in law.items()) / gain**2
+    variance = (
+        sum(float(chance) * (sum(reports) / 3 - mean) ** 2 for reports, chance in law.items()) / gain**2
+    )
     permanent = q1 * (1 - q1) / (p1 - q1) ** 2
     fresh = (q1 * p2 * (1 - p2) + (1 - q1) * q2 * (1 - q2)) / gain**2
     assert variance == pytest.approx(permanent + fresh / 3, rel=1e-12)
@@ -362,7 +405,9 @@ def check_unbiased(m: Repeated, blocks: list[dn.Tally], population: Any) -> None
 def check_scatter(m: Repeated, blocks: list[dn.Tally], population: Any) -> None:
     found = np.array([m.estimate(tally).frequencies[0] for tally in blocks])
     variance = np.asarray(m.law.variance(BLOCK, SHARES, population))[0]
-    statistics.spread(float(((found - SHARES[0]) ** 2 / variance).sum()), BLOCKS, f"scatter of an estimate, {population}")
+    statistics.spread(
+        float(((found - SHARES[0]) ** 2 / variance).sum()), BLOCKS, f"scatter of an estimate, {population}"
+    )
 
 
 @pytest.mark.parametrize("population", ["sampled", "fixed"])
@@ -390,8 +435,16 @@ def test_a_moved_p_is_seen_in_bias_and_in_scatter(name: str) -> None:
 # Words, batches, bulk loops.
 
 BULK: dict[str, Callable[[], Repeated]] = {
-    **{f"{name}, k = {k}": lambda make=make, k=k: make(k, 0.5, 1.0) for name, make in CHAINS.items() for k in (2, 9, 64, 130)},  # type: ignore[misc]
-    **{f"loloha, k = {k}, g = {g}": lambda k=k, g=g: loloha(k, 0.5, 1.0, g) for k in (2, 130) for g in (2, 5)},  # type: ignore[misc]
+    **{
+        f"{name}, k = {k}": lambda make=make, k=k: make(k, 0.5, 1.0)  # type: ignore[misc]
+        for name, make in CHAINS.items()
+        for k in (2, 9, 64, 130)
+    },
+    **{
+        f"loloha, k = {k}, g = {g}": lambda k=k, g=g: loloha(k, 0.5, 1.0, g)  # type: ignore[misc]
+        for k in (2, 130)
+        for g in (2, 5)
+    },
 }
 
 
@@ -463,13 +516,17 @@ def test_losses_of_kept_bits(k: int, bits: int) -> None:
 
 @pytest.mark.parametrize(("k", "bits"), [(2, 1), (5, 2), (12, 9), (9, 9), (300, 4)])
 def test_bits_are_drawn_once_and_kept_by_what_is_asked(k: int, bits: int) -> None:
-    """The same values are asked about for ever; two values that nobody asks about have one report between them."""
+    """The same values are asked about for ever; two values that nobody asks about have one report between
+    them.
+    """
     m, words = dbitflip(k, 1.0, bits), remembering(3, dn.seeded(4))
     values = np.arange(2000) % k
     one, two, back = (m.privatize(some, words) for some in (values, (values + 1) % k, values))
     assert one.tobytes() == back.tobytes(), "a kept report was redrawn"
     assert np.array_equal(one["about"], two["about"]), "the values that are asked about were redrawn"
-    asked = (one["about"] == values[:, None]).any(axis=1) | (one["about"] == ((values + 1) % k)[:, None]).any(axis=1)
+    asked = (one["about"] == values[:, None]).any(axis=1) | (one["about"] == ((values + 1) % k)[:, None]).any(
+        axis=1
+    )
     assert np.array_equal(one["bits"][~asked], two["bits"][~asked])
     assert not np.array_equal(one["bits"][asked], two["bits"][asked])
 
@@ -516,7 +573,11 @@ def test_losses_are_explained_in_plain_words() -> None:
 
 
 def test_rounds_that_do_not_fit_are_refused() -> None:
-    for first, second in ((dn.grr(3, 1.0), dn.grr(4, 1.0)), (dn.grr(3, 1.0), dn.oue(3, 1.0)), (dn.oue(3, 1.0), dn.grr(3, 1.0))):
+    for first, second in (
+        (dn.grr(3, 1.0), dn.grr(4, 1.0)),
+        (dn.grr(3, 1.0), dn.oue(3, 1.0)),
+        (dn.oue(3, 1.0), dn.grr(3, 1.0)),
+    ):
         with pytest.raises(dn.InvalidParameter, match="same shape and the same number of values"):
             Memoized(first, second)
     with pytest.raises(dn.InvalidParameter, match="direct ones"):
@@ -559,7 +620,9 @@ def test_reports_that_cannot_have_been_sent_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("make", [dn.l_grr, dn.l_sue, dn.l_osue, dn.l_oue, dn.l_soue])
 @pytest.mark.parametrize("reports", [1, 5, 30, 200, 1000])
-def test_many_reports_are_rounded_up_by_next_to_nothing(make: Callable[[int, float, float], dn.Memoized], reports: int) -> None:
+def test_many_reports_are_rounded_up_by_next_to_nothing(
+    make: Callable[[int, float, float], dn.Memoized], reports: int
+) -> None:
     m = make(10, 0.05, 1.0)
     if isinstance(m.first, dn.Direct):
         a, r = m.first.ratio, m.second.ratio**reports
@@ -581,7 +644,9 @@ def test_ten_thousand_reports_take_no_time() -> None:
     assert time.process_time() - started < 0.5  # in exact powers it is four seconds and more
 
 
-@pytest.mark.parametrize("m", [dn.l_grr(5, 1.0, 2.0), dn.loloha(9, 1.0, 2.0), dn.dbitflip(9, 1.0, bits=3), dn.oue(5, 1.0)])
+@pytest.mark.parametrize(
+    "m", [dn.l_grr(5, 1.0, 2.0), dn.loloha(9, 1.0, 2.0), dn.dbitflip(9, 1.0, bits=3), dn.oue(5, 1.0)]
+)
 def test_one_attribute_is_the_whole_record(m: Any) -> None:
     assert m.loss(per="record") == m.loss(per="attribute") == m.loss()
     with pytest.raises(dn.InvalidParameter, match="per is 'record' or 'attribute', got 'person'"):

@@ -38,7 +38,9 @@ def test_parameters_of_l_grr(k: int, first: float, forever: float) -> None:
     for m in (exact, published):
         assert m.first.law.p == pytest.approx(a / (a + k - 1), rel=1e-12)
         assert m.first.law.q == pytest.approx(1 / (a + k - 1), rel=1e-12)
-    assert exact.second.law.p == pytest.approx((c * (a + k - 2) - (k - 1)) / ((a - 1) * (c + k - 1)), rel=1e-12)
+    assert exact.second.law.p == pytest.approx(
+        (c * (a + k - 2) - (k - 1)) / ((a - 1) * (c + k - 1)), rel=1e-12
+    )
     assert published.second.law.p == pytest.approx((c * a - 1) / ((k - 1) * (a - c) + c * a - 1), rel=1e-12)
 
     def gain(epsilon: float) -> float:
@@ -100,7 +102,8 @@ RATIOS = {
     3.5: ("1 / 1", "1.14 / 1.09", "1.45 / 1.30", "5.30 / 4.09", "13.6 / 9.96"),
     4.0: ("1 / 1", "1.09 / 1.06", "1.26 / 1.18", "3.27 / 2.69", "7.11 / 5.60"),
 }
-"""The published variance over the exact one at the same stated epsilon_first, 0.3 and 0.6 of epsilon_forever."""
+"""The published variance over the exact one at the same stated epsilon_first, 0.3 and 0.6 of epsilon_forever.
+"""
 
 
 @pytest.mark.parametrize("forever", RATIOS)
@@ -167,18 +170,26 @@ def test_closed_forms_of_several_reports(k: int) -> None:
     for t in (1, 2, 5):
         for m in (l_grr(k, 0.7, 1.5), l_grr(k, 0.7, 1.5, "published")):
             a, big = math.exp(1.5), (m.second.law.p / m.second.law.q) ** t
-            assert m.losses(reports=t).same_value == pytest.approx(math.log((a * big + k - 1) / (a + big + k - 2)), abs=1e-9)
+            assert m.losses(reports=t).same_value == pytest.approx(
+                math.log((a * big + k - 1) / (a + big + k - 2)), abs=1e-9
+            )
         for m in (l_sue(k, 0.7, 1.5), l_oue(k, 0.7, 1.5), l_osue(k, 0.7, 1.5), l_soue(k, 0.7, 1.5)):
             p1, q1, p2, q2 = m.first.law.p, m.first.law.q, m.second.law.p, m.second.law.q
             ones = (p1 * p2**t + (1 - p1) * q2**t) / (q1 * p2**t + (1 - q1) * q2**t)
-            zeros = (q1 * (1 - p2) ** t + (1 - q1) * (1 - q2) ** t) / (p1 * (1 - p2) ** t + (1 - p1) * (1 - q2) ** t)
+            zeros = (q1 * (1 - p2) ** t + (1 - q1) * (1 - q2) ** t) / (
+                p1 * (1 - p2) ** t + (1 - p1) * (1 - q2) ** t
+            )
             assert m.losses(reports=t).same_value == pytest.approx(math.log(ones * zeros), abs=1e-9)
 
 
 @pytest.mark.parametrize("forever", [0.5, 1.0, 2.0, 4.0])
 def test_what_is_usually_stated_for_changing_values(forever: float) -> None:
     """(distinct values kept) times epsilon_forever: at most k of them, or g buckets."""
-    for m, kept in ((l_grr(6, 0.3, forever), 6), (l_osue(6, 0.3, forever), 6), (loloha(60, 0.3, forever, g=3), 3)):
+    for m, kept in (
+        (l_grr(6, 0.3, forever), 6),
+        (l_osue(6, 0.3, forever), 6),
+        (loloha(60, 0.3, forever, g=3), 3),
+    ):
         for rounds in (1, 2, 5, 6, 100):
             stated = m.losses(rounds=rounds).changing_values_usual
             assert stated == pytest.approx(min(rounds, kept) * forever, rel=1e-9)
@@ -237,11 +248,20 @@ def test_budgets_are_kept_anywhere(name: str) -> None:
 def test_the_first_budget_is_below_the_second(name: str) -> None:
     make: Any = ALL[name] if name in ALL else lambda k, first, forever: allomfree([k, k], first, forever)
     for first, forever in ((1.0, 1.0), (2.0, 1.0)):
-        with pytest.raises(dn.InvalidParameter, match=rf"must be below epsilon_forever, got {first} and {forever}"):
+        with pytest.raises(
+            dn.InvalidParameter, match=rf"must be below epsilon_forever, got {first} and {forever}"
+        ):
             make(5, first, forever)
     with pytest.raises(dn.InvalidParameter, match="too close to epsilon_forever"):
         make(5, 0.9999, 1.0)
-    wrong: list[Any] = [(0.0, 1.0), (-1.0, 1.0), (0.5, float("inf")), (float("nan"), 1.0), ("0.5", 1.0), (0.5, None)]
+    wrong: list[Any] = [
+        (0.0, 1.0),
+        (-1.0, 1.0),
+        (0.5, float("inf")),
+        (float("nan"), 1.0),
+        ("0.5", 1.0),
+        (0.5, None),
+    ]
     for first, forever in wrong:
         with pytest.raises(dn.InvalidParameter, match="epsilon must be a positive number"):
             make(5, first, forever)
@@ -251,11 +271,15 @@ def test_the_first_budget_is_below_the_second(name: str) -> None:
 
 @pytest.mark.parametrize("forever", [0.1, 0.5, 1.0, 2.0, 4.0])
 def test_the_limits_of_a_fair_second_coin(forever: float) -> None:
-    """epsilon_first can be at most ln((2 a + 1) / 3) for L-OUE and ln(s (2 s + 1) / (s + 2)) for L-SOUE; the limit is named."""
+    """epsilon_first can be at most ln((2 a + 1) / 3) for L-OUE and ln(s (2 s + 1) / (s + 2)) for L-SOUE; the
+    limit is named.
+    """
     a, s = math.exp(forever), math.exp(forever / 2)
     for make, limit in ((l_oue, math.log((2 * a + 1) / 3)), (l_soue, math.log(s * (2 * s + 1) / (s + 2)))):
         assert make(4, 0.999999 * limit, forever).loss() == pytest.approx(0.999999 * limit, abs=1e-9)
-        message = rf"epsilon_first must be at most {limit:.4g} for this pair of rounds.*l_osue has no such limit"
+        message = (
+            rf"epsilon_first must be at most {limit:.4g} for this pair of rounds.*l_osue has no such limit"
+        )
         with pytest.raises(dn.InvalidParameter, match=message):
             make(4, 1.000001 * limit, forever)
         assert limit > 0.6 * forever
@@ -283,7 +307,8 @@ def test_the_buckets_that_fit_are_capped_and_too_many_are_named() -> None:
     assert 20 - 1e-9 < made.loss() <= 20
     assert made.law.variance(1) < loloha(10, 20.0, 25.0, g=most >> 1).law.variance(1)
     with pytest.raises(
-        dn.InvalidParameter, match=f"g, the number of buckets, must be an integer from 2 to {most}, got {most + 1}"
+        dn.InvalidParameter,
+        match=f"g, the number of buckets, must be an integer from 2 to {most}, got {most + 1}",
     ):
         loloha(10, 20.0, 25.0, g=most + 1)
 

@@ -1,7 +1,7 @@
 """Drawing tallies directly has the law of counting reports; sweeps measure what the laws predict.
 
-The two ways are compared by the means, variances and covariances of their counts together, in one chi-square with the
-false-alarm rate of `statistics.ALPHA`. Each comparison is shown to fail on planted faults.
+The two ways are compared by the means, variances and covariances of their counts together, in one chi-square
+with the false-alarm rate of `statistics.ALPHA`. Each comparison is shown to fail on planted faults.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Counts = npt.NDArray[np.float64]
 
 TRUE_COUNTS = np.array([2000, 1200, 500, 300, 0])
 REPORTED, DRAWN = 2000, 10_000
-"""Tallies counted from real reports, and drawn directly, of 4000 people each: p moved by 1 % is ten standard errors."""
+"""Tallies counted from real reports, and drawn directly, of 4000 people each: p moved by 1 % is ten standard
+errors.
+"""
 SUM_COUNTS = np.array([100, 60, 25, 15, 0])
 SUM_REPORTED = 6000
 """Noisy sums: 200 people each, since only the noise matters; its scale moved by 10 % is seen."""
@@ -54,11 +56,15 @@ def reported(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64], repeat
 def drawn(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64]) -> Counts:
     """The counts of tallies drawn directly, one row per repeat."""
     generator = np.random.default_rng(12)
-    return np.array([draw_tally(mechanism, true_counts, generator).counts for _ in range(DRAWN)], dtype=np.float64)
+    return np.array(
+        [draw_tally(mechanism, true_counts, generator).counts for _ in range(DRAWN)], dtype=np.float64
+    )
 
 
 def compare(one: Counts, other: Counts, what: str) -> None:
-    """Fail where means or covariances of two samples of counts differ: Hotelling's statistic over all of them."""
+    """Fail where means or covariances of two samples of counts differ: Hotelling's statistic over all of
+    them.
+    """
     center = np.concatenate([one, other]).mean(axis=0)
     upper = np.triu_indices(center.size)
 
@@ -69,7 +75,9 @@ def compare(one: Counts, other: Counts, what: str) -> None:
     first, second = features(one), features(other)
     scale = second.std(axis=0)
     difference = (first.mean(axis=0) - second.mean(axis=0)) / scale
-    spread = np.cov(first / scale, rowvar=False) / len(first) + np.cov(second / scale, rowvar=False) / len(second)
+    spread = np.cov(first / scale, rowvar=False) / len(first) + np.cov(second / scale, rowvar=False) / len(
+        second
+    )
     values, vectors = np.linalg.eigh(spread)
     real = values > 1e-9 * values.max()  # counts that add up to n for sure leave fewer dimensions
     squares = float(((vectors.T @ difference)[real] ** 2 / values[real]).sum())
@@ -84,13 +92,17 @@ def counted() -> Callable[[dn.Mechanism], Counts]:
     def get(mechanism: dn.Mechanism) -> Counts:
         if mechanism not in seen:
             sums = isinstance(mechanism, dn.Summed)
-            seen[mechanism] = reported(mechanism, SUM_COUNTS if sums else TRUE_COUNTS, SUM_REPORTED if sums else REPORTED)
+            seen[mechanism] = reported(
+                mechanism, SUM_COUNTS if sums else TRUE_COUNTS, SUM_REPORTED if sums else REPORTED
+            )
         return seen[mechanism]
 
     return get
 
 
-@pytest.mark.parametrize("mechanism", [UNARY, SYMMETRIC, DIRECT, COLUMNS, SUMS], ids=["oue", "sue", "grr", "hr", "she"])
+@pytest.mark.parametrize(
+    "mechanism", [UNARY, SYMMETRIC, DIRECT, COLUMNS, SUMS], ids=["oue", "sue", "grr", "hr", "she"]
+)
 def test_both_ways_have_one_law(mechanism: dn.Mechanism, counted: Callable[[dn.Mechanism], Counts]) -> None:
     assert is_drawn_directly(mechanism)
     true_counts = SUM_COUNTS if mechanism is SUMS else TRUE_COUNTS
@@ -128,20 +140,28 @@ def test_moved_probabilities_are_seen(fault: str, counted: Callable[[dn.Mechanis
 
 
 @pytest.mark.parametrize("mechanism", [DIRECT, COLUMNS], ids=["grr", "hr"])
-def test_counts_drawn_apart_are_seen(mechanism: dn.Direct | dn.Hadamard, counted: Callable[[dn.Mechanism], Counts]) -> None:
+def test_counts_drawn_apart_are_seen(
+    mechanism: dn.Direct | dn.Hadamard, counted: Callable[[dn.Mechanism], Counts]
+) -> None:
     generator = np.random.default_rng(13)
     law, n = mechanism.law, int(TRUE_COUNTS.sum())
-    apart = generator.binomial(TRUE_COUNTS, law.p, (DRAWN, 5)) + generator.binomial(n - TRUE_COUNTS, law.q, (DRAWN, 5))
+    apart = generator.binomial(TRUE_COUNTS, law.p, (DRAWN, 5)) + generator.binomial(
+        n - TRUE_COUNTS, law.q, (DRAWN, 5)
+    )
     real = counted(mechanism)
     for value in range(5):  # each count alone has the right law: only their covariances tell
         error = real[:, value].std() / len(real) ** 0.5
-        statistics.deviation(real[:, value].mean(), apart[:, value].mean(), error, f"the mean of value {value}")
+        statistics.deviation(
+            real[:, value].mean(), apart[:, value].mean(), error, f"the mean of value {value}"
+        )
     with pytest.raises(AssertionError, match="of the variance"):
         compare(real, apart.astype(np.float64), "independent counts")
 
 
 @pytest.mark.parametrize("mechanism", [dn.ss(20, 1.0), dn.olh(20, 1.0)], ids=["ss", "olh"])
-def test_other_shapes_are_counted_from_real_reports(mechanism: dn.Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_shapes_are_counted_from_real_reports(
+    mechanism: dn.Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         "deniable.simulate.tallies._BLOCK_BYTES", 17 * mechanism.report_bytes
     )  # many blocks, cutting values in two
@@ -167,19 +187,25 @@ def test_a_billion_people_are_drawn_in_less_than_a_second(name: str) -> None:
 
 def test_nobody_gives_an_empty_tally() -> None:
     for name in ("grr", "oue", "hr", "she", "ss", "olh"):
-        tally = draw_tally(dn.PROTOCOLS[name].make(4, 1.0), np.zeros(4, dtype=np.int64), np.random.default_rng(1))
+        tally = draw_tally(
+            dn.PROTOCOLS[name].make(4, 1.0), np.zeros(4, dtype=np.int64), np.random.default_rng(1)
+        )
         assert tally.n == 0
         assert tally.counts.tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("counts", [[1, 2], [1, 2, -3, 4], [1.0, 2.0, 3.0, 4.0], [10**18, 1, 0, 0], [[1, 2, 3, 4]]])
+@pytest.mark.parametrize(
+    "counts", [[1, 2], [1, 2, -3, 4], [1.0, 2.0, 3.0, 4.0], [10**18, 1, 0, 0], [[1, 2, 3, 4]]]
+)
 def test_true_counts_are_checked(counts: list[object]) -> None:
     with pytest.raises(dn.InvalidParameter, match="true counts are"):
         draw_tally(dn.grr(4, 1.0), np.asarray(counts), np.random.default_rng(1))
 
 
 def test_more_reports_than_anyone_waits_for_are_refused() -> None:
-    with pytest.raises(dn.InvalidParameter, match="one by one, for at most 100,000,000 people, got 4,000,000,000"):
+    with pytest.raises(
+        dn.InvalidParameter, match="one by one, for at most 100,000,000 people, got 4,000,000,000"
+    ):
         draw_tally(dn.olh(4, 1.0), np.full(4, 10**9), np.random.default_rng(1))
 
 
@@ -203,7 +229,9 @@ def test_intervals_cover_the_people_who_answered(rows: list[Row]) -> None:
     for row in rows:
         pairs = row.repeats * row.k
         covered = round(row.metrics["coverage"].mean * pairs)
-        statistics.at_least(covered, pairs, 0.945, f"coverage of {row.protocol}")  # a noisy sum's interval is approximate
+        statistics.at_least(
+            covered, pairs, 0.945, f"coverage of {row.protocol}"
+        )  # a noisy sum's interval is approximate
     together = np.mean([row.metrics["coverage"].mean for row in rows])
     assert 0.945 < together < 0.965  # no more than promised either: too wide an interval says too little
 
@@ -261,14 +289,30 @@ def test_what_one_protocol_refuses_does_not_stop_the_others() -> None:
     ],
 )
 def test_what_no_protocol_can_do_is_refused_at_once(changed: dict[str, object], message: str) -> None:
-    asked: dict[str, object] = {"protocols": ["grr"], "epsilons": [1.0], "ks": [4], "ns": [10], "population": population.zipf}
+    asked: dict[str, object] = {
+        "protocols": ["grr"],
+        "epsilons": [1.0],
+        "ks": [4],
+        "ns": [10],
+        "population": population.zipf,
+    }
     with pytest.raises(dn.InvalidParameter, match=message):
         sweep(**(asked | changed))  # type: ignore[arg-type]
 
 
 def test_progress_counts_every_repeat_once() -> None:
     heard: list[tuple[int, int]] = []
-    list(sweep(["grr", "ss"], [1.0], [4], [50, 60], population.zipf, repeats=3, progress=lambda *pair: heard.append(pair)))
+    list(
+        sweep(
+            ["grr", "ss"],
+            [1.0],
+            [4],
+            [50, 60],
+            population.zipf,
+            repeats=3,
+            progress=lambda *pair: heard.append(pair),
+        )
+    )
     done = [pair[0] for pair in heard]
     assert done == sorted(done)
     assert set(done) == set(range(13))
@@ -277,22 +321,37 @@ def test_progress_counts_every_repeat_once() -> None:
 
 def test_projection_is_measured_when_asked_for() -> None:
     plain, projected = (
-        next(sweep(["grr"], [0.5], [50], [500], population.zipf, repeats=5, project=step)) for step in (None, "simplex")
+        next(sweep(["grr"], [0.5], [50], [500], population.zipf, repeats=5, project=step))
+        for step in (None, "simplex")
     )
     assert projected.project == "simplex"
     assert projected.metrics["mse"].mean < plain.metrics["mse"].mean / 2
     assert projected.metrics["total_variation"].mean <= 1
-    assert projected.metrics["coverage"] == plain.metrics["coverage"]  # intervals are those of the unbiased estimates
+    assert (
+        projected.metrics["coverage"] == plain.metrics["coverage"]
+    )  # intervals are those of the unbiased estimates
 
 
 def test_the_known_people_are_asked_as_they_are() -> None:
     people = population.from_column([0, 0, 0, 1, 1, 2] * 500)
-    row = next(sweep([Protocol("almost the truth", lambda k, _: dn.grr(k, 30.0))], [1.0], [3], [None], lambda _: people))
+    row = next(
+        sweep(
+            [Protocol("almost the truth", lambda k, _: dn.grr(k, 30.0))], [1.0], [3], [None], lambda _: people
+        )
+    )
     assert row.n == 3000
-    assert row.metrics["max_error"].mean < 1e-9  # with nothing hidden and nobody drawn anew the truth comes out
-    resampled = next(sweep([Protocol("almost the truth", lambda k, _: dn.grr(k, 30.0))], [1.0], [3], [600], lambda _: people))
+    assert (
+        row.metrics["max_error"].mean < 1e-9
+    )  # with nothing hidden and nobody drawn anew the truth comes out
+    resampled = next(
+        sweep(
+            [Protocol("almost the truth", lambda k, _: dn.grr(k, 30.0))], [1.0], [3], [600], lambda _: people
+        )
+    )
     assert resampled.n == 600
-    assert resampled.metrics["max_error"].mean < 1e-9  # the truth is the frequency among the people who answered
+    assert (
+        resampled.metrics["max_error"].mean < 1e-9
+    )  # the truth is the frequency among the people who answered
 
 
 @pytest.mark.parametrize("make", population.POPULATIONS.values(), ids=population.POPULATIONS)
@@ -309,7 +368,9 @@ def test_populations_are_distributions(make: Callable[[int], Population], k: int
 def test_populations_have_their_shapes() -> None:
     assert population.uniform(4).shares.tolist() == [0.25] * 4
     assert population.zipf(9, 2.0).shares[0] / population.zipf(9, 2.0).shares[2] == pytest.approx(9.0)
-    assert population.geometric(9, 0.5).shares[3] / population.geometric(9, 0.5).shares[4] == pytest.approx(2.0)
+    assert population.geometric(9, 0.5).shares[3] / population.geometric(9, 0.5).shares[4] == pytest.approx(
+        2.0
+    )
     bell = population.normal(101, 0.1).shares
     assert np.allclose(bell, bell[::-1])
     assert bell[50] / bell[60] == pytest.approx(np.exp(0.5 * (10 / 10.1) ** 2))
@@ -335,7 +396,10 @@ def test_misnamed_populations_are_refused(text: str, message: str) -> None:
 
 
 def test_a_seed_names_a_dirichlet_population() -> None:
-    one, two = population.named_population("dirichlet:0.5", 1)(6), population.named_population("dirichlet:0.5", 2)(6)
+    one, two = (
+        population.named_population("dirichlet:0.5", 1)(6),
+        population.named_population("dirichlet:0.5", 2)(6),
+    )
     assert one.name == two.name == "dirichlet:0.5"
     assert not np.array_equal(one.shares, two.shares)
 
@@ -348,7 +412,9 @@ def test_a_seed_names_a_dirichlet_population() -> None:
         (["b", "a", "b"], ("a", "b"), [1, 2]),
     ],
 )
-def test_a_column_becomes_people(values: Iterable[object], labels: tuple[str, ...], counts: list[int]) -> None:
+def test_a_column_becomes_people(
+    values: Iterable[object], labels: tuple[str, ...], counts: list[int]
+) -> None:
     people = population.from_column(values)
     assert people.labels == labels
     assert people.draw_counts(None, np.random.default_rng(1)).tolist() == counts
@@ -390,7 +456,9 @@ def test_metrics_by_hand() -> None:
         },
         abs=1e-5,
     )
-    too_much = np.array([0.6, 0.4, 0.1])  # unbiased estimates need not add up to one; the last step is not a step
+    too_much = np.array(
+        [0.6, 0.4, 0.1]
+    )  # unbiased estimates need not add up to one; the last step is not a step
     assert metrics.wasserstein(too_much, truth) == pytest.approx(0.1 + 0.3)
     assert metrics.kullback_leibler(np.array([1.2, -0.2]), np.array([0.5, 0.5])) == pytest.approx(
         0.5 * np.log(0.5) + 0.5 * np.log(0.5 / (1e-6 / 1.2)), abs=1e-4
@@ -410,7 +478,8 @@ def test_one_repeat_has_a_mean_without_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [dn.geometric(9, 0.4), dn.square_wave(1.0, 10), dn.exponential(lambda x, y: abs(x - y), 0.5, 10)]
+    "mechanism",
+    [dn.geometric(9, 0.4), dn.square_wave(1.0, 10), dn.exponential(lambda x, y: abs(x - y), 0.5, 10)],
 )
 def test_tallies_of_channels_have_the_law_of_reports(mechanism: Metric) -> None:
     people = np.arange(10) * 4000
@@ -419,7 +488,9 @@ def test_tallies_of_channels_have_the_law_of_reports(mechanism: Metric) -> None:
     expected = people @ mechanism.law.matrix()
     statistics.goodness_of_fit(drawn.counts, expected, f"tallies of {mechanism}")
     with pytest.raises(AssertionError):
-        statistics.goodness_of_fit(drawn.counts, people[::-1] @ mechanism.law.matrix(), "people in another order")
+        statistics.goodness_of_fit(
+            drawn.counts, people[::-1] @ mechanism.law.matrix(), "people in another order"
+        )
 
 
 def test_shares_of_channels_are_measured() -> None:
@@ -431,7 +502,9 @@ def test_shares_of_channels_are_measured() -> None:
     expected = float(line.law.variance(1000, people[0] / 1000, "fixed").mean()) / 2
     expected += float(np.mean(direct.law.variance(1000, people[1] / 1000, "fixed"))) / 2
     assert errors.unbiased.stderr is not None
-    statistics.deviation(errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a share with distances")
+    statistics.deviation(
+        errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a share with distances"
+    )
     numbers = dn.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
     with pytest.raises(dn.InvalidParameter, match="the mean of a number has no shares"):
         simulate.measure_share(numbers, people, 2, np.random.default_rng(1))

@@ -1,4 +1,6 @@
-"""The attack studies: their rows, their published numbers, what the command line prints, and the page for a plan."""
+"""The attack studies: their rows, their published numbers, what the command line prints, and the page for a
+plan.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ FIELDS |= {"surveys", "top", "background", "metric", "prior", "n", "seed"}
 def invented(n: int = 1500, ks: tuple[int, ...] = (8, 5, 3, 4)) -> Dataset:
     draws = np.random.default_rng(1)
     shares = [np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in ks]
-    table = np.column_stack([draws.choice(k, n, p=one) for k, one in zip(ks, shares, strict=True)]).astype(np.uint8)
+    table = np.column_stack([draws.choice(k, n, p=one) for k, one in zip(ks, shares, strict=True)]).astype(
+        np.uint8
+    )
     labels = tuple(tuple(str(v) for v in range(k)) for k in ks)
     return Dataset("invented", tuple("abcd"[: len(ks)]), labels, table, "invented")
 
@@ -55,7 +59,20 @@ def run(*arguments: str) -> str:
 
 
 def test_every_figure_has_its_rows(small: Dataset) -> None:
-    found = json.loads(run("reproduce", "risks", "--quick", "--json", "--dataset", "nursery", "--epsilons", "4", "--runs", "1"))
+    found = json.loads(
+        run(
+            "reproduce",
+            "risks",
+            "--quick",
+            "--json",
+            "--dataset",
+            "nursery",
+            "--epsilons",
+            "4",
+            "--runs",
+            "1",
+        )
+    )
     assert all(set(row) >= FIELDS for row in found)
     assert {row["figure"] for row in found} == set(risks.FIGURES)
     assert all(0 <= row["accuracy"] <= 1 and row["runs"] == 1 and row["refused"] is None for row in found)
@@ -74,12 +91,25 @@ def test_every_figure_has_its_rows(small: Dataset) -> None:
     assert all(row["trained_on"] == small.n for row in trained)  # no more than there are
     assert {row["surveys"] for row in people} == {2, 3, 4, 5}
     assert {(row["background"], row["metric"], row["top"]) for row in people if row["protocol"] == "GRR"} == {
-        (background, metric, top) for background in surveyed.BACKGROUNDS for metric in surveyed.METRICS for top in surveyed.TOPS
+        (background, metric, top)
+        for background in surveyed.BACKGROUNDS
+        for metric in surveyed.METRICS
+        for top in surveyed.TOPS
     }
 
 
 def test_runs_are_reproducible_and_choose_what_is_asked_for(small: Dataset) -> None:
-    asked = ("reproduce", "risks", "--json", "--figure", "sampled-attribute", "--attack", "bayes", "--epsilons", "1,5")
+    asked = (
+        "reproduce",
+        "risks",
+        "--json",
+        "--figure",
+        "sampled-attribute",
+        "--attack",
+        "bayes",
+        "--epsilons",
+        "1,5",
+    )
     first, again = run(*asked, "--runs", "2"), run(*asked, "--runs", "2")
     assert first == again
     rows = json.loads(first)
@@ -92,9 +122,13 @@ def test_runs_are_reproducible_and_choose_what_is_asked_for(small: Dataset) -> N
 
 def test_a_row_is_the_same_without_the_others() -> None:
     people, attacks = invented(400, (4, 3)), ["NK-1n", "NK-3n", "PK-0.1n", "bayes"]
-    together = list(risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, users=100, attacks=attacks))
+    together = list(
+        risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, users=100, attacks=attacks)
+    )
     for attack_name in attacks[1:]:
-        alone = list(risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, users=100, attacks=[attack_name]))
+        alone = list(
+            risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, users=100, attacks=[attack_name])
+        )
         assert alone == [row for row in together if row.attack == attack_name]
 
 
@@ -106,16 +140,26 @@ def test_few_people_are_attacked_by_all() -> None:
     assert len(rows) == len(attacked.RSFD) * len(knowledge)
     assert all(row.accuracy is not None and 0 <= row.accuracy <= 1 for row in rows)
     assert all((row.users, row.trained_on, row.n) == (10, 300, 300) for row in rows)
-    everybody = risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, attacks=["PK-0.5n", "bayes"], training=100)
-    assert {(row.attack, row.users, row.trained_on) for row in everybody} == {("PK-0.5n", 250, 100), ("bayes", 300, None)}
-    with pytest.raises(dn.InvalidParameter, match="the people that attackers learn from, must be an integer of at least 10"):
+    everybody = risks.reproduce(
+        [people], ["sampled-attribute"], [3.0], runs=1, attacks=["PK-0.5n", "bayes"], training=100
+    )
+    assert {(row.attack, row.users, row.trained_on) for row in everybody} == {
+        ("PK-0.5n", 250, 100),
+        ("bayes", 300, None),
+    }
+    with pytest.raises(
+        dn.InvalidParameter, match="the people that attackers learn from, must be an integer of at least 10"
+    ):
         risks.reproduce([invented()], ["sampled-attribute"], [3.0], training=5)
 
 
 def school(people: int | None = None, n: int = 800) -> School:
     crowd = invented(n)
     share = dn.rsfd(crowd.ks, 4.0, "sue-z", "published")
-    records, truth = share.privatize(crowd.table.astype(np.int64), dn.seeded(3)), attack.drawn_attributes(share, n, 3)
+    records, truth = (
+        share.privatize(crowd.table.astype(np.int64), dn.seeded(3)),
+        attack.drawn_attributes(share, n, 3),
+    )
     return School(share, records, truth, seed=5, people=people)
 
 
@@ -137,7 +181,9 @@ def test_who_is_attacked_does_not_change_what_is_learned(monkeypatch: pytest.Mon
         assert set(invented_people) == {800}
     for knowledge in ("PK-0.5n", "HM-1n-0.1n"):
         assert school().attack(knowledge, whom=some).whom.tolist() == some.tolist()
-    assert len(school().attack("PK-0.5n", whom=np.arange(500)).whom) == 400  # the others are compromised first
+    assert (
+        len(school().attack("PK-0.5n", whom=np.arange(500)).whom) == 400
+    )  # the others are compromised first
     assert len(school(people=100).attack("NK-1n").whom) == 800
     assert invented_people[-1] == 100
     side_by_side = school().attack_all(["NK-1n", "PK-0.3n"], some)
@@ -147,7 +193,9 @@ def test_who_is_attacked_does_not_change_what_is_learned(monkeypatch: pytest.Mon
 
 
 def test_users_are_a_part_of_all_targets() -> None:
-    """In the rows, too: with as many users as there are people nothing changes, with fewer only who is attacked."""
+    """In the rows, too: with as many users as there are people nothing changes, with fewer only who is
+    attacked.
+    """
     people, asked = invented(400, (4, 3)), {"runs": 1, "attacks": ["NK-1n"], "seed": 2}
     all_of_them = list(risks.reproduce([people], ["sampled-attribute"], [3.0], **asked))  # type: ignore[arg-type]
     assert all_of_them == list(risks.reproduce([people], ["sampled-attribute"], [3.0], users=400, **asked))  # type: ignore[arg-type]
@@ -163,7 +211,9 @@ def test_users_are_a_part_of_all_targets() -> None:
     assert part.tolist() == whole[points.targets(400, draws, 150)].tolist()
 
 
-def test_rows_that_are_done_are_in_the_file_already(small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_done_are_in_the_file_already(
+    small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def stopped(*_arguments: object, **_options: object) -> Iterator[points.Row]:
         yield from list(risks_rows)[:2]
         raise KeyboardInterrupt
@@ -182,7 +232,19 @@ def test_a_file_that_is_written_again_and_again_is_told_once(
 ) -> None:
     monkeypatch.setattr("deniable.commands.studying._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.csv"
-    asked = ["reproduce", "risks", "--figure", "value", "--dataset", "nursery", "--epsilons", "1", "--runs", "1", "-o"]
+    asked = [
+        "reproduce",
+        "risks",
+        "--figure",
+        "value",
+        "--dataset",
+        "nursery",
+        "--epsilons",
+        "1",
+        "--runs",
+        "1",
+        "-o",
+    ]
     result = CliRunner().invoke(commands, [*asked, str(file)], catch_exceptions=False, standalone_mode=False)
     assert result.stderr.count("wrote ") == 1
 
@@ -194,25 +256,53 @@ def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.M
         yield from rows[:2]
         raise KeyboardInterrupt
 
-    asked = ("reproduce", "risks", "--figure", "value", "--epsilons", "1", "--runs", "1", "--dataset", "nursery", "--json")
+    asked = (
+        "reproduce",
+        "risks",
+        "--figure",
+        "value",
+        "--epsilons",
+        "1",
+        "--runs",
+        "1",
+        "--dataset",
+        "nursery",
+        "--json",
+    )
     rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
     assert run(*asked) == console.json_text([asdict(row) for row in rows])
     monkeypatch.setattr(risks, "reproduce", stopped)
     printed = CliRunner().invoke(commands, asked).stdout
     assert json.loads(printed + "]") == [asdict(row) for row in rows[:2]]
-    monkeypatch.setattr(risks, "reproduce", lambda *_arguments, **_options: iter([replace(rows[0], refused="for a reason")]))
+    monkeypatch.setattr(
+        risks, "reproduce", lambda *_arguments, **_options: iter([replace(rows[0], refused="for a reason")])
+    )
     assert run(*asked) == "[]\n"
 
 
 def test_more_users_than_there_are_is_told(small: Dataset) -> None:
-    asked = ("reproduce", "risks", "--figure", "value", "--dataset", "nursery", "--epsilons", "4", "--runs", "1", "--json")
+    asked = (
+        "reproduce",
+        "risks",
+        "--figure",
+        "value",
+        "--dataset",
+        "nursery",
+        "--epsilons",
+        "4",
+        "--runs",
+        "1",
+        "--json",
+    )
     result = CliRunner().invoke(commands, [*asked, "--users", "99999999"], catch_exceptions=False)
     assert result.stderr == "invented has 500 people, fewer than --users 99,999,999: all 500 are attacked\n"
     assert {row["users"] for row in json.loads(result.stdout)} == {500}
     assert CliRunner().invoke(commands, [*asked, "--users", "500"], catch_exceptions=False).stderr == ""
     more = ("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "1e6")
     result = CliRunner().invoke(commands, more, catch_exceptions=False)
-    assert "synthetic has 50,000 people, fewer than --users 1,000,000: all 50,000 are asked\n" in result.stderr
+    assert (
+        "synthetic has 50,000 people, fewer than --users 1,000,000: all 50,000 are asked\n" in result.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,7 +324,9 @@ def test_mistakes_are_refused(small: Dataset, arguments: tuple[str, ...], messag
 
 
 def test_an_epsilon_that_is_named_twice_is_one(small: Dataset) -> None:
-    twice, once = (list(risks.reproduce([small], ["value"], budgets, runs=1)) for budgets in ([1.0, 1.0], [1.0]))
+    twice, once = (
+        list(risks.reproduce([small], ["value"], budgets, runs=1)) for budgets in ([1.0, 1.0], [1.0])
+    )
     assert twice == once
 
 
@@ -286,7 +378,17 @@ def test_a_table_has_no_empty_column_and_few_rows(small: Dataset) -> None:
 
 
 def test_a_table_that_is_cut_has_some_rows_of_every_figure(small: Dataset) -> None:
-    asked = ("--quick", "--epsilons", "4", "--runs", "1", "--users", "20", "--attack", "bayes,guess-bayes,support,exact")
+    asked = (
+        "--quick",
+        "--epsilons",
+        "4",
+        "--runs",
+        "1",
+        "--users",
+        "20",
+        "--attack",
+        "bayes,guess-bayes,support,exact",
+    )
     lines = run("reproduce", "risks", *asked).splitlines()
     shown = {figure: sum(line.strip().startswith(f"{figure} ") for line in lines) for figure in risks.FIGURES}
     assert sum(shown.values()) == 40
@@ -295,9 +397,13 @@ def test_a_table_that_is_cut_has_some_rows_of_every_figure(small: Dataset) -> No
 
 
 def test_one_epsilon_is_drawn_as_a_list(small: Dataset) -> None:
-    """Every series has a place of its own, and its name beside it; with two epsilons there are lines and a legend."""
+    """Every series has a place of its own, and its name beside it; with two epsilons there are lines and a
+    legend.
+    """
     rows = list(
-        risks.reproduce([small], ["reidentify", "value"], [4.0], runs=1, users=50, attacks=["guess", "support", "exact"])
+        risks.reproduce(
+            [small], ["reidentify", "value"], [4.0], runs=1, users=50, attacks=["guess", "support", "exact"]
+        )
     )
     drawn = plot_risks.risks_plot(rows)
     assert "Epsilon 4:" in drawn.get_suptitle()
@@ -315,7 +421,12 @@ def test_one_epsilon_is_drawn_as_a_list(small: Dataset) -> None:
 
 def test_the_words_of_the_study_are_explained() -> None:
     text = " ".join(run("reproduce", "risks", "--help").split())
-    for word in ("FK (full knowledge)", "PK (partial knowledge)", "the uniform metric", "the non-uniform one"):
+    for word in (
+        "FK (full knowledge)",
+        "PK (partial knowledge)",
+        "the uniform metric",
+        "the non-uniform one",
+    ):
         assert word in text
 
 
@@ -360,7 +471,9 @@ def test_trained_attacks_do_not_beat_the_best(both: dict[str, tuple[np.ndarray, 
 def test_a_weaker_best_attack_is_seen_to_be_beaten(both: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
     """Of all protocols together: on single ones the trained attack is itself weaker by as much."""
     best, trained = map(np.concatenate, zip(*both.values(), strict=True))
-    lost = np.random.default_rng(9).choice(np.flatnonzero(best), round(statistics.WEAKER * best.size), replace=False)
+    lost = np.random.default_rng(9).choice(
+        np.flatnonzero(best), round(statistics.WEAKER * best.size), replace=False
+    )
     best[lost] = False
     with pytest.raises(AssertionError, match="beaten"):
         statistics.not_beaten(best, trained, "a weakened attack")
@@ -368,25 +481,36 @@ def test_a_weaker_best_attack_is_seen_to_be_beaten(both: dict[str, tuple[np.ndar
 
 def test_the_artefact_of_realistic_fakes() -> None:
     """Published attackers of RS+RFD stay near a blind guess where the best one finds most."""
-    rows = list(risks.reproduce([invented(6000)], ["rsrfd"], [4.0], runs=2, attacks=["bayes", "bayes-uniform"]))
+    rows = list(
+        risks.reproduce([invented(6000)], ["rsrfd"], [4.0], runs=2, attacks=["bayes", "bayes-uniform"])
+    )
     for row in rows:
         if row.attack == "bayes" and row.prior in ("zipf", "exponential"):
             naive = next(
-                one for one in rows if (one.protocol, one.prior, one.attack) == (row.protocol, row.prior, "bayes-uniform")
+                one
+                for one in rows
+                if (one.protocol, one.prior, one.attack) == (row.protocol, row.prior, "bayes-uniform")
             )
             assert (row.accuracy or 0) > (naive.accuracy or 1) + 0.1
 
 
 def test_supports_tell_more_than_guesses() -> None:
-    rows = list(risks.reproduce([invented(2000, (20, 15, 30, 12))], ["reidentify"], [5.0], runs=1, users=1000))
+    rows = list(
+        risks.reproduce([invented(2000, (20, 15, 30, 12))], ["reidentify"], [5.0], runs=1, users=1000)
+    )
     for protocol in ("SUE", "OUE", "OLH"):
         by = {
             row.attack: row.accuracy or 0.0
             for row in rows
-            if (row.protocol, row.surveys, row.top, row.background, row.metric) == (protocol, 4, 10, "FK", "uniform")
+            if (row.protocol, row.surveys, row.top, row.background, row.metric)
+            == (protocol, 4, 10, "FK", "uniform")
         }
         assert by["support"] > 1.1 * by["guess"]
-    grr = [row for row in rows if row.protocol == "GRR" and (row.top, row.background, row.metric) == (10, "FK", "uniform")]
+    grr = [
+        row
+        for row in rows
+        if row.protocol == "GRR" and (row.top, row.background, row.metric) == (10, "FK", "uniform")
+    ]
     by_surveys = [row.accuracy or 0.0 for row in grr if row.attack == "guess"]
     assert by_surveys[0] < by_surveys[1] < by_surveys[2]
     same = {(row.surveys, row.attack): row.accuracy for row in grr}
@@ -394,10 +518,14 @@ def test_supports_tell_more_than_guesses() -> None:
 
 
 def test_census_as_published() -> None:
-    """Attacks on RS+RFD that ignore the prior are where the study saw them, those that use it far above (ACS, GRR)."""
+    """Attacks on RS+RFD that ignore the prior are where the study saw them, those that use it far above (ACS,
+    GRR).
+    """
     people = loaded("acs-employment")
     rows = list(risks.reproduce([people], ["rsrfd"], [1.0], runs=2, attacks=["bayes", "bayes-uniform"]))
-    found = {(row.prior, row.attack): 100 * (row.accuracy or 0) for row in rows if row.protocol == "RS+RFD[GRR]"}
+    found = {
+        (row.prior, row.attack): 100 * (row.accuracy or 0) for row in rows if row.protocol == "RS+RFD[GRR]"
+    }
     assert found["correct", "bayes-uniform"] == pytest.approx(4.87, abs=0.8)
     assert found["correct", "bayes"] == pytest.approx(13.3, abs=1.2)
     assert found["dirichlet", "bayes"] == pytest.approx(33.7, abs=6.0)  # priors are drawn anew for each run
@@ -409,11 +537,16 @@ def test_surveys_draw_half_of_the_attributes_or_more() -> None:
     for seed in range(20):
         chosen, known = surveyed.drawn_surveys(10, np.random.default_rng(seed))
         assert len(chosen) == surveyed.SURVEYS
-        assert all(5 <= len(one) <= 9 and len(set(one.tolist())) == len(one) for one in (*chosen, np.array(sorted(known))))
+        assert all(
+            5 <= len(one) <= 9 and len(set(one.tolist())) == len(one)
+            for one in (*chosen, np.array(sorted(known)))
+        )
 
 
 def test_among_fakes_the_published_attacker_is_trained() -> None:
-    """`guess` finds the real attribute by NK-1n, learned from all reports, and `guess-bayes` by another way."""
+    """`guess` finds the real attribute by NK-1n, learned from all reports, and `guess-bayes` by
+    another way.
+    """
     people, asked = invented(600), points.Asked(1, None, ("guess", "guess-bayes"), 1, 600)
     draws = np.random.default_rng(3)
     survey = surveyed._Survey.of(people, 4.0, np.array([0, 1, 3]), draws)
@@ -436,15 +569,33 @@ def test_among_fakes_both_metrics_are_one_measurement() -> None:
     assert {row.metric for row in rows if row.protocol == "GRR"} == set(surveyed.METRICS)
 
 
-def test_what_was_refused_is_no_row_for_machines(small: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_was_refused_is_no_row_for_machines(
+    small: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
-    asked = ("reproduce", "risks", "--figure", "reidentify", "--dataset", "nursery", "--epsilons", "4", "--runs", "1")
+    asked = (
+        "reproduce",
+        "risks",
+        "--figure",
+        "reidentify",
+        "--dataset",
+        "nursery",
+        "--epsilons",
+        "4",
+        "--runs",
+        "1",
+    )
     table = tmp_path / "rows.json"
-    result = CliRunner().invoke(commands, [*asked, "--users", "20", "--json", "-o", str(table)], catch_exceptions=False)
+    result = CliRunner().invoke(
+        commands, [*asked, "--users", "20", "--json", "-o", str(table)], catch_exceptions=False
+    )
     rows = json.loads(result.stdout)
     assert rows == json.loads(table.read_text(encoding="utf-8"))
     assert all(0 <= row["accuracy"] <= 1 for row in rows)
-    assert {row["attack"] for row in rows if row["protocol"] == surveyed.AMONG_FAKES} == {"guess-bayes", "support"}
+    assert {row["attack"] for row in rows if row["protocol"] == surveyed.AMONG_FAKES} == {
+        "guess-bayes",
+        "support",
+    }
     assert "32 rows left out" in result.stderr
     assert f"refused ({surveyed.AMONG_FAKES}): " in result.stderr
     assert "pip install 'deniable[attack]'" in result.stderr
@@ -455,7 +606,9 @@ def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pyte
     rows = list(risks.reproduce([invented(200)], ["reidentify"], [4.0], runs=1, users=20))
     among = [row for row in rows if (row.protocol, row.metric) == (surveyed.AMONG_FAKES, "non-uniform")]
     assert {row.attack for row in among if row.refused is None} == {"guess-bayes", "support"}
-    assert all("pip install 'deniable[attack]'" in (row.refused or "") for row in among if row.attack == "guess")
+    assert all(
+        "pip install 'deniable[attack]'" in (row.refused or "") for row in among if row.attack == "guess"
+    )
 
 
 # How far chance may have moved a row.
@@ -502,7 +655,11 @@ def test_what_is_computed_has_no_error() -> None:
             assert row.stderr
         else:
             assert (row.stderr, row.low, row.high) == (0.0, row.accuracy, row.accuracy)
-    assert all((row.mse_stderr, row.mse_low, row.mse_high) == (0.0, row.mse, row.mse) for row in front if row.attack != "guess")
+    assert all(
+        (row.mse_stderr, row.mse_low, row.mse_high) == (0.0, row.mse, row.mse)
+        for row in front
+        if row.attack != "guess"
+    )
     text = run("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "500")
     assert "+- 0" not in text
 
@@ -527,13 +684,17 @@ def test_rows_are_a_frame() -> None:
     assert (measured.low <= measured.accuracy).all()
     assert (measured.accuracy <= measured.high).all()
     assert (measured.low < measured.high).all()
-    front = revisited.frame(revisited.reproduce(epsilons=[1.0], runs=2, users=300, methods=["GRR"]), backend="pandas")
+    front = revisited.frame(
+        revisited.reproduce(epsilons=[1.0], runs=2, users=300, methods=["GRR"]), backend="pandas"
+    )
     guessed = front[front.attack == "guess"].iloc[0]
     assert guessed.low < guessed.accuracy < guessed.high
     assert guessed.mse_low <= guessed.mse <= guessed.mse_high
 
 
-def test_how_long_it_takes_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_how_long_it_takes_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     now = iter([0.0, 5.0, 20.0, 40.0])
     monkeypatch.setattr("deniable.commands.studying.time.monotonic", lambda: next(now))
     shown = list[tuple[int, int]]()
@@ -545,7 +706,9 @@ def test_how_long_it_takes_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys:
     assert shown == [(1, 10_000), (10, 10_000), (20, 10_000)]
 
 
-def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_has_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Every half minute, and none of short work; a terminal has a bar instead."""
     now = [100.0]
     monkeypatch.setattr("deniable.commands.console.time.monotonic", lambda: now[0])
@@ -578,18 +741,32 @@ def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
         row = asked.row(figure, invented(100), "GRR", 1.0, attack_name, baseline=0.1, trained_on=trained)
         return points.Cell((row,), spend, work)
 
-    cells = [cell("value", "guess", 15.0, 0.01), *(cell("sampled-attribute", "NK-1n", 20.0, 10.0) for _ in range(3))]
+    cells = [
+        cell("value", "guess", 15.0, 0.01),
+        *(cell("sampled-attribute", "NK-1n", 20.0, 10.0) for _ in range(3)),
+    ]
     shown = list[tuple[int, int]]()
-    list(points.measure([*cells, cell("reidentify", "support", 5.0, 5.0)], asked, lambda *step: shown.append(step)))
+    list(
+        points.measure(
+            [*cells, cell("reidentify", "support", 5.0, 5.0)], asked, lambda *step: shown.append(step)
+        )
+    )
     seconds = [(done / 1000, total / 1000) for done, total in shown]
     assert seconds == [(15.0, 50.0), (35.0, 80.0), (55.0, 80.0), (75.0, 80.0), (80.0, 80.0)]
 
 
 def test_quick_is_small_and_says_so() -> None:
-    rows = list(risks.reproduce([invented(1200)], ["value", "rsrfd"], [5.0], runs=1, attacks=["NK-1n", "guess"], quick=True))
+    rows = list(
+        risks.reproduce(
+            [invented(1200)], ["value", "rsrfd"], [5.0], runs=1, attacks=["NK-1n", "guess"], quick=True
+        )
+    )
     assert {row.users for row in rows} == {500}
     assert {row.trained_on for row in rows if row.attack == "NK-1n"} == {1000}
-    assert {row.users for row in risks.reproduce([invented(1200)], ["value"], [5.0], runs=1, users=600, quick=True)} == {600}
+    assert {
+        row.users
+        for row in risks.reproduce([invented(1200)], ["value"], [5.0], runs=1, users=600, quick=True)
+    } == {600}
 
 
 # Error against attack.
@@ -597,33 +774,45 @@ def test_quick_is_small_and_says_so() -> None:
 
 def test_error_against_attack() -> None:
     rows = list(
-        revisited.reproduce(epsilons=[1.0, 4.0], runs=5, methods=["GRR", "OLH", "SS", "AUE", "ASS", "THE as published"])
+        revisited.reproduce(
+            epsilons=[1.0, 4.0], runs=5, methods=["GRR", "OLH", "SS", "AUE", "ASS", "THE as published"]
+        )
     )
     for row in rows:
         if row.attack == "guess":
-            exact = next(r for r in rows if (r.protocol, r.epsilon, r.attack) == (row.protocol, row.epsilon, "exact"))
+            exact = next(
+                r for r in rows if (r.protocol, r.epsilon, r.attack) == (row.protocol, row.epsilon, "exact")
+            )
             assert exact.accuracy is not None
             assert row.accuracy is not None
             error = math.sqrt(exact.accuracy * (1 - exact.accuracy) / (row.n * row.runs))
             statistics.deviation(row.accuracy, exact.accuracy, error, f"success of {row.protocol}")
     by = {(row.protocol, row.epsilon, row.attack): row for row in rows}
     assert by["OLH", 4.0, "published"].accuracy == pytest.approx(0.279, abs=0.001)
-    assert by["THE as published", 1.0, "exact"].loss == pytest.approx(0.896, abs=0.002)  # thresholding spends less
+    assert by["THE as published", 1.0, "exact"].loss == pytest.approx(
+        0.896, abs=0.002
+    )  # thresholding spends less
     assert by["ASS", 4.0, "exact"].accuracy == pytest.approx(0.116, abs=0.005)
     front = [(row.accuracy or 0, row.mse or 0) for row in rows if row.pareto]
     assert front
     assert not any(a < c and b < d for a, b in front for c, d in front)
 
 
-@pytest.mark.parametrize(("epsilon", "spent"), [(0.5, 0.472), (1.0, 0.896), (2.0, 1.636), (4.0, 2.859), (8.0, 4.965)])
+@pytest.mark.parametrize(
+    ("epsilon", "spent"), [(0.5, 0.472), (1.0, 0.896), (2.0, 1.636), (4.0, 2.859), (8.0, 4.965)]
+)
 def test_thresholded_histograms_as_published_spend_less(epsilon: float, spent: float) -> None:
-    """At the threshold that errs least with noise of scale 2 / epsilon, found here once more on a fine grid."""
+    """At the threshold that errs least with noise of scale 2 / epsilon, found here once more on a
+    fine grid.
+    """
     made = revisited.METHODS["THE as published"](10, epsilon)
     assert made.loss() == pytest.approx(spent, abs=0.0006)
     theta = np.linspace(0.5, 1.0, 100_001)
     p, q = 1 - np.exp(epsilon * (theta - 1) / 2) / 2, np.exp(-epsilon * theta / 2) / 2
     best = int(np.argmin(q * (1 - q) / (p - q) ** 2))
-    assert made.loss() == pytest.approx(math.log(p[best] * (1 - q[best]) / ((1 - p[best]) * q[best])), abs=1e-4)
+    assert made.loss() == pytest.approx(
+        math.log(p[best] * (1 - q[best]) / ((1 - p[best]) * q[best])), abs=1e-4
+    )
 
 
 def test_revisited_on_the_command_line(tmp_path: Path) -> None:
@@ -644,12 +833,19 @@ def test_revisited_on_the_command_line(tmp_path: Path) -> None:
 @pytest.fixture
 def planned(tmp_path: Path) -> tuple[Path, Path]:
     study = dn.Study(
-        {"town": list("abcdef"), "smokes": ["yes", "no"], "age": dn.Range(0, 60, step=10)}, epsilon=2.0, title="A study"
+        {"town": list("abcdef"), "smokes": ["yes", "no"], "age": dn.Range(0, 60, step=10)},
+        epsilon=2.0,
+        title="A study",
     )
     plan, people = tmp_path / "plan.json", tmp_path / "people.csv"
     study.plan(1000).write(plan)
     draws = np.random.default_rng(2)
-    rows = zip(draws.choice(list("abcdef"), 1000), draws.choice(["yes", "no"], 1000), draws.integers(0, 60, 1000), strict=True)
+    rows = zip(
+        draws.choice(list("abcdef"), 1000),
+        draws.choice(["yes", "no"], 1000),
+        draws.integers(0, 60, 1000),
+        strict=True,
+    )
     people.write_text("town,smokes,age\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows), encoding="utf-8")
     return plan, people
 
@@ -707,10 +903,14 @@ def test_bars_of_many_attributes_are_the_most_telling() -> None:
 
 def test_the_page_for_machines(planned: tuple[Path, Path]) -> None:
     plan, people = planned
-    found = json.loads(run("attack", str(plan), "--data", str(people), "--users", "1000", "--collections", "3", "--json"))
+    found = json.loads(
+        run("attack", str(plan), "--data", str(people), "--users", "1000", "--collections", "3", "--json")
+    )
     assert found["people"] == found["users"] == 1000
     exact = attack.success(dn.Plan.read(plan), collections=3)
-    assert [one["report"] for one in found["ignorant"]["attributes"]] == [one.report for one in exact.attributes]
+    assert [one["report"] for one in found["ignorant"]["attributes"]] == [
+        one.report for one in exact.attributes
+    ]
     by = {(one["background"], one["collections"], one["top"]): one["success"] for one in found["found"]}
     assert by["all 3 attributes", 3, 10] > by["all 3 attributes", 1, 10] > 0.01
     assert by["all 3 attributes", 3, 10] > by["2 of 3 attributes", 3, 10]
@@ -756,7 +956,9 @@ def test_every_kind_of_plan_has_a_page(kind: str) -> None:
         "faked": dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0, share="faked"),
         "again": dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon_first=1.0, epsilon_forever=2.0),
         "single": dn.Study({"a": list("xyz")}, epsilon=1.0),
-        "metric": dn.Study({"a": dn.Range(0, 30, step=3, privacy="metric", epsilon=0.2), "b": list("uvw")}, epsilon=1.0),
+        "metric": dn.Study(
+            {"a": dn.Range(0, 30, step=3, privacy="metric", epsilon=0.2), "b": list("uvw")}, epsilon=1.0
+        ),
         "grid": dn.Study({"home": dn.Grid(47.6, 6.8, 47.7, 6.95, 5, 6, epsilon=0.001)}),
         "number": dn.Study({"pay": dn.Number(0, 1000), "b": list("uvw")}, epsilon=2.0),
     }
@@ -766,4 +968,6 @@ def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     found = attack.examine(plan, codes, collections=3, users=100)
     assert ("Which attribute of a report is real" in found.text()) == (kind == "faked")
     assert (found.real_attribute is None) == (kind != "faked")
-    assert plot.inline_svg(plot_attack.examined_plot(found), "page", "what an attacker learns").startswith("<svg")
+    assert plot.inline_svg(plot_attack.examined_plot(found), "page", "what an attacker learns").startswith(
+        "<svg"
+    )

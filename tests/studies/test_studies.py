@@ -1,7 +1,9 @@
-"""Shares drawn directly have the law of real records; the studies show the papers' numbers and the true losses.
+"""Shares drawn directly have the law of real records; the studies show the papers' numbers and the true
+losses.
 
-Draws and records are compared by the means, variances and covariances of their counts, attribute by attribute, in one
-chi-square with the false-alarm rate of `statistics.ALPHA`; each kind of comparison is shown to fail on planted faults.
+Draws and records are compared by the means, variances and covariances of their counts, attribute by
+attribute, in one chi-square with the false-alarm rate of `statistics.ALPHA`; each kind of comparison is shown
+to fail on planted faults.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ KS = (4, 3, 2)
 TRUE = [np.array([300, 150, 50, 0]), np.array([250, 200, 50]), np.array([400, 100])]
 PEOPLE = np.column_stack([np.repeat(np.arange(k), counts) for k, counts in zip(KS, TRUE, strict=True)])
 REPORTED, DRAWN = 2000, 10_000
-"""Runs of real records, and runs drawn directly, of 500 people each: a p moved by 5 % is seen in each of them."""
+"""Runs of real records, and runs drawn directly, of 500 people each: a p moved by 5 % is seen in each of
+them.
+"""
 PRIORS = [[0.4, 0.3, 0.2, 0.1], [0.2, 0.3, 0.5], [0.7, 0.3]]
 
 
@@ -133,7 +137,10 @@ def _even_prior(fake: dn.Fake) -> dn.Fake:
 
 
 FAULTS: dict[str, tuple[str, dn.Share]] = {
-    "p of a sampled part moved by 5 %": ("sample", dn.Sample(tuple(_moved(p) for p in SHARES["sample"].parts))),  # type: ignore[arg-type]
+    "p of a sampled part moved by 5 %": (
+        "sample",
+        dn.Sample(tuple(_moved(p) for p in SHARES["sample"].parts)),  # type: ignore[arg-type]
+    ),
     "two attributes sampled as if one": ("sample two", replace(SHARES["sample two"], drawn=1)),  # type: ignore[type-var]
     "p among guesses moved by 5 %": ("rsfd grr", _faked("rsfd grr", _other_part)),
     "p among blanks moved by 5 %": ("rsfd oue-z", _faked("rsfd oue-z", _other_part)),
@@ -141,7 +148,10 @@ FAULTS: dict[str, tuple[str, dn.Share]] = {
     "blank fakes where values are imitated": ("rsfd oue-r", SHARES["rsfd oue-z"]),
     "even fakes where a prior is used": ("rsrfd oue-r", _faked("rsrfd oue-r", _even_prior)),
     "fakes sent as they are": ("rsrfd grr", SHARES["rsrfd grr as published"]),
-    "the first round alone": ("two rounds", dn.Sample(tuple(part.first for part in SHARES["two rounds"].parts))),  # type: ignore[attr-defined]
+    "the first round alone": (
+        "two rounds",
+        dn.Sample(tuple(part.first for part in SHARES["two rounds"].parts)),  # type: ignore[attr-defined]
+    ),
 }
 
 
@@ -153,7 +163,9 @@ def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]
 
 
 @pytest.mark.parametrize(
-    "part", [dn.ss(4, 1.0), dn.loloha(4, 1.0, 2.0), dn.dbitflip(4, 1.0, bits=2)], ids=["ss", "loloha", "dbitflip"]
+    "part",
+    [dn.ss(4, 1.0), dn.loloha(4, 1.0, 2.0), dn.dbitflip(4, 1.0, bits=2)],
+    ids=["ss", "loloha", "dbitflip"],
 )
 def test_parts_without_a_shortcut_are_counted_from_reports(part: Encoder) -> None:
     share = dn.Sample((part, part))
@@ -183,10 +195,14 @@ def test_measured_error_is_the_laws(name: str) -> None:
     for j, counts in enumerate(TRUE):
         part = share.drawn / share.d if isinstance(share, dn.Sample) else 1.0
         f, m = counts / 500, round(500 * part)
-        expected += float(np.mean(share.marginal(j).variance(m, f, "fixed") + f * (1 - f) / m * (1 - part))) / share.d
+        expected += (
+            float(np.mean(share.marginal(j).variance(m, f, "fixed") + f * (1 - f) / m * (1 - part))) / share.d
+        )
     seen = measure_share(share, TRUE, 5000, np.random.default_rng(6)).unbiased
     assert seen.stderr is not None
-    allowed = 0.01 * expected if isinstance(share, dn.Sample) else 0.0  # the mean of 1 / m is not one over its mean
+    allowed = (
+        0.01 * expected if isinstance(share, dn.Sample) else 0.0
+    )  # the mean of 1 / m is not one over its mean
     off = max(0.0, abs(seen.mean - expected) - allowed)
     statistics.deviation(off, 0.0, seen.stderr, f"error of {name}")
     with pytest.raises(AssertionError, match="standard errors off"):
@@ -202,7 +218,9 @@ def test_measured_error_is_the_laws(name: str) -> None:
         (TRUE, 0, "runs must be an integer of at least 1"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(counts: Sequence[npt.NDArray[np.int64]], runs: int, message: str) -> None:
+def test_what_cannot_be_drawn_is_refused(
+    counts: Sequence[npt.NDArray[np.int64]], runs: int, message: str
+) -> None:
     with pytest.raises(dn.InvalidParameter, match=message):
         draw_share(SHARES["split"], counts, runs, np.random.default_rng(1))
 
@@ -244,9 +262,13 @@ def test_published_methods_lose_what_enumeration_found(
 
 
 def test_the_papers_comparison_is_of_different_guarantees() -> None:
-    """d = 10, epsilon = ln 2: n times the variance is 44 as published, 800 at equal loss, where SMP has 80."""
+    """d = 10, epsilon = ln 2: n times the variance is 44 as published, 800 at equal loss, where
+    SMP has 80.
+    """
     ks = (10,) * 10
-    found = {name: rsfd.METHODS[name](ks, math.log(2)).marginal(0) for name in rsfd.METHODS if "GRR" not in name}
+    found = {
+        name: rsfd.METHODS[name](ks, math.log(2)).marginal(0) for name in rsfd.METHODS if "GRR" not in name
+    }
     variance = {name: float(np.max(law.variance(1, 0.0))) for name, law in found.items()}
     assert variance["RS+FD[OUE-z]"] == pytest.approx(44, rel=1e-6)
     assert variance["RS+FD[OUE-z] at record"] == pytest.approx(800, rel=1e-6)
@@ -262,14 +284,20 @@ def test_adp_is_the_rule_of_the_papers() -> None:
 
 
 SMALL = data.Dataset(
-    "small", ("a", "b"), (("x", "y", "z"), ("p", "q")), np.tile([[0, 0], [1, 1], [2, 0], [0, 1]], (500, 1)), ""
+    "small",
+    ("a", "b"),
+    (("x", "y", "z"), ("p", "q")),
+    np.tile([[0, 0], [1, 1], [2, 0], [0, 1]], (500, 1)),
+    "",
 )
 
 
 def test_every_point_of_the_figure_is_a_row() -> None:
     heard: list[tuple[int, int]] = []
     rows = list(rsfd.reproduce([SMALL], runs=4, seed=3, progress=lambda *pair: heard.append(pair)))
-    assert [(row.method, row.epsilon) for row in rows] == [(name, e) for name in rsfd.METHODS for e in rsfd.EPSILONS]
+    assert [(row.method, row.epsilon) for row in rows] == [
+        (name, e) for name in rsfd.METHODS for e in rsfd.EPSILONS
+    ]
     assert heard[-1] == (60, 60)
     assert [round(math.exp(epsilon), 9) for epsilon in rsfd.EPSILONS] == [2, 3, 4, 5, 6, 7]
     for row in rows:
@@ -293,7 +321,9 @@ def test_a_point_depends_on_the_seed_and_not_on_the_rest() -> None:
 
 
 def test_clipping_is_the_papers_and_leaves_the_unbiased_error_alone() -> None:
-    rare = data.Dataset("rare", ("a", "b"), (tuple("abcdefgh"), ("p", "q")), np.tile([[0, 0], [1, 1]], (100, 1)), "")
+    rare = data.Dataset(
+        "rare", ("a", "b"), (tuple("abcdefgh"), ("p", "q")), np.tile([[0, 0], [1, 1]], (100, 1)), ""
+    )
     row = next(rsfd.reproduce([rare], ["SPL[ADP]"], [0.5], runs=50))
     assert row.mse_avg is not None
     assert row.mse_avg_raw is not None
@@ -320,7 +350,9 @@ def test_what_no_study_can_do_is_refused_at_once(
 
 
 def test_a_dataset_of_a_figure_takes_seconds() -> None:
-    """The largest: 550 values in ten attributes, all methods, 100 runs; all nine sets together have a minute."""
+    """The largest: 550 values in ten attributes, all methods, 100 runs; all nine sets together
+    have a minute.
+    """
     people = data.load("synthetic-6")
     start = time.process_time()
     assert len(list(rsfd.reproduce([people]))) == 60
@@ -340,7 +372,9 @@ LARGEST = {
 def test_the_choice_is_that_of_the_specification(part: float) -> None:
     for epsilon, largest in zip(allomfree.EPSILONS, LARGEST[part], strict=True):
         for method, k in zip(("ALLOMFREE", "ALLOMFREE-exact"), largest, strict=True):
-            kinds = [type(allomfree.METHODS[method](size, part * epsilon, epsilon).first) for size in (k, k + 1)]
+            kinds = [
+                type(allomfree.METHODS[method](size, part * epsilon, epsilon).first) for size in (k, k + 1)
+            ]
             assert kinds == [dn.Direct, dn.Unary], (method, epsilon, k)
 
 
@@ -353,7 +387,12 @@ def test_the_choice_is_that_of_the_constructor() -> None:
 def test_every_point_of_the_longitudinal_figures_is_a_row() -> None:
     rows = list(allomfree.reproduce([SMALL], runs=3, epsilons=[1.0, 3.0]))
     assert [row.method for row in rows[::2]] == [*allomfree.METHODS] * 2
-    assert {(row.epsilon_forever, row.epsilon_first) for row in rows} == {(1.0, 0.3), (3.0, 0.9), (1.0, 0.6), (3.0, 1.8)}
+    assert {(row.epsilon_forever, row.epsilon_first) for row in rows} == {
+        (1.0, 0.3),
+        (3.0, 0.9),
+        (1.0, 0.6),
+        (3.0, 1.8),
+    }
     for row in rows:
         assert row.refused is None
         assert row.loss_record is not None
@@ -375,7 +414,9 @@ def test_what_a_pair_of_rounds_cannot_do_is_a_row_that_says_why() -> None:
 
 
 def test_spending_all_of_the_budget_pays() -> None:
-    """On the marginals of MS-FIMU the exact calibration errs about a tenth less at epsilon 2.5 to 3.5, by the laws alone."""
+    """On the marginals of MS-FIMU the exact calibration errs about a tenth less at epsilon 2.5 to 3.5, by the
+    laws alone.
+    """
     for epsilon in (2.5, 3.0, 3.5):
         error = {
             method: sum(allomfree.METHODS[method](k, 0.6 * epsilon, epsilon).law.error(1) for k in MS_FIMU)
@@ -398,7 +439,14 @@ def test_plots_show_the_rows(tmp_path: Path) -> None:
         mine = [row.mse_avg for row in rows if row.method == bars.get_label()]
         assert [float(y) for y in bars[0].get_ydata()] == mine
         assert bars[0].get_linestyle() == ("--" if "at record" in str(bars.get_label()) else "-")
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["ln 2", "ln 3", "ln 4", "ln 5", "ln 6", "ln 7"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == [
+        "ln 2",
+        "ln 3",
+        "ln 4",
+        "ln 5",
+        "ln 6",
+        "ln 7",
+    ]
     assert "3 runs, seed 7" in figure.get_suptitle()
     assert "small: n = 2,000 people, d = 2" in axes.get_title(loc="left")
     assert plot.save(figure, tmp_path / "rsfd.png").stat().st_size > 10_000
@@ -422,12 +470,29 @@ def test_json_rows_and_nothing_else_go_to_stdout(tmp_path: Path) -> None:
     rows = json.loads(out)
     assert len(table.read_text().splitlines()) == 61
     assert len(rows) == 60
-    assert {"dataset", "method", "epsilon", "mse_avg", "mse_avg_raw", "runs", "loss_record", "loss_attribute"} <= set(rows[0])
+    assert {
+        "dataset",
+        "method",
+        "epsilon",
+        "mse_avg",
+        "mse_avg_raw",
+        "runs",
+        "loss_record",
+        "loss_attribute",
+    } <= set(rows[0])
     assert target.is_file()
     assert err == f"wrote {table}\nwrote {target}\n"
     rows = json.loads(run("allomfree", "--dataset", "synthetic-1", "--runs", "2", "--json")[0])
     assert len(rows) == 96
-    assert {"dataset", "method", "epsilon_forever", "epsilon_first", "mse_avg", "loss_record", "loss_forever"} <= set(rows[0])
+    assert {
+        "dataset",
+        "method",
+        "epsilon_forever",
+        "epsilon_first",
+        "mse_avg",
+        "loss_record",
+        "loss_forever",
+    } <= set(rows[0])
 
 
 def test_tables_have_a_line_per_row() -> None:
@@ -444,7 +509,10 @@ def test_tables_have_a_line_per_row() -> None:
     ("arguments", "message"),
     [
         (("--dataset", "nursry"), "did you mean 'nursery'"),
-        (("--dataset", "synthetic-1", "--plot", "a.gif"), "a plot is written to a file ending in .png, .svg, .pdf"),
+        (
+            ("--dataset", "synthetic-1", "--plot", "a.gif"),
+            "a plot is written to a file ending in .png, .svg, .pdf",
+        ),
     ],
 )
 @pytest.mark.parametrize("study", ["rsfd", "allomfree"])

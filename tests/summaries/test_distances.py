@@ -36,7 +36,9 @@ from tests import statistics
 Floats = npt.NDArray[np.float64]
 MANY = settings(max_examples=40, deadline=None, derandomize=True)
 STUDIES, PEOPLE = 400, 500
-"""Studies whose means are compared with their standard errors: the limits are then about 1 +- 0.36 of the variance."""
+"""Studies whose means are compared with their standard errors: the limits are then about 1 +- 0.36 of the
+variance.
+"""
 COVERED = 200
 """Studies whose 95 % intervals must hold the truth in at least 90 %."""
 
@@ -46,7 +48,9 @@ def full_program(one: Floats, other: Floats, cost: Floats) -> float:
     k = one.size
     leaves = np.kron(np.eye(k), np.ones((1, k)))
     arrives = np.kron(np.ones((1, k)), np.eye(k))
-    solved = linprog(cost.reshape(-1), A_eq=np.vstack([leaves, arrives])[:-1], b_eq=np.concatenate([one, other])[:-1])
+    solved = linprog(
+        cost.reshape(-1), A_eq=np.vstack([leaves, arrives])[:-1], b_eq=np.concatenate([one, other])[:-1]
+    )
     return float(solved.fun)
 
 
@@ -60,14 +64,20 @@ def two(k: int, seed: int) -> tuple[Floats, Floats]:
 def test_lines_and_circles_are_transports(k: int, seed: int) -> None:
     one, other = two(k, seed)
     apart = np.abs(np.arange(k)[:, None] - np.arange(k)).astype(np.float64)
-    assert math.isclose(line_wasserstein(one, other), full_program(one, other, apart), rel_tol=1e-6, abs_tol=1e-9)
+    assert math.isclose(
+        line_wasserstein(one, other), full_program(one, other, apart), rel_tol=1e-6, abs_tol=1e-9
+    )
     assert math.isclose(line_wasserstein(one, other), wasserstein(one, other), rel_tol=1e-12, abs_tol=1e-15)
     around = np.minimum(apart, k - apart)
-    assert math.isclose(circle_wasserstein(one, other), full_program(one, other, around), rel_tol=1e-6, abs_tol=1e-9)
+    assert math.isclose(
+        circle_wasserstein(one, other), full_program(one, other, around), rel_tol=1e-6, abs_tol=1e-9
+    )
     places = np.sort(np.random.default_rng(seed).uniform(-5, 5, k))
     by_scipy = wasserstein_distance(places, places, one, other)
     assert math.isclose(line_wasserstein(one, other, places), by_scipy, rel_tol=1e-9, abs_tol=1e-12)
-    assert math.isclose(cost_wasserstein(one, other, around), circle_wasserstein(one, other), rel_tol=1e-6, abs_tol=1e-9)
+    assert math.isclose(
+        cost_wasserstein(one, other, around), circle_wasserstein(one, other), rel_tol=1e-6, abs_tol=1e-9
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (2, 3), (3, 3), (4, 3)])
@@ -78,7 +88,9 @@ def test_grids_are_transports(shape: tuple[int, int]) -> None:
     blocks = np.abs(cells[:, None] - cells).sum(axis=2)
     assert math.isclose(grid_wasserstein(one, other, shape), full_program(one, other, straight), rel_tol=1e-6)
     assert math.isclose(
-        grid_wasserstein(one, other, shape, "manhattan", 3.0), 3 * full_program(one, other, blocks), rel_tol=1e-6
+        grid_wasserstein(one, other, shape, "manhattan", 3.0),
+        3 * full_program(one, other, blocks),
+        rel_tol=1e-6,
     )
     sliced = sliced_wasserstein(one, other, cells)
     assert 0 < sliced <= grid_wasserstein(one, other, shape) * (1 + 1e-9)
@@ -88,7 +100,10 @@ def test_grids_are_transports(shape: tuple[int, int]) -> None:
 def test_rows_and_columns_have_steps_of_their_own(metric: Literal["euclidean", "manhattan"]) -> None:
     city = dn.Grid(47.60, 6.80, 47.70, 6.95, rows=3, columns=4)
     one, other = two(12, 5)
-    apart = np.abs((cells := np.stack(np.unravel_index(np.arange(12), (3, 4)), axis=1) * np.array(city.steps))[:, None] - cells)
+    apart = np.abs(
+        (cells := np.stack(np.unravel_index(np.arange(12), (3, 4)), axis=1) * np.array(city.steps))[:, None]
+        - cells
+    )
     cost = np.linalg.norm(apart, axis=2) if metric == "euclidean" else apart.sum(axis=2)
     wanted = full_program(one, other, cost)
     assert math.isclose(grid_wasserstein(one, other, (3, 4), metric, city.steps), wanted, rel_tol=1e-6)
@@ -157,11 +172,14 @@ def test_refusals() -> None:
 
 
 def test_one_more_report_makes_surprise_finite() -> None:
-    assert math.isclose(smoothed_kl([1, 0], [0.5, 0.5], 99), 0.5 * math.log(0.5 / 0.995) + 0.5 * math.log(0.5 / 0.005))
+    assert math.isclose(
+        smoothed_kl([1, 0], [0.5, 0.5], 99), 0.5 * math.log(0.5 / 0.995) + 0.5 * math.log(0.5 / 0.005)
+    )
     assert smoothed_kl([1.0, 0.0], [0.0, 1.0], 10**6) < 15
 
 
-# --- summaries -----------------------------------------------------------------------------------------------------------
+# --- summaries
+# -----------------------------------------------------------------------------------------------------------
 
 MADE: dict[str, Callable[[int, float], Encoder]] = {
     "grr": dn.grr,
@@ -173,22 +191,30 @@ MADE: dict[str, Callable[[int, float], Encoder]] = {
 
 @pytest.mark.parametrize("name", MADE)
 def test_means_scatter_as_they_say(name: str) -> None:
-    """Bias and variance of the mean over studies whose people are drawn anew; hashes have the ideal's errors, nearly."""
+    """Bias and variance of the mean over studies whose people are drawn anew; hashes have the ideal's errors,
+    nearly.
+    """
     mechanism, places = MADE[name](8, 1.0), np.array([0.0, 1, 2, 3, 5, 8, 13, 21])
     truth = np.array([0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05])
     generator = np.random.default_rng(8)
     values = generator.choice(8, size=(STUDIES, PEOPLE), p=truth)
     reports = mechanism.privatize(values.reshape(-1), dn.seeded(31))
-    found = [mean_of(mechanism.estimate(mechanism.tally(part)), places) for part in np.split(reports, STUDIES)]
+    found = [
+        mean_of(mechanism.estimate(mechanism.tally(part)), places) for part in np.split(reports, STUDIES)
+    ]
     error = math.sqrt(np.mean([each.stderr**2 for each in found]))
     off = np.array([each.value for each in found]) - truth @ places
     statistics.deviation(float(off.mean()), 0.0, error / math.sqrt(STUDIES), f"mean by {name}")
     statistics.spread(float((off**2).sum() / error**2), STUDIES, f"scatter of means by {name}")
-    statistics.at_least(sum(each.low <= truth @ places <= each.high for each in found), STUDIES, 0.93, f"intervals by {name}")
+    statistics.at_least(
+        sum(each.low <= truth @ places <= each.high for each in found), STUDIES, 0.93, f"intervals by {name}"
+    )
 
 
 def test_a_wrong_standard_error_would_be_found() -> None:
-    """Errors of the shares taken for independent: for direct encoding, whose counts add up to n, they are not."""
+    """Errors of the shares taken for independent: for direct encoding, whose counts add up to n, they are
+    not.
+    """
     mechanism, places = dn.grr(8, 1.0), np.arange(8.0)
     values = np.random.default_rng(8).integers(0, 8, (STUDIES, PEOPLE))
     reports = mechanism.privatize(values.reshape(-1), dn.seeded(32))
@@ -200,7 +226,9 @@ def test_a_wrong_standard_error_would_be_found() -> None:
 
 
 def test_quantiles_of_many_counts_are_quick() -> None:
-    """Each of 4,096 cumulative shares has an error of its own: 11 s if each takes a handful of Fourier transforms."""
+    """Each of 4,096 cumulative shares has an error of its own: 11 s if each takes a handful of Fourier
+    transforms.
+    """
     m = dn.geometric(4095, 0.1)
     reports = m.privatize(np.random.default_rng(1).binomial(4095, 0.3, 100_000), dn.seeded(1))
     estimate = m.estimate(m.tally(reports))

@@ -40,7 +40,10 @@ def normal_sum_of(estimate: dn.Estimate, values: npt.ArrayLike, level: float = 0
 def held(m: dn.Mechanism, n: int, plain: bool = False, people: Floats = PEOPLE) -> dict[str, int]:
     """How many of the studies' intervals hold, by group; the widest is of nearly all people."""
     generator = np.random.default_rng(n)
-    groups = {group.label: group.values for group in groups_of(m.estimate(draw_tally(m, np.full(82, 9), generator)), AGES)}
+    groups = {
+        group.label: group.values
+        for group in groups_of(m.estimate(draw_tally(m, np.full(82, 9), generator)), AGES)
+    }
     groups |= {"20 to under 70": np.arange(2, 52)}
     found = dict.fromkeys(groups, 0)
     for _ in range(STUDIES):
@@ -86,7 +89,9 @@ def test_blocks_of_a_grid_are_covered() -> None:
     down, across = np.divmod(np.arange(144), 12)
     people = np.exp(-((down - 5.5) ** 2 + (across - 5.5) ** 2) / 6) + 0.0005
     people /= people.sum()
-    blocks = [group.values for group in groups_of(m.estimate(draw_tally(m, np.full(144, 9), generator)), town)]
+    blocks = [
+        group.values for group in groups_of(m.estimate(draw_tally(m, np.full(144, 9), generator)), town)
+    ]
     found = np.zeros((2, len(blocks)), dtype=int)
     ways: list[Callable[..., summaries.Summary]] = [dn.sum_of, normal_sum_of]
     for _ in range(STUDIES):
@@ -102,7 +107,9 @@ def test_blocks_of_a_grid_are_covered() -> None:
 
 
 def test_a_group_that_nobody_reported_is_not_known_to_be_empty() -> None:
-    """50 people of 20 at 0.2 per step: of those from 70 to under 80 once 0 +- 0.7 % was said, whatever the truth."""
+    """50 people of 20 at 0.2 per step: of those from 70 to under 80 once 0 +- 0.7 % was said, whatever the
+    truth.
+    """
     m = dn.geometric(81, 0.2)
     counts = np.zeros(82, dtype=np.int64)
     counts[2] = 50
@@ -112,9 +119,13 @@ def test_a_group_that_nobody_reported_is_not_known_to_be_empty() -> None:
     assert normal_sum_of(m.estimate(dn.Tally(50, counts)), np.arange(52, 62)).high < 0.05, "the fault"
 
 
-@pytest.mark.parametrize("m", [dn.geometric(81, 1.0), dn.grr(82, 3.0), dn.oue(82, 1.0), dn.ss(82, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "m", [dn.geometric(81, 1.0), dn.grr(82, 3.0), dn.oue(82, 1.0), dn.ss(82, 1.0)], ids=repr
+)
 def test_squares_are_those_of_the_reports(m: dn.Mechanism) -> None:
-    """One value's group is the value, all values together are everybody, and ends meet the estimate's own error."""
+    """One value's group is the value, all values together are everybody, and ends meet the estimate's own
+    error.
+    """
     estimate = m.estimate(draw_tally(m, (2000 * PEOPLE).astype(int), np.random.default_rng(1)))
     one, (low, high) = dn.sum_of(estimate, [30]), estimate.interval(0.95)
     assert (one.low, one.high) == (low[30], high[30])

@@ -1,4 +1,6 @@
-"""Means and quantiles of ranges: in their own numbers, with errors that are neither too small nor too large."""
+"""Means and quantiles of ranges: in their own numbers, with errors that are neither too small nor
+too large.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ SHAPES: dict[str, Draw] = {
 
 def ranged(low: float, high: float, step: float, epsilon: float, metric: bool = True) -> dn.Plan:
     if metric:
-        return dn.Study({"x": dn.Range(low, high, step=step, privacy="metric", epsilon=epsilon)}).plan(people=20_000)
+        return dn.Study({"x": dn.Range(low, high, step=step, privacy="metric", epsilon=epsilon)}).plan(
+            people=20_000
+        )
     return dn.Study({"x": dn.Range(low, high, step=step)}, epsilon=epsilon).plan(people=20_000)
 
 
@@ -41,13 +45,20 @@ def tallied(plan: dn.Plan, values: Floats, seed: int = 1) -> Tallies:
 
 def test_places_of_a_plan_are_those_of_its_bins() -> None:
     """Neither an estimate nor a most likely histogram answers in numbers of bins."""
-    plan, steps = ranged(0, 30_000, 500, 0.0005), np.random.default_rng(1).gamma(4, 2000, 20_000).clip(0, 29_999)
+    plan, steps = (
+        ranged(0, 30_000, 500, 0.0005),
+        np.random.default_rng(1).gamma(4, 2000, 20_000).clip(0, 29_999),
+    )
     tallies = tallied(plan, steps)
     result, likely = plan.estimate(tallies), plan.mle(tallies, "x")
     for found in (result.mean("x"), dn.mean_of(result["x"]), dn.mean_of(likely, repeats=40)):
         statistics.deviation(found.value, float(steps.mean()), found.stderr, "the mean of the steps")
         assert found.within == 250
-    for found in (result.quantile("x"), dn.quantile_of(result["x"], 0.5), dn.quantile_of(likely, 0.5, repeats=40)):
+    for found in (
+        result.quantile("x"),
+        dn.quantile_of(result["x"], 0.5),
+        dn.quantile_of(likely, 0.5, repeats=40),
+    ):
         assert found.low <= np.median(steps) <= found.high
         assert 5000 < found.value < 10_000
     middles = np.arange(250.0, 30_000, 500)
@@ -67,7 +78,9 @@ def test_names_are_no_places() -> None:
     tallies = plan.tally(plan.privatize(answers, dn.seeded(1)))
     result = plan.estimate(tallies)
     for found in (result["color"], plan.mle(tallies, "color")):
-        with pytest.raises(dn.InvalidParameter, match=r"names \(red, ...\) and no places on a line; say where they are"):
+        with pytest.raises(
+            dn.InvalidParameter, match=r"names \(red, ...\) and no places on a line; say where they are"
+        ):
             dn.mean_of(found)
         with pytest.raises(dn.InvalidParameter, match="no places"):
             dn.quantile_of(found, 0.5)
@@ -82,10 +95,14 @@ def test_names_are_no_places() -> None:
 @pytest.mark.parametrize("bins", [100, 2000])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_means_of_fine_bins_scatter_as_they_say(shape: str, bins: int) -> None:
-    """Outputs that nobody reports, however many, add nothing to the error; once they made it up to 24 times too large."""
+    """Outputs that nobody reports, however many, add nothing to the error; once they made it up to 24 times
+    too large.
+    """
     plan, generator, n = ranged(0, 100_000, 100_000 / bins, 0.001), np.random.default_rng(5), 5000
     truth = (
-        np.floor(SHAPES[shape](np.random.default_rng(6), 2_000_000) * bins / 100_000).mean() * (100_000 / bins) + 50_000 / bins
+        np.floor(SHAPES[shape](np.random.default_rng(6), 2_000_000) * bins / 100_000).mean()
+        * (100_000 / bins)
+        + 50_000 / bins
     )
     results = [plan.estimate(tallied(plan, SHAPES[shape](generator, n), seed)) for seed in range(STUDIES)]
     found = [result.mean("x") for result in results]
@@ -98,10 +115,14 @@ def test_means_of_fine_bins_scatter_as_they_say(shape: str, bins: int) -> None:
 
 
 def test_errors_of_many_rare_values_are_not_too_large() -> None:
-    """Unbiased shares of 1,000 values that 200 people report are mostly below 0: clipped, they would add up to too many."""
+    """Unbiased shares of 1,000 values that 200 people report are mostly below 0: clipped, they would add up
+    to too many.
+    """
     m, n, studies = dn.grr(1000, 1.0), 200, statistics.COVERAGE_REPEATS
     values = np.random.default_rng(1).integers(400, 410, n * studies)
-    found = [dn.mean_of(m.estimate(m.tally(part))) for part in np.split(m.privatize(values, dn.seeded(1)), studies)]
+    found = [
+        dn.mean_of(m.estimate(m.tally(part))) for part in np.split(m.privatize(values, dn.seeded(1)), studies)
+    ]
     error = math.sqrt(np.mean([one.stderr**2 for one in found]))
     off = np.array([one.value for one in found]) - 404.5
     statistics.spread(float((off**2).sum() / error**2), studies, "means of many rare values")
@@ -137,7 +158,9 @@ def test_an_even_bin_is_divided_evenly() -> None:
     plan = ranged(0, 100, 50, 8.0, metric=False)
     values = np.repeat([10.0, 60.0], [8000, 12_000])
     result = plan.estimate(tallied(plan, values))
-    assert math.isclose(result.quantile("x", 0.2).value, 50 * 0.2 / float(result["x"].frequencies[0]), rel_tol=1e-6)
+    assert math.isclose(
+        result.quantile("x", 0.2).value, 50 * 0.2 / float(result["x"].frequencies[0]), rel_tol=1e-6
+    )
     assert abs(result.quantile("x", 0.7).value - 75) < 1.5
 
 
@@ -152,7 +175,9 @@ MADE: dict[str, Metric] = {
 
 @pytest.mark.parametrize("name", MADE)
 def test_running_sums_are_the_sums(name: str) -> None:
-    """The error of every cumulative share, and what people add to their own value's, against the written-out inverse."""
+    """The error of every cumulative share, and what people add to their own value's, against the written-out
+    inverse.
+    """
     m, matrix = MADE[name], MADE[name].law.matrix()
     decoder = np.linalg.pinv(matrix.T)
     np.testing.assert_allclose(inverted(matrix), decoder, atol=1e-9)
@@ -180,7 +205,8 @@ def test_large_channels_and_their_quantiles_are_quick() -> None:
 
 
 def held(m: dn.Geometric, n: int, truth: Floats, bare: bool = False) -> tuple[int, int]:
-    """How many studies' worth of intervals hold: a study's err together, so that they count as one; or of bare normal ones.
+    """How many studies' worth of intervals hold: a study's err together, so that they count as one; or of
+    bare normal ones.
 
     And in how many studies that of the commonest value does.
     """
@@ -198,7 +224,9 @@ def held(m: dn.Geometric, n: int, truth: Floats, bare: bool = False) -> tuple[in
     return round(found.mean()), int(found[np.argmax(truth)])
 
 
-@pytest.mark.parametrize(("n", "k", "epsilon"), [(300, 101, 5.0), (100, 21, 3.0), (20, 21, 1.0), (100, 21, 0.3)])
+@pytest.mark.parametrize(
+    ("n", "k", "epsilon"), [(300, 101, 5.0), (100, 21, 3.0), (20, 21, 1.0), (100, 21, 0.3)]
+)
 def test_intervals_of_shares_with_distances_cover(n: int, k: int, epsilon: float) -> None:
     """People who are spread evenly, by a falling law, or all of one value."""
     m, falling = dn.geometric(k - 1, epsilon), 1 / np.arange(1.0, k + 1)
@@ -209,7 +237,9 @@ def test_intervals_of_shares_with_distances_cover(n: int, k: int, epsilon: float
 
 def test_bare_normal_intervals_do_not_cover() -> None:
     with pytest.raises(AssertionError, match="were promised"):
-        statistics.at_least(held(dn.geometric(100, 5.0), 300, np.full(101, 1 / 101), bare=True)[0], COVERED, 0.95, "bare")
+        statistics.at_least(
+            held(dn.geometric(100, 5.0), 300, np.full(101, 1 / 101), bare=True)[0], COVERED, 0.95, "bare"
+        )
 
 
 def test_exact_is_refused_where_nothing_is_exact() -> None:

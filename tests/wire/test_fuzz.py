@@ -1,4 +1,6 @@
-"""A hundred thousand requests that nobody should send: every one is answered, none by a fault, and memory stays bounded."""
+"""A hundred thousand requests that nobody should send: every one is answered, none by a fault, and memory
+stays bounded.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def collector(folder: Path, plans: Sequence[Plan]) -> Iterator[tuple[Collector, 
     for plan in plans:
         store.register(plan)
         store.set_round(plan.id, 1)
-    made = Collector(store, open_store(url), [Served(plan) for plan in plans], Settings(TOKEN, 10, limits=Limits(rate=0.0)))
+    made = Collector(
+        store, open_store(url), [Served(plan) for plan in plans], Settings(TOKEN, 10, limits=Limits(rate=0.0))
+    )
     made.start()
     try:
         yield made, store
@@ -143,7 +147,9 @@ def mutated(chance: random.Random, raw: bytes) -> bytes:
     return bytes(changed)
 
 
-def requests(count: int, seed: int, plans: Sequence[Plan], make: Callable[[Plan, int], Report]) -> Iterator[Request]:
+def requests(
+    count: int, seed: int, plans: Sequence[Plan], make: Callable[[Plan, int], Report]
+) -> Iterator[Request]:
     chance = random.Random(seed)
     as_json = ((b"content-type", b"application/json"),)
     wires = [Wire(plan) for plan in plans]
@@ -162,9 +168,13 @@ def requests(count: int, seed: int, plans: Sequence[Plan], make: Callable[[Plan,
                 yield Request("POST", "/reports", mutated(chance, wires[place].to_json(report)), as_json)
             case 7:
                 text = wires[place].to_json(report)
-                yield Request("POST", "/reports/batch", mutated(chance, b"[" + text + b"," + text + b"]"), as_json)
+                yield Request(
+                    "POST", "/reports/batch", mutated(chance, b"[" + text + b"," + text + b"]"), as_json
+                )
             case 8:
-                yield Request("POST", chance.choice(("/reports", "/reports/batch")), nonsense(chance), as_json)
+                yield Request(
+                    "POST", chance.choice(("/reports", "/reports/batch")), nonsense(chance), as_json
+                )
             case _:
                 yield elsewhere(chance, plans[place])
 
@@ -181,7 +191,9 @@ def nonsense(chance: random.Random) -> bytes:
             case 2:
                 return chance.choice((0.5, -0.0, 1e300))
             case 3 | 4 | 5:
-                return chance.choice(("id", "plan", "report", "round", "", "\x00", "\U0001f600", "\ud800", "0" * 16))
+                return chance.choice(
+                    ("id", "plan", "report", "round", "", "\x00", "\U0001f600", "\ud800", "0" * 16)
+                )
             case 6:
                 return [value(depth - 1) for _ in range(chance.randrange(4))]
             case _:
@@ -189,13 +201,17 @@ def nonsense(chance: random.Random) -> bytes:
                 return {chance.choice(names): value(depth - 1) for _ in range(chance.randrange(7))}
 
     text = json.dumps(value(4)).encode()
-    return chance.choice((text, b"[" + text + b"]", mutated(chance, text), b"[" * chance.randrange(300), b'{"a":' * 60))
+    return chance.choice(
+        (text, b"[" + text + b"]", mutated(chance, text), b"[" * chance.randrange(300), b'{"a":' * 60)
+    )
 
 
 def elsewhere(chance: random.Random, plan: Plan) -> Request:
     """Any path, method, query and header."""
     one = chance.choice((plan.id, plan.id, plan.id, plan.id[:-1], "%00", "..", "x" * 3000, "\ud800"))
-    last = chance.choice(("", "/rounds", "/rounds/1", "/rounds/-1", "/rounds/9999999999", "/estimates", "/history", "/tallies"))
+    last = chance.choice(
+        ("", "/rounds", "/rounds/1", "/rounds/-1", "/rounds/9999999999", "/estimates", "/history", "/tallies")
+    )
     plain = chance.choice(("/plans", "/metrics", "/health", f"/assets/{one}", f"/{one}", "//", ""))
     path = chance.choice((f"/plans/{one}{last}", f"/plans/{one}{last}", plain))
     right = b"Bearer " + TOKEN.encode()
@@ -203,7 +219,15 @@ def elsewhere(chance: random.Random, plan: Plan) -> Request:
     name = chance.choice((b"round", b"level", b"project", b"format", b"%ff", b""))
     values = b"1", b"0", b"-1", b"1e400", b"nan", b"csv", b"parquet", b"%00", b"\xff", b"&&==", b"x" * 999
     query = name + b"=" + chance.choice(values)
-    times = b'{"opens":null}', b'{"opens":"2020-01-01T00:00:00Z"}', b'{"opens":1}', b"{}", b"\xff", b"", nonsense(chance)
+    times = (
+        b'{"opens":null}',
+        b'{"opens":"2020-01-01T00:00:00Z"}',
+        b'{"opens":1}',
+        b"{}",
+        b"\xff",
+        b"",
+        nonsense(chance),
+    )
     body = chance.choice(times)
     method = chance.choice(("GET", "GET", "GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "TRACE", "NONE"))
     headers = [(b"authorization", token), (b"origin", b"\xff"), (b"if-none-match", b'"\xff')]
@@ -278,8 +302,12 @@ def test_hostile_vectors_are_refused_for_their_reason(tmp_path: Path) -> None:
             assert store.counted(plan.id) == 0
 
 
-def test_a_fault_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Planted: a fault in reading one report in a thousand. It is no traceback to who asks, and the judge sees it."""
+def test_a_fault_would_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Planted: a fault in reading one report in a thousand. It is no traceback to who asks, and the judge
+    sees it.
+    """
     right = Intake.one
 
     def wrong(self: Intake, raw: bytes, kind: bytes, invitation: bytes | None) -> Any:
@@ -299,7 +327,9 @@ def test_a_fault_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_what_the_description_says_is_so(tmp_path: Path) -> None:
-    """Requests that schemathesis makes of the OpenAPI description, right ones and wrong ones, over a socket."""
+    """Requests that schemathesis makes of the OpenAPI description, right ones and wrong ones,
+    over a socket.
+    """
     checks = schemathesis.checks
     wanted = [
         checks.status_code_conformance,

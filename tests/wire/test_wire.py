@@ -1,4 +1,6 @@
-"""The wire: every vector is reproduced, every hostile one is refused for its reason, and one report has one form."""
+"""The wire: every vector is reproduced, every hostile one is refused for its reason, and one report has one
+form.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,18 @@ from deniable.records import Sample
 from deniable.wire import Refused, Report, Wire, from_batch, to_batch
 from tests import vectors
 
-POSITIVE = [(kind, case) for kind in vectors.PLANS for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))]
+POSITIVE = [
+    (kind, case)
+    for kind in vectors.PLANS
+    for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))
+]
 
 
 def read(name: str) -> list[dict[str, Any]]:
     return [
-        case for folder in ("", "metric/") for case in json.loads((vectors.FOLDER / f"{folder}{name}.json").read_text("utf-8"))
+        case
+        for folder in ("", "metric/")
+        for case in json.loads((vectors.FOLDER / f"{folder}{name}.json").read_text("utf-8"))
     ]
 
 
@@ -32,10 +40,14 @@ HOSTILE_PLANS = read("hostile-plans")
 
 @pytest.mark.parametrize("kind", vectors.FILES)
 def test_vectors_are_what_is_made_here(kind: str) -> None:
-    assert (vectors.FOLDER / f"{kind}.json").read_text("utf-8") == vectors.text_of(kind), "run python -m tests.vectors"
+    assert (vectors.FOLDER / f"{kind}.json").read_text("utf-8") == vectors.text_of(kind), (
+        "run python -m tests.vectors"
+    )
 
 
-@pytest.mark.parametrize(("kind", "case"), POSITIVE, ids=lambda item: item["name"] if isinstance(item, dict) else item)
+@pytest.mark.parametrize(
+    ("kind", "case"), POSITIVE, ids=lambda item: item["name"] if isinstance(item, dict) else item
+)
 def test_vectors_there_and_back(kind: str, case: dict[str, Any]) -> None:
     wire = Wire(Plan.from_json(case["plan"]))
     raw = bytes.fromhex(case["bytes"])
@@ -130,7 +142,9 @@ def test_batches_there_and_back() -> None:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.sampled_from(POSITIVE), st.data())
-def test_two_different_byte_strings_are_never_the_same_report(chosen: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
+def test_two_different_byte_strings_are_never_the_same_report(
+    chosen: tuple[str, dict[str, Any]], data: st.DataObject
+) -> None:
     """Whatever byte is changed, either it is refused or it is another report, which is written just so."""
     _, case = chosen
     wire, raw = Wire(Plan.from_json(case["plan"])), bytearray.fromhex(case["bytes"])
@@ -150,6 +164,10 @@ def test_two_different_byte_strings_are_never_the_same_report(chosen: tuple[str,
 @given(st.binary(max_size=200))
 def test_random_bytes_never_break_the_reader(raw: bytes) -> None:
     wire = Wire(vectors.of(dn.rsfd([5, 7, 2], 1.0, "oue-z")))
-    for read in (lambda: wire.check(Report.from_bytes(raw)), lambda: wire.from_json(raw), lambda: list(from_batch(raw))):
+    for read in (
+        lambda: wire.check(Report.from_bytes(raw)),
+        lambda: wire.from_json(raw),
+        lambda: list(from_batch(raw)),
+    ):
         with suppress(Refused):
             read()

@@ -1,4 +1,6 @@
-"""The hash family ((a (v + 1) + b) mod P) mod g: what is exactly true of it, by counting and by drawing from it."""
+"""The hash family ((a (v + 1) + b) mod P) mod g: what is exactly true of it, by counting and by drawing from
+it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def drawn(count: int, seed: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return rng.integers(1, PRIME, count), rng.integers(0, PRIME, count)
 
 
-def buckets(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64], k: int, g: int, prime: int = PRIME) -> npt.NDArray[np.int64]:
+def buckets(
+    a: npt.NDArray[np.int64], b: npt.NDArray[np.int64], k: int, g: int, prime: int = PRIME
+) -> npt.NDArray[np.int64]:
     """Every value's bucket under every function, by the definition."""
     return np.asarray((a[:, None] * np.arange(1, k + 1) + b[:, None]) % prime % g)
 
@@ -41,13 +45,16 @@ def test_hash_values_in_python_integers(g: int) -> None:
     b = np.array([0, 54321, PRIME - 1], dtype=np.uint32)
     table = hash_values(a, b, 50, g)
     assert table.tolist() == [
-        [(x * (v + 1) + y) % PRIME % g for v in range(50)] for x, y in zip(a.tolist(), b.tolist(), strict=True)
+        [(x * (v + 1) + y) % PRIME % g for v in range(50)]
+        for x, y in zip(a.tolist(), b.tolist(), strict=True)
     ]
 
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "numpy"])
 def test_functions_are_in_range_at_the_ends_of_words(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """31 bits of a word for a from 1 to P - 1, the next 31 for b from 0 to P - 1; beyond the range both start over."""
+    """31 bits of a word for a from 1 to P - 1, the next 31 for b from 0 to P - 1; beyond the range both start
+    over.
+    """
     compile_loops(monkeypatch, compiled)
     m = dn.lh(5, 1.0, 3)
     numbers = [0, 1, PRIME - 3, PRIME - 2, PRIME - 1, PRIME]
@@ -56,7 +63,9 @@ def test_functions_are_in_range_at_the_ends_of_words(compiled: bool, monkeypatch
     reports = m.privatize(np.arange(len(pairs)) % 5, dn.fixed(words))
     assert reports["a"].tolist() == [x % (PRIME - 1) + 1 for x, _ in pairs]
     assert reports["b"].tolist() == [y % PRIME for _, y in pairs]
-    expected = [((x % (PRIME - 1) + 1) * (i % 5 + 1) + y % PRIME) % PRIME % 3 for i, (x, y) in enumerate(pairs)]
+    expected = [
+        ((x % (PRIME - 1) + 1) * (i % 5 + 1) + y % PRIME) % PRIME % 3 for i, (x, y) in enumerate(pairs)
+    ]
     assert reports["bucket"].tolist() == expected, "the coin's word is 0, so every true bucket is kept"
     assert m.tally(reports).n == len(pairs)
 
@@ -84,7 +93,9 @@ def test_two_values_fill_two_buckets_unless_they_collide(g: int) -> None:
 
 @pytest.mark.parametrize(("k", "g"), [(3, 2), (5, 3), (4, 7), (12, 5), (9, 9)])
 def test_occupied_buckets_by_counting_all_functions(k: int, g: int) -> None:
-    """For two small primes, all a and b. Residues are not a circle, by an error that falls as 1 / P: two primes cancel it."""
+    """For two small primes, all a and b. Residues are not a circle, by an error that falls as 1 / P: two
+    primes cancel it.
+    """
     averages = []
     for prime in (509, 1021):
         a, b = (part.reshape(-1) for part in np.meshgrid(np.arange(1, prime), np.arange(prime)))
@@ -98,7 +109,9 @@ FAMILY = [(4, 3), (10, 4), (100, 56), (150, 149), (100, 7), (400, 150), (4000, 3
 
 
 def filled(k: int, g: int, seed: int) -> npt.NDArray[np.int64]:
-    """How many buckets are occupied under each of many functions; fewer of them where there are many values."""
+    """How many buckets are occupied under each of many functions; fewer of them where there are
+    many values.
+    """
     parts = min(statistics.HASH_FUNCTIONS, 4_000_000 // k) // 500
     return np.concatenate([distinct(buckets(*drawn(500, seed + part), k, g)) for part in range(parts)])
 
@@ -107,17 +120,23 @@ def filled(k: int, g: int, seed: int) -> npt.NDArray[np.int64]:
 def test_occupied_buckets_by_drawing_functions(k: int, g: int) -> None:
     counts = filled(k, g, seed=0)
     error = counts.std() / math.sqrt(counts.size)
-    statistics.deviation(float(counts.mean()), occupied_buckets(k, g), error, f"occupied buckets, k = {k} and g = {g}")
+    statistics.deviation(
+        float(counts.mean()), occupied_buckets(k, g), error, f"occupied buckets, k = {k} and g = {g}"
+    )
 
 
 @pytest.mark.parametrize(("k", "g"), FAMILY)
 def test_best_guess_by_drawing_functions(k: int, g: int) -> None:
-    """The attacker sees the function: in each bucket the best guess is a member, or anybody where there is none."""
+    """The attacker sees the function: in each bucket the best guess is a member, or anybody where there is
+    none.
+    """
     p = math.exp(2.0) / (math.exp(2.0) + g - 1)
     counts = filled(k, g, seed=100)
     successes = (counts * p + (g - counts) * (1 - p) / (g - 1)) / k
     error = successes.std() / math.sqrt(successes.size)
-    statistics.deviation(float(successes.mean()), dn.lh(k, 2.0, g).success(), error, f"best guess, k = {k} and g = {g}")
+    statistics.deviation(
+        float(successes.mean()), dn.lh(k, 2.0, g).success(), error, f"best guess, k = {k} and g = {g}"
+    )
 
 
 def test_best_guess_by_attacking_reports() -> None:
@@ -133,7 +152,9 @@ def test_best_guess_by_attacking_reports() -> None:
 
 
 def test_an_ideal_hash_is_not_this_family() -> None:
-    """With about as many buckets as values, the formula for independent buckets is up to 10 % off; else it is close."""
+    """With about as many buckets as values, the formula for independent buckets is up to 10 % off; else it is
+    close.
+    """
 
     def off(k: int, g: int) -> float:
         return g * (1 - (1 - 1 / g) ** k) / occupied_buckets(k, g) - 1
@@ -146,7 +167,9 @@ def test_an_ideal_hash_is_not_this_family() -> None:
     assert 0.05 < m.success() / m.law.success() - 1 < 0.11
 
 
-@pytest.mark.parametrize(("k", "g"), [(2, 2), (3, 9), (64, 64), (150, 149), (500, 3), (1000, 1500), (1024, 57), (5000, 20)])
+@pytest.mark.parametrize(
+    ("k", "g"), [(2, 2), (3, 9), (64, 64), (150, 149), (500, 3), (1000, 1500), (1024, 57), (5000, 20)]
+)
 def test_compiled_walk_equals_the_table_of_pairs(k: int, g: int) -> None:
     assert math.isclose(g - g * kernels.uncovered(k, float(g)), occupied_buckets(k, g), rel_tol=1e-10)
 

@@ -1,4 +1,6 @@
-"""The compiled loops against plain Python and numpy, at the sizes where their blocks and lanes begin and end."""
+"""The compiled loops against plain Python and numpy, at the sizes where their blocks and lanes
+begin and end.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ from deniable.words import FULL
 from tests.mechanisms.test_every_mechanism import compile_loops
 
 
-def both_ways(m: dn.Mechanism, values: Array, words: dn.Words, again: dn.Words, monkeypatch: pytest.MonkeyPatch) -> Array:
-    """The reports by numpy, which must be those of the compiled loop; and their tallies, which must agree too."""
+def both_ways(
+    m: dn.Mechanism, values: Array, words: dn.Words, again: dn.Words, monkeypatch: pytest.MonkeyPatch
+) -> Array:
+    """The reports by numpy, which must be those of the compiled loop; and their tallies, which must agree
+    too.
+    """
     compile_loops(monkeypatch, False)
     plain = m.privatize(values, words)
     tally = m.tally(plain)
@@ -43,9 +49,12 @@ def test_unary_over_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "zero"), [(FULL - 1, 1), (FULL // 2, 1), (FULL // 2 + 1, FULL // 2), (3 << 62, 1 << 62), (FULL - 1, FULL - 2)]
+    ("one", "zero"),
+    [(FULL - 1, 1), (FULL // 2, 1), (FULL // 2 + 1, FULL // 2), (3 << 62, 1 << 62), (FULL - 1, FULL - 2)],
 )
-def test_unary_with_thresholds_of_few_digits_and_of_all(one: int, zero: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unary_with_thresholds_of_few_digits_and_of_all(
+    one: int, zero: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Coins that fall at the first digit, and coins that need all 64."""
     m = dn.Unary(70, one, zero)
     both_ways(m, np.arange(500) % 70, dn.seeded(3), dn.seeded(3), monkeypatch)
@@ -63,7 +72,9 @@ def test_unary_coins_fall_at_the_very_threshold(compiled: bool, monkeypatch: pyt
         ((one - 1, zero, zero - 1), [True, False, True]),
         ((0, FULL - 1, 0), [True, False, True]),
     ):
-        words = [sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers)) for level in range(64)]
+        words = [
+            sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers)) for level in range(64)
+        ]
         assert m.support(m.privatize([0], dn.fixed(words))).tolist() == [holds]
 
 
@@ -92,7 +103,9 @@ def test_direct_of_every_width(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert int(reports.max()) < k
 
 
-@pytest.mark.parametrize(("k", "size"), [(2, 1), (4, 3), (64, 1), (64, 63), (65, 32), (129, 128), (300, 100), (1000, 40)])
+@pytest.mark.parametrize(
+    ("k", "size"), [(2, 1), (4, 3), (64, 1), (64, 63), (65, 32), (129, 128), (300, 100), (1000, 40)]
+)
 def test_subsets_of_every_size(k: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     m = dn.ss(k, 1.0, size)
     reports = both_ways(m, np.arange(600) % k, dn.seeded(5), dn.seeded(5), monkeypatch)
@@ -100,7 +113,26 @@ def test_subsets_of_every_size(k: int, size: int, monkeypatch: pytest.MonkeyPatc
     assert int(reports.max()) < k
 
 
-BUCKETS = [2, 3, 4, 5, 7, 8, 12, 96, 255, 256, 257, 1000, 65536, 65537, (1 << 30) - 1, 1 << 30, PRIME - 2, PRIME - 1]
+BUCKETS = [
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    12,
+    96,
+    255,
+    256,
+    257,
+    1000,
+    65536,
+    65537,
+    (1 << 30) - 1,
+    1 << 30,
+    PRIME - 2,
+    PRIME - 1,
+]
 
 
 @pytest.mark.parametrize("g", BUCKETS)

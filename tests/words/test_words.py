@@ -30,11 +30,15 @@ def check_uniform(words: dn.Words, alpha: float) -> None:
     as_bytes = drawn.view(np.uint8).reshape(-1, 8)
     for place in range(8):
         counts = np.bincount(as_bytes[:, place], minlength=256)
-        statistics.goodness_of_fit(counts, np.full(256, drawn.size / 256), f"byte {place} of words", alpha=alpha)
+        statistics.goodness_of_fit(
+            counts, np.full(256, drawn.size / 256), f"byte {place} of words", alpha=alpha
+        )
     ones = int(np.bitwise_count(drawn).sum())
     statistics.deviation(ones, 32 * drawn.size, math.sqrt(16 * drawn.size), "ones in words", alpha)
     same = int(np.bitwise_count(drawn[1:] ^ drawn[:-1]).sum())
-    statistics.deviation(same, 32 * (drawn.size - 1), math.sqrt(16 * (drawn.size - 1)), "changes between words", alpha)
+    statistics.deviation(
+        same, 32 * (drawn.size - 1), math.sqrt(16 * (drawn.size - 1)), "changes between words", alpha
+    )
 
 
 def test_system_words_are_uniform() -> None:
@@ -85,8 +89,12 @@ sys.exit(3 if words(mine) & words(theirs) else 0)
 
 @pytest.mark.parametrize("count", [8, 5000])
 def test_a_forked_child_does_not_repeat_its_parent(count: int) -> None:
-    """In a process of its own, since this one has threads; with few words and with a stream that was begun before."""
-    done = subprocess.run([sys.executable, "-c", FORK.format(count=count)], capture_output=True, text=True, check=False)
+    """In a process of its own, since this one has threads; with few words and with a stream that was begun
+    before.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", FORK.format(count=count)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -131,7 +139,9 @@ def test_seeded_tables_can_be_read_in_any_order() -> None:
     assert np.array_equal(table.pick(slice(4, 9)).array(), expected[4:9])
     assert np.array_equal(table.pick(some).array(), expected[some])
     assert np.array_equal(table.columns(2, 5).pick(some).array(), expected[some, 2:5])
-    assert np.array_equal(table.pick(slice(4, 9)).columns(2, 5).pick(np.array([4, 0])).array(), expected[[8, 4], 2:5])
+    assert np.array_equal(
+        table.pick(slice(4, 9)).columns(2, 5).pick(np.array([4, 0])).array(), expected[[8, 4], 2:5]
+    )
     assert np.array_equal(table.pick(some).pick(slice(1, 3)).columns(6, 7).array(), expected[[3, 3], 6:7])
 
 
@@ -174,7 +184,10 @@ def test_keyed_words_by_hand(labels: tuple[str | int | bytes, ...]) -> None:
     source = dn.keyed(SECRET, *labels)
     assert [word for count in (1, 2, 0, 6, 3) for word in source.take(count).tolist()] == expected
     table = dn.keyed(SECRET, *labels).rows(2, 6)
-    assert [table.pick(slice(row, row + 1)).array().tolist() for row in (1, 0)] == [[expected[6:]], [expected[:6]]]
+    assert [table.pick(slice(row, row + 1)).array().tolist() for row in (1, 0)] == [
+        [expected[6:]],
+        [expected[:6]],
+    ]
 
 
 @MANY
@@ -185,7 +198,9 @@ def test_keyed_words_by_hand(labels: tuple[str | int | bytes, ...]) -> None:
 @example([], [""])
 @example(["a", ""], ["a"])
 @example([12], [1, 2])
-def test_different_labels_give_different_words(one: list[str | int | bytes], other: list[str | int | bytes]) -> None:
+def test_different_labels_give_different_words(
+    one: list[str | int | bytes], other: list[str | int | bytes]
+) -> None:
     same = [(type(label), label) for label in one] == [(type(label), label) for label in other]
     words, others = dn.keyed(SECRET, *one).take(4), dn.keyed(SECRET, *other).take(4)
     assert (words.tolist() == others.tolist()) is same
@@ -222,7 +237,9 @@ def test_fixed_words_end() -> None:
 
 @pytest.mark.parametrize("word", [-1, FULL, 1.5, "1"])
 def test_fixed_words_are_64_bits(word: int) -> None:
-    with pytest.raises(dn.InvalidParameter, match="a word must be an integer from 0 to 18446744073709551615, got"):
+    with pytest.raises(
+        dn.InvalidParameter, match="a word must be an integer from 0 to 18446744073709551615, got"
+    ):
         dn.fixed([1, word])
 
 

@@ -21,7 +21,9 @@ from deniable.plan import Plan
 from deniable.tables import DEGREES, column_names, columns_of, split_places
 
 _NEAR = 0.75
-"""How alike a column's and an attribute's names are, by difflib, for the one to be taken for a slip of the other."""
+"""How alike a column's and an attribute's names are, by difflib, for the one to be taken for a slip of the
+other.
+"""
 
 
 @final
@@ -32,11 +34,15 @@ class Background:
     names: Sequence[str]
     """The attributes that it has."""
     columns: Array
-    """Their values by number, a column per record: a row per attribute, or several where surveys number its values apart."""
+    """Their values by number, a column per record: a row per attribute, or several where surveys number its
+    values apart.
+    """
     own: Integers
     """Which record is whose: one for each person who reported."""
     asked: Sequence[Sequence[int]] | None = None
-    """For each survey, the row of each of its attributes (-1: none); unless given, all of them go by the order of the names."""
+    """For each survey, the row of each of its attributes (-1: none); unless given, all of them go by the
+    order of the names.
+    """
 
     @property
     def records(self) -> int:
@@ -84,10 +90,11 @@ def _numbered(name: str, names: Sequence[str]) -> int:
 
 
 def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[str], Array, list[list[int]]]:
-    """The attributes that the background has, its values by number, and for each plan the rows of its attributes (-1: none).
+    """The attributes that the background has, its values by number, and for each plan the rows of its
+    attributes (-1: none).
 
-    A place may have two columns, as wherever people are read. Plans may number the values of an attribute differently, by other
-    labels or steps: then it has a row for each way.
+    A place may have two columns, as wherever people are read. Plans may number the values of an attribute
+    differently, by other labels or steps: then it has a row for each way.
     """
     asked = list(dict.fromkeys(name for plan in plans for name in plan.names))
     places = {name for plan in plans for name in plan.places}
@@ -120,16 +127,21 @@ def _numbers_of(plan: Plan, j: int, answers: object) -> Integers:
     codes = one.domain.codes(answers, one.name)
     if (codes == NO_ANSWER).any():
         if plan.content.missing != "value":
-            raise InvalidValue(f"the background has no {one.name!r} in some rows; fill them in, or leave the column out")
+            raise InvalidValue(
+                f"the background has no {one.name!r} in some rows; fill them in, or leave the column out"
+            )
         codes = np.where(codes == NO_ANSWER, one.domain.k, codes)
     return cells_of(part, codes)
 
 
-def misspelt(asked: Sequence[str], there: Sequence[str], places: Container[str], where: str = "the background") -> list[str]:
-    """What looks like a slip among the columns that nothing asks for: they are left out, and one that was meant to count would
-    make the risk look smaller.
+def misspelt(
+    asked: Sequence[str], there: Sequence[str], places: Container[str], where: str = "the background"
+) -> list[str]:
+    """What looks like a slip among the columns that nothing asks for: they are left out, and one that was
+    meant to count would make the risk look smaller.
 
-    A column may as well be another thing, so that this is to warn of. What differs in case and marks only is refused.
+    A column may as well be another thing, so that this is to warn of. What differs in case and marks only is
+    refused.
     """
     names = _present(asked, there, places)
     used = {column for name in names for column in split_places([name], there, places, where)}
@@ -142,10 +154,12 @@ def misspelt(asked: Sequence[str], there: Sequence[str], places: Container[str],
             continue
         if given in plain:
             raise InvalidValue(
-                f"{where} has a column {column!r}, and none {plain[given]!r}, which is asked for; "
-                "rename it, or leave it out of the table"
+                f"{where} has a column {column!r}, and none {plain[given]!r}, which is asked for; rename it, "
+                "or leave it out of the table"
             )
-        alike = [name for name in plain if _digits(name) == _digits(given)]  # question 1 is no slip of question 2
+        alike = [
+            name for name in plain if _digits(name) == _digits(given)
+        ]  # question 1 is no slip of question 2
         near = difflib.get_close_matches(given, alike, n=1, cutoff=_NEAR)
         if near:
             found.append(

@@ -14,7 +14,9 @@ _BLIND, _LEARNED = "-", "#"
 
 
 def seen_as(headers: Sequence[str], collections: int, may_lack: bool, noise_kept: bool) -> dict[str, str]:
-    """Figures by their headers in the tables: one report, and all of those who are asked each time, by clients as they are."""
+    """Figures by their headers in the tables: one report, and all of those who are asked each time, by
+    clients as they are.
+    """
     _, one, held, known, kept, anew = headers
     seen = {one: "report", **({held: "reported"} if may_lack else {})}
     if collections > 1:
@@ -32,17 +34,23 @@ def in_bars(attributes: Sequence[AttributeSuccess], informed: bool, figures: Map
       town  one report       ----------##########                      50 %
             5 x fresh noise  ----------####################            75 %
     """
-    told = sorted(attributes, key=lambda one: one.blind - max(_of(one, name) for name in figures.values()))[:_MOST]
+    told = sorted(attributes, key=lambda one: one.blind - max(_of(one, name) for name in figures.values()))[
+        :_MOST
+    ]
     shown = [one for one in attributes if one in told]
     names = [one.name if len(one.name) <= _NAMED else f"{one.name[: _NAMED - 3]}..." for one in shown]
     named, called = max(map(len, names)), max(map(len, figures))
     knowing = "how frequent the answers are" if informed else "nothing else"
-    lines = [f"In bars of up to 100 %, knowing {knowing}: blind ({_BLIND}), and what reports add ({_LEARNED})"]
+    lines = [
+        f"In bars of up to 100 %, knowing {knowing}: blind ({_BLIND}), and what reports add ({_LEARNED})"
+    ]
     for one, name in zip(shown, names, strict=True):
         for i, (label, figure) in enumerate(figures.items()):
             right = marked(percent(_of(one, figure)), figure in one.stderr, figure in one.bounds)
             first = "" if i else name
-            lines.append(f"  {first:{named}}  {label:{called}}  {_bar(one.blind, _of(one, figure)):{_WIDE}}  {right}")
+            lines.append(
+                f"  {first:{named}}  {label:{called}}  {_bar(one.blind, _of(one, figure)):{_WIDE}}  {right}"
+            )
     left = len(attributes) - len(shown)
     return "\n".join([*lines, *([f"  and {left} more, of which reports tell less"] if left else [])])
 

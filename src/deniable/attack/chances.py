@@ -25,17 +25,18 @@ _SIMULATED = 20_000
 
 
 def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, seed: int = 1) -> Success:
-    """How often the best guess is right: of each attribute from one report, and of whole profiles after some collections.
+    """How often the best guess is right: of each attribute from one report, and of whole profiles after some
+    collections.
 
-    The attacker knows the plan and believes `prior` (by attribute; uniform unless given), and is right to. Of a number it is
-    guessed in which half of its range it is. Everything is summed exactly, but for what says that it is simulated, from the
-    seed, or a bound.
+    The attacker knows the plan and believes `prior` (by attribute; uniform unless given), and is right to. Of
+    a number it is guessed in which half of its range it is. Everything is summed exactly, but for what says
+    that it is simulated, from the seed, or a bound.
 
     >>> import deniable as dn
     >>> found = success(dn.smp([74, 7, 16], epsilon=2.0, protocol="grr"), collections=3)
     >>> [round(one.reported, 4) for one in found.attributes]
     [0.0919, 0.5519, 0.33]
-    >>> [round(one.all_reported, 4) for one in found.profiles if one.drawn == "new"]  # the product of the three
+    >>> [round(one.all_reported, 4) for one in found.profiles if one.drawn == "new"]  # a product
     [0.0167]
     """
     whole_number("collections", collections, 1, MOST_REPORTS)
@@ -43,19 +44,32 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     believed, parts = checked_priors(plan, prior), parts_of(plan)
     blind = [float(shares.max()) for shares in believed]
     kept, fresh = (
-        [chances_after(part, collections, memoized, shares, seed) for part, shares in zip(parts, believed, strict=True)]
+        [
+            chances_after(part, collections, memoized, shares, seed)
+            for part, shares in zip(parts, believed, strict=True)
+        ]
         for memoized in (True, False)
     )
     attributes = _attributes(plan, kept, fresh, believed, seed)
-    return Success(tuple(attributes), tuple(_profiles(share_of(plan), kept, fresh, seed)), math.prod(blind), seed)
+    return Success(
+        tuple(attributes), tuple(_profiles(share_of(plan), kept, fresh, seed)), math.prod(blind), seed
+    )
 
 
 _Chances = Sequence[Sequence[Chance]]
 
 
-def _attributes(plan: Source, kept: _Chances, fresh: _Chances, believed: Priors, seed: int) -> Iterator[AttributeSuccess]:
+def _attributes(
+    plan: Source, kept: _Chances, fresh: _Chances, believed: Priors, seed: int
+) -> Iterator[AttributeSuccess]:
     share, times = share_of(plan), len(kept[0]) - 1
-    real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
+    real = (
+        1 / share.d
+        if isinstance(share, Faked)
+        else share.drawn / share.d
+        if isinstance(share, Sample)
+        else 1.0
+    )
     single = together = None
     if isinstance(share, Faked):
         uniform = all(float(np.ptp(shares)) < 1e-12 for shares in believed)
@@ -88,7 +102,9 @@ def _attributes(plan: Source, kept: _Chances, fresh: _Chances, believed: Priors,
 
 
 def _mixed(often: Sequence[float], chances: Sequence[Chance]) -> Chance:
-    """One of some chances, each so often. Simulated ones are of the same people, so that their errors add up."""
+    """One of some chances, each so often. Simulated ones are of the same people, so that their
+    errors add up.
+    """
     used = [(weight, chance) for weight, chance in zip(often, chances, strict=False) if weight > 0]
     return Chance(
         math.fsum(weight * chance.value for weight, chance in used),
@@ -101,7 +117,8 @@ def _mixed(often: Sequence[float], chances: Sequence[Chance]) -> Chance:
 def _among_fakes(share: Faked, believed: Priors, times: int, seed: int) -> list[Chance]:
     """Where the guess depends on all attributes' reports at once: simulated people, drawn from the prior.
 
-    To the chance of a blind guess, which is exact, is added what the best guess's posterior has more than the blind one's.
+    To the chance of a blind guess, which is exact, is added what the best guess's posterior has more than the
+    blind one's.
     """
     draws = numbers_from(seed, "among fakes", times, *(shares.tobytes() for shares in believed))
     n = _SIMULATED if times == 1 else _SIMULATED // 5
@@ -112,7 +129,8 @@ def _among_fakes(share: Faked, believed: Priors, times: int, seed: int) -> list[
         gains[j, who] = (table.max(axis=1) - table[:, blind[j]]) / table.sum(axis=1)
     rows = zip(believed, gains, strict=True)
     return [
-        Chance(float(shares.max() + gain.mean()), float(gain.std(ddof=1) / math.sqrt(n)), exact=False) for shares, gain in rows
+        Chance(float(shares.max() + gain.mean()), float(gain.std(ddof=1) / math.sqrt(n)), exact=False)
+        for shares, gain in rows
     ]
 
 
@@ -125,7 +143,9 @@ def _profiles(share: Share | Part, kept: _Chances, fresh: _Chances, seed: int) -
         yield _with_errors(_new, kept, True, bound, "new")
     for memoized, right in ((True, kept), (False, fresh)):
         if drawn == d or repeated:
-            yield _with_errors(partial(_same_again, drawn), right, memoized, bound, "all" if drawn == d else "kept")
+            yield _with_errors(
+                partial(_same_again, drawn), right, memoized, bound, "all" if drawn == d else "kept"
+            )
         elif drawn > 1:
             yield _with_errors(partial(_draws_simulated, drawn, seed), right, memoized, bound, "any")
         else:
@@ -161,7 +181,9 @@ def _with_errors(
     )
 
 
-def _figures(all_reported: float, whole_record: float, right: float, published: float | None = None) -> _Figures:
+def _figures(
+    all_reported: float, whole_record: float, right: float, published: float | None = None
+) -> _Figures:
     summed = dict(zip(PROFILE, (Chance(all_reported), Chance(whole_record), Chance(right)), strict=True))
     return summed if published is None else {**summed, "published": Chance(published)}
 
@@ -180,7 +202,11 @@ def _any(right: Right) -> _Figures:
     known = [(1.0, *chances[1:]) for chances in right]
     often = [math.comb(times, m) * (1 / d) ** m * (1 - 1 / d) ** (times - m) for m in range(times + 1)]
     expected = math.fsum(often[m] * chances[m] for chances in right for m in range(1, times + 1))
-    published = profile([(1.0, chances[1], *[0.0] * (times - 1)) for chances in right], times, True) if times <= d else 0.0
+    published = (
+        profile([(1.0, chances[1], *[0.0] * (times - 1)) for chances in right], times, True)
+        if times <= d
+        else 0.0
+    )
     return _figures(profile(known, times, True), profile(right, times, True), expected, published)
 
 

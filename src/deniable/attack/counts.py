@@ -19,8 +19,8 @@ def binomial_law(trials: int, chance: float) -> Floats:
 
 
 def most_supported(true: Floats, other: Floats, k: int) -> float:
-    """Pr(the true value's count is the largest of k independent ones), ties drawn: sum over c of Pr(true = c) times
-    (F(c)^k - F(c - 1)^k) / (k Pr(other = c)), written so that nothing cancels.
+    """Pr(the true value's count is the largest of k independent ones), ties drawn: sum over c of Pr(true = c)
+    times (F(c)^k - F(c - 1)^k) / (k Pr(other = c)), written so that nothing cancels.
     """
     below = np.minimum(np.cumsum(other), 1.0)
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
@@ -33,7 +33,8 @@ def most_supported(true: Floats, other: Floats, k: int) -> float:
 def plurality(k: int, p: float, q: float, reports: int) -> float:
     """Pr(the true value is named most often in so many single values), ties drawn.
 
-    Named a Poisson number of times each, the values are independent; the coefficient of all reports together undoes that.
+    Named a Poisson number of times each, the values are independent; the coefficient of all reports together
+    undoes that.
     """
     n, total = reports, 0.0
     true, other = _poisson(n * p, n), _poisson(n * q, n)

@@ -1,9 +1,11 @@
-"""Which attribute is real, where the marginals are fitted to the very reports that are attacked; and how often that is right.
+"""Which attribute is real, where the marginals are fitted to the very reports that are attacked; and how
+often that is right.
 
-A rule that was fitted to some reports looks better on them than it is, and a noisy rule expects too much wherever it is
-looked at. But the success of a fixed rule is linear in the marginals: it is the mean over fakes of how many times likelier the
-report it points at is from people, over d. So rules are fitted to all reports but a fold, and judged by the marginals of that
-fold, as they are estimated, neither clipped nor scaled, which would bend them: what comes out is unbiased.
+A rule that was fitted to some reports looks better on them than it is, and a noisy rule expects too much
+wherever it is looked at. But the success of a fixed rule is linear in the marginals: it is the mean over
+fakes of how many times likelier the report it points at is from people, over d. So rules are fitted to all
+reports but a fold, and judged by the marginals of that fold, as they are estimated, neither clipped nor
+scaled, which would bend them: what comes out is unbiased.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from deniable.words.simulated import seeded
 
 FOLDS = 10
 ENOUGH = 2 * FOLDS
-"""Fewer reports do not tell how often an attack on them is right: folds of one report scatter by chance, or not at all."""
+"""Fewer reports do not tell how often an attack on them is right: folds of one report scatter by chance, or
+not at all.
+"""
 _FAKES = 20_000
 
 
@@ -68,7 +72,8 @@ class Crossed:
     def realness(self) -> Floats:
         """How many times likelier each report is from people than from its fake: attributes by people.
 
-        A report is no part of the marginals that it is judged by: it would speak for its fakes as much as for what is real.
+        A report is no part of the marginals that it is judged by: it would speak for its fakes as much as for
+        what is real.
         """
         found = np.empty((self.share.d, self.records.n))
         for fold in range(len(self._tallies)):
@@ -76,12 +81,14 @@ class Crossed:
         return found
 
     def success(self) -> Chance:
-        """How often the attacker can expect to be right, with its standard error, which is that of the folds and of the fakes.
+        """How often the attacker can expect to be right, with its standard error, which is that of the folds
+        and of the fakes.
 
-        Every two folds are compared twice, the one by the other's rule and the other by the one's, so that the squared error of
-        the folds counts twice: too much where there are many reports, and what it is where there are few. What is unbiased
-        can be below a blind guess, by chance. Where there are too few for any of this, it is a blind guess, with the largest
-        error that there can be: whatever is true is within it.
+        Every two folds are compared twice, the one by the other's rule and the other by the one's, so that
+        the squared error of the folds counts twice: too much where there are many reports, and what it is
+        where there are few. What is unbiased can be below a blind guess, by chance. Where there are too few
+        for any of this, it is a blind guess, with the largest error that there can be: whatever is true is
+        within it.
         """
         d, folds = self.share.d, len(self._tallies)
         if self.records.n < ENOUGH:
@@ -92,7 +99,8 @@ class Crossed:
         for fold, tallies in enumerate(self._tallies):
             rule = np.argmax(realness(self.assumed, fakes, self._outside(fold)), axis=0)
             judged = realness(self.assumed, fakes, [one.frequencies for one in self.share.estimate(tallies)])
-            # attributes of fakes are as likely from people as from fakes on average: only differences need be simulated
+            # attributes of fakes are as likely from people as from fakes on average: only differences need be
+            # simulated
             gains[fold] = (judged[rule, everyone] - judged.mean(axis=0)) / d
         of_folds, of_fakes = gains.mean(axis=1).var(ddof=1) / folds, gains.mean(axis=0).var(ddof=1) / _FAKES
         return Chance(float(1 / d + gains.mean()), math.sqrt(2 * of_folds + of_fakes), exact=False)

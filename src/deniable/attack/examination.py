@@ -1,4 +1,6 @@
-"""All attacks on one plan, for a page: with people, they answer in a simulation and are looked for among themselves."""
+"""All attacks on one plan, for a page: with people, they answer in a simulation and are looked for among
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,17 @@ def examine(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Examined:
-    """What an attacker learns from one report and from several collections; with people, also by background data.
+    """What an attacker learns from one report and from several collections; with people, also by background
+    data.
 
-    `codes` are the answers of people as `plan.encode` makes them, a row per attribute. They are asked so many times in a
-    simulation from the seed, and `users` of them are looked for among all of them. An attribute whose answers are all missing
-    (-1) is no part of the background: in the simulation it is drawn evenly.
+    `codes` are the answers of people as `plan.encode` makes them, a row per attribute. They are asked so many
+    times in a simulation from the seed, and `users` of them are looked for among all of them. An attribute
+    whose answers are all missing (-1) is no part of the background: in the simulation it is drawn evenly.
     """
     if not isinstance(plan, Plan):
-        raise InvalidParameter(f"this is of a plan, got {type(plan).__name__}; make one with dn.Plan.of, or ask for success")
+        raise InvalidParameter(
+            f"this is of a plan, got {type(plan).__name__}; make one with dn.Plan.of, or ask for success"
+        )
     known = success(plan, None, collections, seed)
     parts = dict(zip(plan.names, plan.content.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if isinstance(part, Averaged))
@@ -53,7 +58,9 @@ def examine(
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
-    filled = _filled(plan, codes, numbers_from(seed, "missing"), had if plan.content.missing == "random" else np.arange(0))
+    filled = _filled(
+        plan, codes, numbers_from(seed, "missing"), had if plan.content.missing == "random" else np.arange(0)
+    )
     people = filled[:, (filled[had] >= 0).all(axis=0)]
     n = people.shape[1]
     if n < 2:
@@ -63,7 +70,9 @@ def examine(
         for j, (row, part) in enumerate(zip(people, plan.content.parts, strict=True))
     ]
     real = sampled_success(plan, shares, seed=seed) if isinstance(plan.share, Faked) else None
-    whom = np.sort(numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False))
+    whom = np.sort(
+        numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False)
+    )
     answered = _filled(plan, people, numbers_from(seed, "not in the table"), np.arange(len(people)))
     found = _looked_for(plan, answered, had, whom, collections, top, seed, progress)
     return Examined(
@@ -99,7 +108,9 @@ def _looked_for(
     seed: int,
     progress: Progress | None,
 ) -> list[Found]:
-    """With all attributes that it has as background, and with half of them: after one collection, and after all."""
+    """With all attributes that it has as background, and with half of them: after one collection, and after
+    all.
+    """
     d, n = people.shape
     again = plan.content.rounds is not None
     surveys = [
@@ -111,12 +122,16 @@ def _looked_for(
     backgrounds = {every if had.size == d else f"{had.size} of {d} attributes": had}
     if half.size < had.size:
         backgrounds[f"{half.size} of {d} attributes"] = half
-    cells = [(name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))]
+    cells = [
+        (name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))
+    ]
     found = list[Found]()
     for done, (name, kept, times) in enumerate(cells, 1):
         names = [plan.names[j] for j in kept]
         columns = compact(np.stack([cells_of(plan.content.parts[j], people[j]) for j in kept]))
-        one = match_surveys([plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top)
+        one = match_surveys(
+            [plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top
+        )
         found += [
             Found(
                 *(name, tuple(names), times, most, one.success(most), one.stderr(most), one.blind(most)),

@@ -1,4 +1,6 @@
-"""The best guess of each answer from reports, with its posterior: from one collection, or averaged over several."""
+"""The best guess of each answer from reports, with its posterior: from one collection, or averaged over
+several.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,15 @@ from deniable.tables import Backend, frame_of, frame_of_rows
 @final
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """An attacker's best guess of every answer of n people, and how likely it is to be right; a row per attribute."""
+    """An attacker's best guess of every answer of n people, and how likely it is to be right; a row per
+    attribute.
+    """
 
     names: tuple[str, ...]
     values: Integers
-    """The guessed values by number, of a number 0 for the lower half of its range and 1 for the upper; ties are drawn."""
+    """The guessed values by number, of a number 0 for the lower half of its range and 1 for the upper; ties
+    are drawn.
+    """
     posterior: Floats
     """How likely each guess is to be right, for who believes the prior."""
     labels: tuple[tuple[str, ...], ...] | None = None
@@ -68,17 +74,20 @@ class Guesses:
     def right(self, truth: object) -> dict[str, float]:
         """How often the guesses are right, by attribute, where the true answers are known.
 
-        They are a table of people, as `plan.privatize` takes it; or numbers as in `values`, a row per person, as
-        `share.privatize` takes them, or a row per attribute (a square table has a row per person); or of one attribute a list.
-        A list is of answers if each of its entries is an answer, and otherwise of numbers as in `values`. Where it can be both,
-        answers win: with the labels 1, 2 and 3 a list of ones says the first label, not the second, even if it is `values[0]`.
-        A row per attribute, such as `values` or `values[:1]`, is always of numbers. A missing answer is never guessed.
+        They are a table of people, as `plan.privatize` takes it; or numbers as in `values`, a row per person,
+        as `share.privatize` takes them, or a row per attribute (a square table has a row per person); or of
+        one attribute a list. A list is of answers if each of its entries is an answer, and otherwise of
+        numbers as in `values`. Where it can be both, answers win: with the labels 1, 2 and 3 a list of ones
+        says the first label, not the second, even if it is `values[0]`. A row per attribute, such as `values`
+        or `values[:1]`, is always of numbers. A missing answer is never guessed.
         """
         true = coded_truth(truth, self.names, self.n, self.plan)
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
 
     def judged(self, truth: object, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """The same as a dataframe, a row per attribute: how many were right, and the interval of their share at `level`."""
+        """The same as a dataframe, a row per attribute: how many were right, and the interval of their share
+        at `level`.
+        """
         return frame_of_rows(self.rows(truth, level, self.expected), backend)
 
     def rows(self, truth: object, level: float, expected: Mapping[str, float]) -> list[Row]:
@@ -110,12 +119,13 @@ class Guesses:
 def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> Guesses:
     """The best guess of every answer from one report each.
 
-    Reports are what the plan or its file of them gives (`plan.privatize`, `plan.read_reports`), that file's path, or a list of
-    those that clients send, as they are or as bytes; and for a share or a mechanism what it has made.
+    Reports are what the plan or its file of them gives (`plan.privatize`, `plan.read_reports`), that file's
+    path, or a list of those that clients send, as they are or as bytes; and for a share or a mechanism what
+    it has made.
 
-    The attacker knows the plan and believes `prior`: shares of the values by attribute, uniform unless given, the attributes
-    being independent. An answer that is not in a report is guessed by the prior alone; among fakes, by how likely each
-    attribute is to be the real one. Ties are drawn from the seed.
+    The attacker knows the plan and believes `prior`: shares of the values by attribute, uniform unless given,
+    the attributes being independent. An answer that is not in a report is guessed by the prior alone; among
+    fakes, by how likely each attribute is to be the real one. Ties are drawn from the seed.
 
     >>> import deniable as dn
     >>> found = guess(dn.grr(k=3, epsilon=2.0), np.array([0, 2], dtype=np.uint8))
@@ -133,28 +143,34 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
             if isinstance(share, Faked):
                 table /= faked(share.fakes[j], clue.reports[who])[:, None]
                 table += beside[who, None]
-            values[j, who], posterior[j, who] = _best(by_value(clue.part, table * by_cell(clue.part, believed[j])), draws)
+            values[j, who], posterior[j, who] = _best(
+                by_value(clue.part, table * by_cell(clue.part, believed[j])), draws
+            )
     return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
 
 
 def averaged(
     plan: Source, collections: Sequence[object], prior: object = None, memoized: bool = True, seed: int = 1
 ) -> Guesses:
-    """The best guess from several collections of the same people, whose answers did not change: the averaging attack.
+    """The best guess from several collections of the same people, whose answers did not change: the averaging
+    attack.
 
-    Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is attacked through
-    it; with memoized=False, as if the client drew it anew each time. Others make fresh noise each time, which averages away.
-    Among fakes, all ways in which the real attributes can have been drawn are summed over (up to 8 collections).
+    Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is
+    attacked through it; with memoized=False, as if the client drew it anew each time. Others make fresh noise
+    each time, which averages away. Among fakes, all ways in which the real attributes can have been drawn are
+    summed over (up to 8 collections).
     """
     if are_single(collections):
         raise InvalidParameter(
-            "collections are a list with the reports of each, got single reports; put those of each collection into a list "
-            "of their own, such as [[first], [second]] for one person"
+            "collections are a list with the reports of each, got single reports; put those of each "
+            "collection into a list of their own, such as [[first], [second]] for one person"
         )
-    if isinstance(collections, Reports | Records | np.ndarray | str | Path | Mapping) or not isinstance(collections, Iterable):
+    if isinstance(collections, Reports | Records | np.ndarray | str | Path | Mapping) or not isinstance(
+        collections, Iterable
+    ):
         raise InvalidParameter(
-            f"collections are a list with the reports of each, such as [first, second], got {type(collections).__name__}; "
-            "guess attacks a single one"
+            "collections are a list with the reports of each, such as [first, second], got "
+            f"{type(collections).__name__}; guess attacks a single one"
         )
     collections = list(collections)
     if not collections:
@@ -169,7 +185,9 @@ def averaged(
         draws = numbers_from(seed, "guess among fakes")
         for j, who, table in among_fakes(share, every, believed):
             values[j, who], posterior[j, who] = _best(table, draws)
-        return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
+        return Guesses(
+            names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
+        )
     for j, part in enumerate(parts_of(plan)):
         draws = numbers_from(seed, "guess", j)
         held, shares = [clues(plan, records)[j] for records in every], by_cell(part, believed[j])
@@ -181,7 +199,9 @@ def averaged(
                 together.add(clue.who[low:high] - start, clue.reports[low:high])
             reported = together.reported + start
             if reported.size:
-                values[j, reported], posterior[j, reported] = _best(by_value(part, together.table() * shares), draws)
+                values[j, reported], posterior[j, reported] = _best(
+                    by_value(part, together.table() * shares), draws
+                )
     return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
 
 

@@ -1,8 +1,10 @@
-"""What a report says about a value, and about being real: the likelihoods that every attack here is a function of.
+"""What a report says about a value, and about being real: the likelihoods that every attack here is a
+function of.
 
-A report of an attribute is a few times likelier from the values that it supports than from the others, so that one table of
-reports by values, up to a factor for each report, holds all that there is to know. Beside a fake the factor matters, too: how
-many times likelier a report is from a person than from the fake. Of a number it is guessed in which half of its range it is.
+A report of an attribute is a few times likelier from the values that it supports than from the others, so
+that one table of reports by values, up to a factor for each report, holds all that there is to know. Beside a
+fake the factor matters, too: how many times likelier a report is from a person than from the fake. Of a
+number it is guessed in which half of its range it is.
 """
 
 from __future__ import annotations
@@ -88,7 +90,11 @@ def parts_of(source: Source) -> tuple[Part, ...]:
 
 def names_of(source: Source) -> tuple[str, ...]:
     """What the attributes are called."""
-    return source.names if isinstance(source, Plan) else tuple(f"attribute {j}" for j in range(len(parts_of(source))))
+    return (
+        source.names
+        if isinstance(source, Plan)
+        else tuple(f"attribute {j}" for j in range(len(parts_of(source))))
+    )
 
 
 def records_from(source: Source, reports: object) -> Records:
@@ -97,13 +103,17 @@ def records_from(source: Source, reports: object) -> Records:
         return _joined(list(blocks_of(source, reports)))
     share_of(source)
     if isinstance(reports, str | Path | Reports) or are_single(reports):
-        raise InvalidReport(f"these reports were made for a plan; attack that plan, not its {type(source).__name__}")
+        raise InvalidReport(
+            f"these reports were made for a plan; attack that plan, not its {type(source).__name__}"
+        )
     if isinstance(source, Part):
         array = np.asarray(reports)
         source.tally(array)  # refuses what cannot have been sent
         return Records(len(array), (array,))
     if not isinstance(reports, Records) or len(reports.columns) != len(parts_of(source)):
-        raise InvalidReport(f"reports of a share are what it has made, share.privatize(table), got {type(reports).__name__}")
+        raise InvalidReport(
+            f"reports of a share are what it has made, share.privatize(table), got {type(reports).__name__}"
+        )
     return reports
 
 
@@ -117,8 +127,13 @@ def _joined(blocks: Sequence[Records]) -> Records:
     columns = tuple(np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True))
     if blocks[0].reporters is None:
         return Records(int(starts[-1]), columns)
-    moved = [[who + start for who in block.reporters or ()] for block, start in zip(blocks, starts[:-1], strict=True)]
-    return Records(int(starts[-1]), columns, tuple(np.concatenate(parts) for parts in zip(*moved, strict=True)))
+    moved = [
+        [who + start for who in block.reporters or ()]
+        for block, start in zip(blocks, starts[:-1], strict=True)
+    ]
+    return Records(
+        int(starts[-1]), columns, tuple(np.concatenate(parts) for parts in zip(*moved, strict=True))
+    )
 
 
 def clues(source: Source, records: Records) -> list[Clue]:
@@ -164,8 +179,9 @@ def _columns(part: Metric | Averaged) -> Floats:
     """How likely every output is: a row per output, a column per value or cell."""
     if isinstance(part, Metric) and part.k * part.outputs > _MOST_CELLS:
         raise InvalidParameter(
-            f"{part.k:,} values with distances are too many to compare reports with, up to {math.isqrt(_MOST_CELLS):,} are; "
-            "attack the same plan with larger steps or cells, or one report only (collections=1), which is summed"
+            f"{part.k:,} values with distances are too many to compare reports with, up to "
+            f"{math.isqrt(_MOST_CELLS):,} are; attack the same plan with larger steps or cells, or one "
+            "report only (collections=1), which is summed"
         )
     table = part.law.table(CELLS) if isinstance(part, Averaged) else part.law.matrix()
     return np.ascontiguousarray(np.maximum(table, _LEAST).T)
@@ -173,9 +189,13 @@ def _columns(part: Metric | Averaged) -> Floats:
 
 def likelihoods(part: Part, reports: Array) -> Floats:
     """How likely each report is for each value, up to a factor of its own; for a block."""
-    if isinstance(part, Summed):  # (|y| - |y - 1|) epsilon / 2 in the exponent: beyond 0 and 1 a cell tells no more
+    if isinstance(
+        part, Summed
+    ):  # (|y| - |y - 1|) epsilon / 2 in the exponent: beyond 0 and 1 a cell tells no more
         told = part.epsilon * np.clip(np.asarray(reports, dtype=np.float64), 0.0, 1.0)
-        return np.asarray(np.exp(np.maximum(told - told.max(axis=1, keepdims=True, initial=-np.inf), _FARTHEST)))
+        return np.asarray(
+            np.exp(np.maximum(told - told.max(axis=1, keepdims=True, initial=-np.inf), _FARTHEST))
+        )
     if isinstance(part, Metric | Averaged):
         return _columns(part)[np.asarray(reports, dtype=np.int64)]
     if isinstance(part, BitFlip):
@@ -184,7 +204,9 @@ def likelihoods(part: Part, reports: Array) -> Floats:
 
 
 def expected(part: Encoder, reports: Array, shares: Floats) -> Floats:
-    """How likely each report is if the value is drawn from these shares, up to the same factor; no table is made."""
+    """How likely each report is if the value is drawn from these shares, up to the same factor; no table is
+    made.
+    """
     if isinstance(part, Direct):
         return np.asarray(1.0 + (odds(part) - 1.0) * shares)[reports]
     return Supports(part.k, layers(part, reports)).forward(shares)
@@ -203,7 +225,9 @@ def faked(fake: Fake, reports: Array) -> Floats:
 
 
 def realness(share: Faked, records: Records, shares: Priors) -> Floats:
-    """How many times likelier each report is from people with these shares than from its fake: attributes by people."""
+    """How many times likelier each report is from people with these shares than from its fake: attributes by
+    people.
+    """
     return np.stack(
         [
             expected(fake.part, column, believed) / faked(fake, column)

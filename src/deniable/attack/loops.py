@@ -11,11 +11,13 @@ _BLOCK = 2048
 
 
 @compiled
-def rank_sums(columns: Array, first: Array, about: Array, tables: Array, own: Array, above: Array, tied: Array) -> None:
+def rank_sums(
+    columns: Array, first: Array, about: Array, tables: Array, own: Array, above: Array, tied: Array
+) -> None:
     """For each target, how many records score more than its own, and how many as much (its own among them).
 
-    Target t has the clues first[t] to first[t + 1]; clue c adds tables[c, value] by the value of column about[c]. The tables'
-    type must hold their sums.
+    Target t has the clues first[t] to first[t + 1]; clue c adds tables[c, value] by the value of column
+    about[c]. The tables' type must hold their sums.
     """
     n = columns.shape[1]
     score, sums = np.empty(_BLOCK, dtype=tables.dtype), np.empty(1, dtype=tables.dtype)
@@ -38,11 +40,15 @@ def rank_sums(columns: Array, first: Array, about: Array, tables: Array, own: Ar
 
 
 @compiled
-def rank_products(columns: Array, about: Array, tables: Array, fixed: Array, own: Array, above: Array, tied: Array) -> None:
-    """The same where each survey's report is a sum: the product over surveys s of fixed[t, s] plus the sum over attributes j of
-    tables[t, s, j, value of column about[s, j]], where that column is known (about is not -1).
+def rank_products(
+    columns: Array, about: Array, tables: Array, fixed: Array, own: Array, above: Array, tied: Array
+) -> None:
+    """The same where each survey's report is a sum: the product over surveys s of fixed[t, s] plus the sum
+    over attributes j of tables[t, s, j, value of column about[s, j]], where that column is known (about is
+    not -1).
 
-    Each sum is scaled by that of the target's own record, so that no product of many leaves what floats hold unnoticed.
+    Each sum is scaled by that of the target's own record, so that no product of many leaves what floats hold
+    unnoticed.
     """
     n = columns.shape[1]
     score, total = np.empty(_BLOCK), np.empty(_BLOCK)

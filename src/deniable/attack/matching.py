@@ -1,10 +1,10 @@
 """Whose report is it? Every target's reports against every record of a background table.
 
-A record's score is the sum over the reports of ln Pr(report | the record's value), so that the best match is the likeliest
-person. Reports on an answer that a client keeps are not independent: they count by what they tell of it together. Matching on
-guesses, as published, gives a point for each attribute that was guessed as the record has it. Ties are not broken: with `above`
-records that score more and `tied` ones that score as much, the own record is among the first `top` with probability
-(top - above) / tied, which needs no draw.
+A record's score is the sum over the reports of ln Pr(report | the record's value), so that the best match is
+the likeliest person. Reports on an answer that a client keeps are not independent: they count by what they
+tell of it together. Matching on guesses, as published, gives a point for each attribute that was guessed as
+the record has it. Ties are not broken: with `above` records that score more and `tied` ones that score as
+much, the own record is among the first `top` with probability (top - above) / tied, which needs no draw.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ def reidentify(
 ) -> Reidentified:
     """How many people an attacker finds in a background table by what they reported in several surveys.
 
-    `plans` and `reports` are one per survey, of the same people in the same order. `background` is a table with a record per
-    row and some of the attributes as columns (all: full knowledge; some: partial knowledge); row i is person i, or `truth` says
-    which row is whose. A place may have two columns, `home.latitude` and `home.longitude`. Columns that are no attribute are
-    left out; the result says by which `attributes` it matched. "support" scores records by all that the reports say, the real
-    risk; "guess" by one guessed value per report, as published. `targets`, numbers of people, attacks only these.
+    `plans` and `reports` are one per survey, of the same people in the same order. `background` is a table
+    with a record per row and some of the attributes as columns (all: full knowledge; some: partial
+    knowledge); row i is person i, or `truth` says which row is whose. A place may have two columns,
+    `home.latitude` and `home.longitude`. Columns that are no attribute are left out; the result says by which
+    `attributes` it matched. "support" scores records by all that the reports say, the real risk; "guess" by
+    one guessed value per report, as published. `targets`, numbers of people, attacks only these.
 
     >>> import deniable as dn
     >>> plan = dn.Study({"town": list("abcdefgh")}, epsilon=6.0).plan(people=8)
@@ -69,9 +70,13 @@ def reidentify(
         raise InvalidParameter(f"matching is on 'support' or on 'guess', got {matching!r}")
     for what, given in (("plans", plans), ("reports", reports)):
         if not isinstance(given, list | tuple):
-            raise InvalidParameter(f"{what} are a list with one for each survey, got {type(given).__name__}; put it in a list")
+            raise InvalidParameter(
+                f"{what} are a list with one for each survey, got {type(given).__name__}; put it in a list"
+            )
     if not plans or len(plans) != len(reports):
-        raise InvalidParameter(f"give one plan and one collection of reports per survey, got {len(plans)} and {len(reports)}")
+        raise InvalidParameter(
+            f"give one plan and one collection of reports per survey, got {len(plans)} and {len(reports)}"
+        )
     surveys = [records_from(plan, one) for plan, one in zip(plans, reports, strict=True)]
     n = surveys[0].n
     if any(one.n != n for one in surveys):
@@ -79,8 +84,8 @@ def reidentify(
     names, columns, rows = coded_background(plans, background)
     if truth is None and columns.shape[1] < n:
         raise InvalidParameter(
-            f"the background has {columns.shape[1]:,} rows, and {n:,} people reported: it must have a row for each of them, in "
-            "the same order (others may follow), or truth= says which row is whose"
+            f"the background has {columns.shape[1]:,} rows, and {n:,} people reported: it must have a row "
+            "for each of them, in the same order (others may follow), or truth= says which row is whose"
         )
     what = f"truth is the row of each of {n} people among {columns.shape[1]} records"
     own = checked_numbers(what, np.arange(n) if truth is None else truth, columns.shape[1])
@@ -91,7 +96,9 @@ def reidentify(
     if not whom.size:
         raise InvalidParameter(f"{what}, got none")
     known = Background(names, columns, own, rows)
-    return match_surveys(plans, surveys, known, whom, top=top, matching=matching, progress=progress, seed=seed)
+    return match_surveys(
+        plans, surveys, known, whom, top=top, matching=matching, progress=progress, seed=seed
+    )
 
 
 def match_surveys(
@@ -109,7 +116,9 @@ def match_surveys(
     faked_plans = [isinstance(plan.share, Faked) for plan in plans]
     if any(faked_plans) and matching == "support":
         if not all(faked_plans):
-            raise InvalidParameter("surveys with and without fakes are matched together on guesses only: matching='guess'")
+            raise InvalidParameter(
+                "surveys with and without fakes are matched together on guesses only: matching='guess'"
+            )
         found = _match_faked(plans, surveys, background, whom, top, progress)
         return replace(found, attributes=tuple(background.names))
     held, kept = [], dict[tuple[str, int], list[Clue]]()
@@ -130,13 +139,17 @@ def match_surveys(
 @final
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What some people's reports say of one column of the background: a clue, or guessed values, which count one each."""
+    """What some people's reports say of one column of the background: a clue, or guessed values, which count
+    one each.
+    """
 
     column: int
     clue: Clue
     guessed: Integers | None = None
     rounds: Sequence[Clue] = ()
-    """Where clients keep a first answer: all reports on it, which tell it, and no more; then the clue says whose they are."""
+    """Where clients keep a first answer: all reports on it, which tell it, and no more; then the clue says
+    whose they are.
+    """
 
     def scores(self, some: Integers) -> npt.NDArray[np.int32]:
         """A row per report, a score per value, in parts of a nat or of a match."""
@@ -156,7 +169,9 @@ class Evidence:
 
 
 def _of_rounds(column: int, rounds: Sequence[Clue]) -> Evidence:
-    """What all rounds of a plan that asks again say of one column; those of one person are not independent."""
+    """What all rounds of a plan that asks again say of one column; those of one person are not
+    independent.
+    """
     who, first = np.unique(np.concatenate([one.who for one in rounds]), return_index=True)
     reports = np.concatenate([one.reports for one in rounds])[first]
     return Evidence(column, Clue(rounds[0].attribute, rounds[0].part, who, reports), rounds=rounds)
@@ -187,9 +202,16 @@ def _believed(plan: Source, records: Records) -> Iterator[Clue]:
 
 
 def match(
-    held: Sequence[Evidence], columns: Array, own: Integers, whom: Integers, top: int = 10, progress: Progress | None = None
+    held: Sequence[Evidence],
+    columns: Array,
+    own: Integers,
+    whom: Integers,
+    top: int = 10,
+    progress: Progress | None = None,
 ) -> Reidentified:
-    """The targets `whom` against all records, a row of values per column of the background, in blocks on all cores."""
+    """The targets `whom` against all records, a row of values per column of the background, in blocks on all
+    cores.
+    """
     from deniable.attack import loops
 
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
@@ -216,7 +238,9 @@ def _ranked(above: Integers, tied: Integers, records: int, top: int) -> Reidenti
     return Reidentified(above, tied, records, whole_number("top", top, 1))
 
 
-def _gathered(held: Sequence[Evidence], whom: Integers, widest: int) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
+def _gathered(
+    held: Sequence[Evidence], whom: Integers, widest: int
+) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
     """The clues about some targets, one after the other, each with its scores by value."""
     rows, kinds, places = [], [], []
     for kind, one in enumerate(held):
@@ -248,10 +272,15 @@ def _match_faked(
     top: int,
     progress: Progress | None,
 ) -> Reidentified:
-    """Among fakes a survey's report is a sum over its attributes; those that the background lacks count by their average."""
+    """Among fakes a survey's report is a sum over its attributes; those that the background lacks count by
+    their average.
+    """
     from deniable.attack import loops
 
-    most, widest = max(len(plan.names) for plan in plans), max(part.k for plan in plans for part in plan.content.parts)
+    most, widest = (
+        max(len(plan.names) for plan in plans),
+        max(part.k for plan in plans for part in plan.content.parts),
+    )
     about = np.full((len(plans), most), -1, dtype=np.int64)
     unknown = np.zeros((whom.size, len(plans)))
     for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
@@ -270,8 +299,12 @@ def _match_faked(
             assert isinstance(plan.share, Faked)
             for j, (fake, column) in enumerate(zip(plan.share.fakes, records.columns, strict=True)):
                 reports = column[whom[some]]
-                tables[:, s, j, : fake.part.k] = likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
-        loops.rank_products(background.columns, about, tables, unknown[some], own[some], above[some], tied[some])
+                tables[:, s, j, : fake.part.k] = (
+                    likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
+                )
+        loops.rank_products(
+            background.columns, about, tables, unknown[some], own[some], above[some], tied[some]
+        )
         return len(whom[some])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)

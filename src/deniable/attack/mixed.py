@@ -1,8 +1,8 @@
 """Several collections among fakes: which attribute was real in which of them is summed over, exactly.
 
-The likelihood of a record is a product over collections of sums over attributes. Multiplied out, every collection is given to
-one attribute; with independent answers each attribute then needs only the set of collections that it was given, so that all
-d^S ways are summed by sets: 3^S steps an attribute.
+The likelihood of a record is a product over collections of sums over attributes. Multiplied out, every
+collection is given to one attribute; with independent answers each attribute then needs only the set of
+collections that it was given, so that all d^S ways are summed by sets: 3^S steps an attribute.
 """
 
 from __future__ import annotations
@@ -21,11 +21,17 @@ MOST_COLLECTIONS = 8
 _AT_ONCE = 1 << 21
 
 
-def among_fakes(share: Faked, collections: Sequence[Records], believed: Priors) -> Iterator[tuple[int, Integers, Floats]]:
-    """Attribute by attribute and some people at a time: how likely their answers are, by value, the prior counted."""
+def among_fakes(
+    share: Faked, collections: Sequence[Records], believed: Priors
+) -> Iterator[tuple[int, Integers, Floats]]:
+    """Attribute by attribute and some people at a time: how likely their answers are, by value, the prior
+    counted.
+    """
     times = len(collections)
     if times > MOST_COLLECTIONS:
-        raise InvalidParameter(f"among fakes, up to {MOST_COLLECTIONS} collections are put together, got {times}")
+        raise InvalidParameter(
+            f"among fakes, up to {MOST_COLLECTIONS} collections are put together, got {times}"
+        )
     step = max(1, _AT_ONCE // (sum(shares.size for shares in believed) << times))
     for start in range(0, collections[0].n, step):
         who = np.arange(start, min(collections[0].n, start + step))
@@ -34,11 +40,17 @@ def among_fakes(share: Faked, collections: Sequence[Records], believed: Priors) 
         for j, table in enumerate(tables):
             rest = [one for i, one in enumerate(alone) if i != j]
             others = reduce(_given_apart, rest)
-            yield j, who, np.einsum("sn,snk->nk", others[::-1], table)  # the complement of set A is the last set minus A
+            yield (
+                j,
+                who,
+                np.einsum("sn,snk->nk", others[::-1], table),
+            )  # the complement of set A is the last set minus A
 
 
 def _by_sets(share: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
-    """For every set of collections: how likely attribute j's reports in them are for each value, beside their fakes."""
+    """For every set of collections: how likely attribute j's reports in them are for each value, beside their
+    fakes.
+    """
     fake, times = share.fakes[j], len(collections)
     found = np.ones((1 << times, who.size, fake.part.k))
     for s, records in enumerate(collections):

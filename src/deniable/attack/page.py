@@ -71,7 +71,8 @@ class Examined:
     informed: Success | None = None
     """Who knows how frequent the answers are."""
     real_attribute: Chance | None = None
-    """Among fakes: how often it is found which attribute is real, by who knows how frequent the answers are."""
+    """Among fakes: how often it is found which attribute is real, by who knows how frequent the answers are.
+    """
     found: tuple[Found, ...] = ()
     dropped: int = 0
     """People who were left out, since an answer is missing."""
@@ -86,7 +87,9 @@ class Examined:
 
     @property
     def noise_kept(self) -> bool:
-        """Whether clients keep a first answer from collection to collection, as those of plans that ask again do."""
+        """Whether clients keep a first answer from collection to collection, as those of plans that ask again
+        do.
+        """
         return self.rounds is not None
 
     def text(self) -> str:
@@ -94,16 +97,27 @@ class Examined:
         sections = [self._answers(), self._informed(), self._records(), self._people()]
         numbered = [f"{number}. {section}" for number, section in enumerate(filter(None, sections), 1)]
         seen = seen_as(self._headers(), self.collections, self._may_lack, self.noise_kept)
-        bars = in_bars((self.ignorant if self.informed is None else self.informed).attributes, self.informed is not None, seen)
+        bars = in_bars(
+            (self.ignorant if self.informed is None else self.informed).attributes,
+            self.informed is not None,
+            seen,
+        )
         return "\n\n".join([self._opening(), *numbered, bars, self._verdict()])
 
     def _opening(self) -> str:
         title = f" · {self.title}" if self.title else ""
         about = (
-            "The attacker knows the plan, sees reports of a person, and guesses as well as anyone can. "
-            "Blind is how often a guess is right without any report: only what is above it was learned from reports."
+            "The attacker knows the plan, sees reports of a person, and guesses as well as anyone can. Blind "
+            "is how often a guess is right without any report: only what is above it was learned from "
+            "reports."
         )
-        return "\n".join([f"What an attacker learns from plan {self.plan[:12]}{title}", filled(about), filled(self._asked())])
+        return "\n".join(
+            [
+                f"What an attacker learns from plan {self.plan[:12]}{title}",
+                filled(about),
+                filled(self._asked()),
+            ]
+        )
 
     def _asked(self) -> str:
         """How often the plan asks, and what then several collections are."""
@@ -111,25 +125,43 @@ class Examined:
             return "One collection is looked at: each person answers once."
         if self.rounds is None:
             return (
-                f"This plan asks each person once. What {self.collections} collections tell is what {self.collections} plans "
-                "like it would, one after the other: clients answer another plan with fresh noise, which averages away."
+                f"This plan asks each person once. What {self.collections} collections tell is what "
+                f"{self.collections} plans like it would, one after the other: clients answer another plan "
+                "with fresh noise, which averages away."
             )
-        more = f", although clients answer no more than {self.rounds}" if self.collections > self.rounds else ""
+        more = (
+            f", although clients answer no more than {self.rounds}" if self.collections > self.rounds else ""
+        )
         return (
-            f"This plan asks {counted(self.rounds, 'time')}. Its clients make a first answer, keep it, and send it with fresh "
-            f"noise in each collection; {self.collections} are looked at{more}."
+            f"This plan asks {counted(self.rounds, 'time')}. Its clients make a first answer, keep it, and "
+            f"send it with fresh noise in each collection; {self.collections} are looked at{more}."
         )
 
     def _headers(self) -> list[str]:
-        kept, anew = ("{} collections", "all drawn anew") if self.noise_kept else ("{} x same noise", "{} x fresh noise")
+        kept, anew = (
+            ("{} collections", "all drawn anew")
+            if self.noise_kept
+            else ("{} x same noise", "{} x fresh noise")
+        )
         times = self.collections
-        return ["blind", "one report", "known to hold it", f"all {times} hold it", kept.format(times), anew.format(times)]
+        return [
+            "blind",
+            "one report",
+            "known to hold it",
+            f"all {times} hold it",
+            kept.format(times),
+            anew.format(times),
+        ]
 
     def _figures(self, one: AttributeSuccess) -> list[str]:
-        """Blind, and by what is seen, each marked by how it is known; of one collection there is nothing to put together."""
+        """Blind, and by what is seen, each marked by how it is known; of one collection there is nothing to
+        put together.
+        """
         named = {"known": "reported_memoized" if self.noise_kept else "reported_averaged"}
         figures = [named.get(name, name) for name in _FIGURES]
-        cells = [marked(percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in figures]
+        cells = [
+            marked(percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in figures
+        ]
         if self.collections == 1:
             cells[2:] = [""] * 3
         if not self._may_lack:
@@ -159,13 +191,18 @@ class Examined:
             whose = ", by who is told which attribute of each is real" if fakes else ""
             *_, known, kept, anew = self._headers()
             if self._may_lack:
-                meant.append(f"{known}: if it is in each of {self.collections} reports, and the attacker knows that")
+                meant.append(
+                    f"{known}: if it is in each of {self.collections} reports, and the attacker knows that"
+                )
                 whose = f", of everyone, who may never have been asked for it{whose}"
             if self.noise_kept:
                 meant.append(f"{kept}: from all of them{whose}, as clients of this plan answer")
                 meant.append(f"{anew}: if clients forgot their first answers, which then average away")
             else:
-                meant.append(f"{kept}: from {self.collections} collections{whose}, if what is asked again were sent as before")
+                meant.append(
+                    f"{kept}: from {self.collections} collections{whose}, if what is asked again were sent "
+                    "as before"
+                )
                 meant.append(f"{anew}: from as many, as clients do answer" if self._fresh_known else _UNKNOWN)
         if self.numbers:
             meant.append("halves: in which half of its range a number is")
@@ -179,28 +216,48 @@ class Examined:
         if self.informed is None:
             return ""
         rows = [
-            [one.name, *self._figures(one), "" if one.name in self.lacking else points(one.report - one.blind)]
+            [
+                one.name,
+                *self._figures(one),
+                "" if one.name in self.lacking else points(one.report - one.blind),
+            ]
             for one in self.informed.attributes
         ]
         heading = "The same, knowing how frequent the answers are among these people"
         known = [name for name in self.numbers if name not in self.lacking]
-        lines = [f"Of {shortened(known)} it is known how many people are in each half of the range."] if known else []
+        lines = (
+            [f"Of {shortened(known)} it is known how many people are in each half of the range."]
+            if known
+            else []
+        )
         if self.lacking:
             lines.append(f"Not in the table, and guessed as before: {', '.join(self.lacking)}.")
         shown = table(["answer", *self._headers(), "learned from one"], rows)
-        return "\n".join([heading, *shown, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()])
+        return "\n".join(
+            [heading, *shown, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()]
+        )
 
     def _fakes(self) -> list[str]:
         if self.real_attribute is None:
             return []
         real, blind = self.real_attribute, 1 / len(self.ignorant.attributes)
         error = "" if real.exact else f" (standard error {points(real.stderr, 2)}, seed {self.seed})"
-        return [f"Which attribute of a report is real is found for {percent(real.value)}{error}, blindly for {percent(blind)}."]
+        return [
+            f"Which attribute of a report is real is found for {percent(real.value)}{error}, blindly for "
+            f"{percent(blind)}."
+        ]
 
     def _records(self) -> str:
         if len(self.ignorant.attributes) == 1:
             return ""
-        headers = ["collections ask for", "client", "attacker", "all reported", "whole record", "right on average"]
+        headers = [
+            "collections ask for",
+            "client",
+            "attacker",
+            "all reported",
+            "whole record",
+            "right on average",
+        ]
         attackers = {"knows nothing else": self.ignorant}
         if self.informed is not None:
             attackers["knows frequencies"] = self.informed
@@ -216,8 +273,9 @@ class Examined:
         ]
         heading = f"Guess all answers of a person after {counted(self.collections, 'collection')}"
         meant = (
-            "all reported: all answers that were reported are guessed · whole record: all answers are, those that were not "
-            "reported blindly · right on average: how many of the answers that were reported are guessed"
+            "all reported: all answers that were reported are guessed · whole record: all answers are, those "
+            "that were not reported blindly · right on average: how many of the answers that were reported "
+            "are guessed"
         )
         blind = " · ".join(f"{percent(found.blind_record)} by who {who}" for who, found in attackers.items())
         known = _how_known([one for found in attackers.values() for one in found.profiles], self.seed)
@@ -236,36 +294,61 @@ class Examined:
             return ""
         tops = dict.fromkeys(one.top for one in self.found)
         names = [among_best(top) for top in tops]
-        headers = ["background has", "collections", *(cell for name in names for cell in (name, "95 % interval", "blind"))]
+        headers = [
+            "background has",
+            "collections",
+            *(cell for name in names for cell in (name, "95 % interval", "blind")),
+        ]
         rows = []
         for background in dict.fromkeys(one.background for one in self.found):
             for times in dict.fromkeys(one.collections for one in self.found):
                 here = [one for one in self.found if (one.background, one.collections) == (background, times)]
                 cells = [
-                    cell for one in here for cell in (percent(one.success), between(one.low, one.high), percent(one.blind))
+                    cell
+                    for one in here
+                    for cell in (percent(one.success), between(one.low, one.high), percent(one.blind))
                 ]
                 rows.append([background, str(times), *cells])
-        heading = f"Find a person among {self.people:,} records, by all that the reports say ({self.users:,} looked for)"
+        heading = (
+            f"Find a person among {self.people:,} records, by all that the reports say ({self.users:,} "
+            "looked for)"
+        )
         noise = (
-            "their clients keep first answers, as the plan says" if self.noise_kept else "their noise is drawn anew each time"
+            "their clients keep first answers, as the plan says"
+            if self.noise_kept
+            else "their noise is drawn anew each time"
         )
         about = (
-            f"{' · '.join(names)}: how often the person's own record is there, ties being drawn · one simulated run, seed "
-            f"{self.seed}; its 95 % interval is that of a count of {self.users:,} · {noise}"
+            f"{' · '.join(names)}: how often the person's own record is there, ties being drawn · one "
+            f"simulated run, seed {self.seed}; its 95 % interval is that of a count of {self.users:,} · "
+            f"{noise}"
         )
-        which = {one.background: one.attributes for one in self.found if len(one.attributes) < len(self.ignorant.attributes)}
-        about += "".join(f" · {background}: {', '.join(attributes)}" for background, attributes in which.items())
+        which = {
+            one.background: one.attributes
+            for one in self.found
+            if len(one.attributes) < len(self.ignorant.attributes)
+        }
+        about += "".join(
+            f" · {background}: {', '.join(attributes)}" for background, attributes in which.items()
+        )
         return "\n".join([heading, *table(headers, rows), filled(about), *self._left_out()])
 
     def _left_out(self) -> list[str]:
         lines = []
         if self.lacking:
             names = ", ".join(self.lacking)
-            lines.append(f"The table does not have {names}: no part of the background, and drawn evenly in the simulation.")
+            lines.append(
+                f"The table does not have {names}: no part of the background, and drawn evenly in the "
+                "simulation."
+            )
         if self.dropped:
-            lines.append(f"{counted(self.dropped, 'row')} left out: an answer is missing, which the plan refuses.")
+            lines.append(
+                f"{counted(self.dropped, 'row')} left out: an answer is missing, which the plan refuses."
+            )
         if self.filled:
-            lines.append(f"{counted(self.filled, 'missing answer')} drawn at random, as clients do, once for each.")
+            lines.append(
+                f"{counted(self.filled, 'missing answer')} drawn at random, as clients do, once for each."
+            )
         return lines
 
     def _verdict(self) -> str:
@@ -279,8 +362,9 @@ class Examined:
             whole = len(most.attributes) == len(self.ignorant.attributes)
             background = most.background if whole else most.named
             lines.append(
-                f"With a background of {background} and {counted(most.collections, 'collection')} {best_match(most.top)} "
-                f"for {percent(most.success)} of people, {times_as_often(most.success, most.blind)}."
+                f"With a background of {background} and {counted(most.collections, 'collection')} "
+                f"{best_match(most.top)} for {percent(most.success)} of people, "
+                f"{times_as_often(most.success, most.blind)}."
             )
         return filled("In short: " + " ".join(lines))
 
@@ -291,7 +375,9 @@ _FIGURES = ("report", "reported", "known", "memoized", "averaged")
 
 
 def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed: int) -> str:
-    errors = [error for one in rows for name, error in one.stderr.items() if name not in ("right", "published")]
+    errors = [
+        error for one in rows for name, error in one.stderr.items() if name not in ("right", "published")
+    ]
     answers = [one.stderr["right"] for one in rows if "right" in one.stderr]
     bound = any(one.bounds if isinstance(one, AttributeSuccess) else one.bound for one in rows)
     return filled(legend(errors, bound, seed, answers))

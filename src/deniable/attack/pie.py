@@ -12,12 +12,15 @@ from deniable.exact import number, whole_number
 
 
 def pie_alpha(beta: float, n: int, corrected: bool = True) -> float:
-    """How many bits a report may tell of one of n people so that guesses of who it is err at least with probability beta.
+    """How many bits a report may tell of one of n people so that guesses of who it is err at least with
+    probability beta.
 
-    alpha = (1 - beta) log2 n - 1. The published code adds 1 instead, two bits too many, so that its figures do not show the
-    beta that they state. Above 1 - 1 / log2 n alpha is negative: this bound does not promise such a beta, whatever is reported.
+    alpha = (1 - beta) log2 n - 1. The published code adds 1 instead, two bits too many, so that its figures
+    do not show the beta that they state. Above 1 - 1 / log2 n alpha is negative: this bound does not promise
+    such a beta, whatever is reported.
 
-    >>> [round(pie_alpha(beta, 9044), 3) for beta in (0.5, 0.95)], round(pie_alpha(0.5, 9044, corrected=False), 3)
+    >>> alphas = [round(pie_alpha(beta, 9044), 3) for beta in (0.5, 0.95)]
+    >>> alphas, round(pie_alpha(0.5, 9044, corrected=False), 3)
     ([5.571, -0.343], 7.571)
     """
     error = number("beta, the error of an attacker,", beta, 0.0, 1.0)
@@ -26,11 +29,13 @@ def pie_alpha(beta: float, n: int, corrected: bool = True) -> float:
 
 
 def pie_epsilon(alpha: float, n: int, k: int | None = None) -> float:
-    """The epsilon at which a report tells at most alpha bits: of direct encoding with k values, or of any mechanism.
+    """The epsilon at which a report tells at most alpha bits: of direct encoding with k values, or of any
+    mechanism.
 
-    For direct encoding e^epsilon = ((k - 1) alpha + m) / (m - alpha), m = min(log2 n, log2 k), and infinity (no noise is
-    needed) where alpha is at least m. For any mechanism, epsilon = alpha ln 2. The published code takes the former for all. No
-    epsilon tells less than nothing, so that an alpha of 0 or below is refused.
+    For direct encoding e^epsilon = ((k - 1) alpha + m) / (m - alpha), m = min(log2 n, log2 k), and infinity
+    (no noise is needed) where alpha is at least m. For any mechanism, epsilon = alpha ln 2. The published
+    code takes the former for all. No epsilon tells less than nothing, so that an alpha of 0 or below is
+    refused.
 
     >>> round(pie_epsilon(2.0, 9044, k=16), 3), round(pie_epsilon(2.0, 9044), 3), pie_epsilon(5.0, 9044, k=16)
     (2.833, 1.386, inf)
@@ -38,8 +43,8 @@ def pie_epsilon(alpha: float, n: int, k: int | None = None) -> float:
     bits = number("alpha, the bits that a report may tell,", alpha, -math.inf, math.inf, "a positive number")
     if bits <= 0:
         raise InvalidParameter(
-            f"alpha, the bits that a report may tell, is {bits:g}: no report keeps that target, not even one that tells "
-            "nothing; aim at a smaller beta"
+            f"alpha, the bits that a report may tell, is {bits:g}: no report keeps that target, not even one "
+            "that tells nothing; aim at a smaller beta"
         )
     if k is None:
         return bits * math.log(2)

@@ -1,4 +1,6 @@
-"""Draws what an attacker learns from a plan, never computes: answers beside blind guesses, and people who are found."""
+"""Draws what an attacker learns from a plan, never computes: answers beside blind guesses, and people who are
+found.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
 
 
 def examined_plot(examined: Examined) -> Figure:
-    """How often each answer is guessed, by what the attacker has; and how often a person is found in a background."""
+    """How often each answer is guessed, by what the attacker has; and how often a person is found in a
+    background.
+    """
     from matplotlib.figure import Figure
 
     shown = min(len(examined.ignorant.attributes), _MOST_ANSWERS)
@@ -78,7 +82,8 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
             "all collections": [one.memoized for one in attributes],
             "noise drawn anew": [one.averaged for one in attributes],
             "both": [
-                None if one.name in lacking else one.memoized if examined.noise_kept else one.averaged for one in informed
+                None if one.name in lacking else one.memoized if examined.noise_kept else one.averaged
+                for one in informed
             ],
         }
     drawn = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
@@ -86,16 +91,27 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
     at_most = " (at most)" if any("memoized" in one.bounds for one in attributes) else ""
     for i, (kind, line) in enumerate(drawn.items()):
         color = "#c8ccd0" if kind == "blind" else look_of[kind]["color"]
-        label = (_AGAIN if examined.noise_kept else _ONCE).get(kind, kind).format(times=times, at_most=at_most)
+        label = (
+            (_AGAIN if examined.noise_kept else _ONCE).get(kind, kind).format(times=times, at_most=at_most)
+        )
         middle = places + (i - (len(drawn) - 1) / 2) * thick
         axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
         if kind == "knows the frequencies":
             most_frequent = [np.nan if one.name in lacking else one.blind for one in informed]
-            axes.plot(most_frequent, middle, "|", color=INK, markersize=9, label="the most frequent answer, without a report")
+            axes.plot(
+                most_frequent,
+                middle,
+                "|",
+                color=INK,
+                markersize=9,
+                label="the most frequent answer, without a report",
+            )
     for kind, marked in _of_those_asked(examined, shown).items():
         label = _AGAIN[kind].format(times=times)
         marker, face = _MARKS[kind]
-        axes.plot(marked, places, marker, color=INK, markerfacecolor=face, markersize=5, label=label, clip_on=False)
+        axes.plot(
+            marked, places, marker, color=INK, markerfacecolor=face, markersize=5, label=label, clip_on=False
+        )
     axes.set_yticks(places, [one.name for one in attributes])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
@@ -106,14 +122,18 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
 
 
 def _of_those_asked(examined: Examined, shown: int) -> dict[str, list[float]]:
-    """The figures in short: of an answer that is known to be in the report, and in all of them, as clients send them."""
+    """The figures in short: of an answer that is known to be in the report, and in all of them, as clients
+    send them.
+    """
     attributes = examined.ignorant.attributes
     if not any(one.report < one.reported - 1e-12 for one in attributes):
         return {}
     found = {"holds it": [one.reported for one in attributes[:shown]]}
     if examined.collections > 1:
         kept = examined.noise_kept
-        found["all hold it"] = [one.reported_memoized if kept else one.reported_averaged for one in attributes[:shown]]
+        found["all hold it"] = [
+            one.reported_memoized if kept else one.reported_averaged for one in attributes[:shown]
+        ]
     return found
 
 
@@ -141,7 +161,9 @@ def _people(axes: Axes, examined: Examined) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(list(dict.fromkeys(times)))
     which = {
-        one.background: one.attributes for one in examined.found if len(one.attributes) < len(examined.ignorant.attributes)
+        one.background: one.attributes
+        for one in examined.found
+        if len(one.attributes) < len(examined.ignorant.attributes)
     }
     named = [fill(f"{background}: {shortened(attributes)}", 44) for background, attributes in which.items()]
     axes.set_xlabel("\n".join(["collections, 95 % intervals", *named]))

@@ -15,7 +15,9 @@ from deniable.words.hashing import hash_values
 
 @final
 class Pooled:
-    """How likely all reports of n people are for each value, whose noise is kept, where the mechanism keeps any, or is not."""
+    """How likely all reports of n people are for each value, whose noise is kept, where the mechanism keeps
+    any, or is not.
+    """
 
     def __init__(self, part: Part, n: int, memoized: bool) -> None:
         self._part = part
@@ -23,7 +25,9 @@ class Pooled:
         self._kept = part if memoized and isinstance(part, Memoized | HashedMemoized) else None
         self._once = memoized and isinstance(part, BitFlip)  # nothing in it is ever drawn anew
         self._bits = isinstance(self._kept, Memoized) and isinstance(self._kept.first, Unary)
-        self._buckets = np.zeros((n, part.k), dtype=np.int64) if isinstance(self._kept, HashedMemoized) else None
+        self._buckets = (
+            np.zeros((n, part.k), dtype=np.int64) if isinstance(self._kept, HashedMemoized) else None
+        )
         self._sums = np.zeros((n, self._kept.g if isinstance(self._kept, HashedMemoized) else width(part)))
 
     @property
@@ -50,7 +54,9 @@ class Pooled:
         self._times[rows] += 1
 
     def table(self) -> Floats:
-        """Of those who reported: how likely their reports are for each value, up to a factor of each person."""
+        """Of those who reported: how likely their reports are for each value, up to a factor of
+        each person.
+        """
         asked = self.reported
         if self._bits and isinstance(self._kept, Memoized):
             return _kept_bits(self._kept, self._sums[asked], self._times[asked, None])

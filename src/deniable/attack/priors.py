@@ -25,9 +25,11 @@ _NAMED = 5  # labels that a refusal names
 
 
 def checked_priors(source: Source, prior: object) -> list[Floats]:
-    """What the attacker believes of each attribute beforehand: shares by name, or in order; uniform unless given.
+    """What the attacker believes of each attribute beforehand: shares by name, or in order; uniform unless
+    given.
 
-    Of one attribute, shares by value do; so does what was estimated or is most likely, of one attribute or of all.
+    Of one attribute, shares by value do; so does what was estimated or is most likely, of one attribute or of
+    all.
     """
     parts, names = parts_of(source), names_of(source)
     if prior is None:
@@ -36,18 +38,25 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
         prior = {names[0]: prior}
     if isinstance(prior, str | bytes | set) or not isinstance(prior, Iterable):
         raise InvalidParameter(
-            f"a prior is the shares of the values, {{{names[0]!r}: [0.5, ...]}} or a list by attribute, got {prior!r}; "
-            "leave it out for uniform ones"
+            f"a prior is the shares of the values, {{{names[0]!r}: [0.5, ...]}} or a list by attribute, got "
+            f"{prior!r}; leave it out for uniform ones"
         )
     given: list[object]
     if isinstance(prior, Result):
         given = _estimated(prior, names)
-    elif isinstance(prior, Mapping) and len(parts) == 1 and prior and all(isinstance(one, Real) for one in prior.values()):
+    elif (
+        isinstance(prior, Mapping)
+        and len(parts) == 1
+        and prior
+        and all(isinstance(one, Real) for one in prior.values())
+    ):
         given = [prior]
     elif isinstance(prior, Mapping):
         unknown = set(prior) - set(names)
         if unknown:
-            raise InvalidParameter(f"{sorted(unknown, key=str)[0]!r} is not an attribute; they are {', '.join(names)}")
+            raise InvalidParameter(
+                f"{sorted(unknown, key=str)[0]!r} is not an attribute; they are {', '.join(names)}"
+            )
         given = [prior.get(name) for name in names]
     else:
         alone = len(parts) == 1 and np.ndim(prior) == 1  # type: ignore[arg-type]
@@ -57,14 +66,21 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     if len(given) != len(parts):
         raise InvalidParameter(f"there are {len(parts)} attributes, but {len(given)} priors")
     rows = zip(parts, names, given, strict=True)
-    return [_uniform(part) if one is None else _checked_shares(source, part, name, one) for part, name, one in rows]
+    return [
+        _uniform(part) if one is None else _checked_shares(source, part, name, one)
+        for part, name, one in rows
+    ]
 
 
 def _estimated(result: Result, names: Sequence[str]) -> list[object]:
-    """The estimates of these attributes; of a number the mean says nothing of its halves, and what is not there is uniform."""
+    """The estimates of these attributes; of a number the mean says nothing of its halves, and what is not
+    there is uniform.
+    """
     found: list[object] = [result.get(name) for name in names]
     if all(one is None for one in found):
-        raise InvalidParameter(f"this result has none of the attributes {', '.join(names)}; it is of {', '.join(result)}")
+        raise InvalidParameter(
+            f"this result has none of the attributes {', '.join(names)}; it is of {', '.join(result)}"
+        )
     return [None if isinstance(one, MeanEstimate) else one for one in found]
 
 
@@ -73,7 +89,9 @@ def _uniform(part: Part) -> Floats:
 
 
 def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Floats:
-    """Shares of an attribute's values in their order, or by their labels; what is wrong with them is named."""
+    """Shares of an attribute's values in their order, or by their labels; what is wrong with them
+    is named.
+    """
     whose = "the halves of its range" if isinstance(part, Averaged) else "its values"
     what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
     if isinstance(prior, Estimate | Likelihood):
@@ -92,15 +110,17 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     if wrong.size:
         raise InvalidParameter(f"{what}, none below 0, got {wrong[0]:g} among them")
     if abs(shares.sum() - 1) > _ROUNDED:
-        raise InvalidParameter(f"{what}, got shares that add up to {shares.sum():g}; divide them by their sum")
+        raise InvalidParameter(
+            f"{what}, got shares that add up to {shares.sum():g}; divide them by their sum"
+        )
     return checked_prior(shares, shares.size)
 
 
 def _told(part: Part, name: str, estimate: Estimate) -> Floats:
     """What an estimate tells of the shares, which its noise must not be taken for.
 
-    Unbiased shares of values with distances scatter far more than what the same reports make likely; and shares that are
-    negative are projected, which leaves the largest errors standing as spikes.
+    Unbiased shares of values with distances scatter far more than what the same reports make likely; and
+    shares that are negative are projected, which leaves the largest errors standing as spikes.
     """
     neighbored = isinstance(part, Geometric | SquareWave | PlanarGeometric | ProductGeometric)
     counts = _counted_again(part, estimate) if neighbored and isinstance(part, Metric) else None
@@ -113,9 +133,9 @@ def _told(part: Part, name: str, estimate: Estimate) -> Floats:
             else "give shares that are known better, or leave them out for uniform ones"
         )
         warn(
-            f"the estimated shares of {name!r} are mostly noise (standard errors of {estimate.stderr.mean():.2g} on average, "
-            f"and shares of {1 / estimate.k:.2g}): as a prior they make the risk look higher than it is, and guesses worse; "
-            f"{instead}",
+            f"the estimated shares of {name!r} are mostly noise (standard errors of "
+            f"{estimate.stderr.mean():.2g} on average, and shares of {1 / estimate.k:.2g}): as a prior they "
+            f"make the risk look higher than it is, and guesses worse; {instead}",
             DeniableWarning,
             stacklevel=2,
         )
@@ -123,7 +143,9 @@ def _told(part: Part, name: str, estimate: Estimate) -> Floats:
 
 
 def _counted_again(part: Metric, estimate: Estimate) -> Tally | None:
-    """The counts of outputs that these estimates came from, where they are this mechanism's and it has one output a value."""
+    """The counts of outputs that these estimates came from, where they are this mechanism's and it has one
+    output a value.
+    """
     if not part.outputs == part.k == estimate.k:
         return None
     counts = estimate.n * part.forward(estimate.frequencies)
@@ -136,7 +158,9 @@ def _counted_again(part: Metric, estimate: Estimate) -> Tally | None:
 def _by_label(labels: Sequence[object], prior: Mapping[object, object], what: str) -> list[object]:
     unknown = [label for label in prior if label not in labels]
     if unknown:
-        raise InvalidParameter(f"{what}, got one of {unknown[0]!r}, which is none of {_some(labels, unknown[0])}")
+        raise InvalidParameter(
+            f"{what}, got one of {unknown[0]!r}, which is none of {_some(labels, unknown[0])}"
+        )
     absent = [label for label in labels if label not in prior]
     if absent:
         raise InvalidParameter(f"{what}, got none of {absent[0]!r}; give 0 where that is meant")
@@ -148,7 +172,9 @@ def _some(labels: Sequence[object], given: object) -> str:
     if len(labels) <= _NAMED:
         return ", ".join(map(repr, labels))
     called = list(map(str, labels))
-    near = [label for label in called if label.startswith(f"{given} ")] or get_close_matches(str(given), called, n=1)
+    near = [label for label in called if label.startswith(f"{given} ")] or get_close_matches(
+        str(given), called, n=1
+    )
     found = f"; did you mean {labels[called.index(near[0])]!r}?" if near else ""
     return f"its {len(labels):,}: {', '.join(map(repr, labels[: _NAMED - 2]))}, ..., {labels[-1]!r}{found}"
 

@@ -1,8 +1,9 @@
 """How often an attacker is right: about an attribute after some collections, and about whole profiles.
 
-Several reports of one value are told apart by how many of them support each value. For bits these counts are independent, for
-single values they are multinomial, and both are summed exactly where all values are equally likely. What has no such sum is
-simulated and says so: the mean of what a report adds to the posterior of a blind guess, which is unbiased and never below it.
+Several reports of one value are told apart by how many of them support each value. For bits these counts are
+independent, for single values they are multinomial, and both are summed exactly where all values are equally
+likely. What has no such sum is simulated and says so: the mean of what a report adds to the posterior of a
+blind guess, which is unbiased and never below it.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ _MOST_WORK = 1 << 27  # people times values times reports
 
 
 def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1) -> float:
-    """How often the best guess from so many reports of one unchanged value is right, all values being equally likely.
+    """How often the best guess from so many reports of one unchanged value is right, all values being equally
+    likely.
 
-    A client that memoizes sends its old report again, or, with a mechanism for repeated collections, fresh noise on an answer
-    that it keeps. With memoized=False all is drawn anew each time, and averages away. `chance_after` says how it is known; what
-    has to be simulated is drawn from the seed.
+    A client that memoizes sends its old report again, or, with a mechanism for repeated collections, fresh
+    noise on an answer that it keeps. With memoized=False all is drawn anew each time, and averages away.
+    `chance_after` says how it is known; what has to be simulated is drawn from the seed.
 
     >>> import deniable as dn
     >>> [round(success_after(dn.grr(4, 1.0), reports, memoized=False), 3) for reports in (0, 1, 5, 50)]
@@ -49,16 +51,20 @@ def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1
     return chance_after(part, reports, memoized, None, seed).value
 
 
-def chance_after(part: Part, reports: int, memoized: bool = True, prior: npt.ArrayLike | None = None, seed: int = 1) -> Chance:
-    """The same with a prior (uniform unless given), and with how it is known: exactly, simulated with an error, or as a bound.
+def chance_after(
+    part: Part, reports: int, memoized: bool = True, prior: npt.ArrayLike | None = None, seed: int = 1
+) -> Chance:
+    """The same with a prior (uniform unless given), and with how it is known: exactly, simulated with an
+    error, or as a bound.
 
     >>> import deniable as dn
-    >>> chance_after(dn.grr(4, 1.0), 5, memoized=False).exact, chance_after(dn.ss(9, 1.0), 5, memoized=False).exact
-    (True, False)
+    >>> [chance_after(one, 5, memoized=False).exact for one in (dn.grr(4, 1.0), dn.ss(9, 1.0))]
+    [True, False]
     """
     if not isinstance(part, Part):
         raise InvalidParameter(
-            f"this is of one mechanism, such as dn.grr(4, 1.0), got {type(part).__name__}; success takes plans"
+            f"this is of one mechanism, such as dn.grr(4, 1.0), got {type(part).__name__}; success takes "
+            "plans"
         )
     whole_number("reports", reports, 0, MOST_REPORTS)
     whole_number("seed", seed, 0)
@@ -81,7 +87,9 @@ _Shares = tuple[float, ...]
 
 
 @lru_cache(maxsize=1 << 10)
-def _chances_after(part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int) -> tuple[Chance, ...]:
+def _chances_after(
+    part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int
+) -> tuple[Chance, ...]:
     blind = 1 / values_of(part) if prior is None else max(prior)
     if reports == 0:
         return (Chance(blind),)
@@ -94,7 +102,9 @@ def _chances_after(part: Part, reports: int, memoized: bool, prior: _Shares | No
 
 
 def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
-    """One report. Hashes and noisy sums are summed only where all values are equally likely, a few bits of all not at all."""
+    """One report. Hashes and noisy sums are summed only where all values are equally likely, a few bits of
+    all not at all.
+    """
     if (prior is not None and isinstance(part, Hashed | HashedMemoized | Summed)) or _some_bits(part):
         return _simulated(part, 1, True, prior, seed)[0]
     if prior is not None and isinstance(part, Averaged):
@@ -109,8 +119,9 @@ def _some_bits(part: Part) -> bool:
 def _summed(part: Part, memoized: bool) -> bool:
     """Whether several reports have a sum, all values being equally likely.
 
-    Those of a kept bucket rank all buckets, and the best guess is the first of them that holds a value: with two buckets that
-    is known where the first one holds none, with more of them it goes by how many are empty, of which only the mean is known.
+    Those of a kept bucket rank all buckets, and the best guess is the first of them that holds a value: with
+    two buckets that is known where the first one holds none, with more of them it goes by how many are empty,
+    of which only the mean is known.
     """
     shape = part.first if isinstance(part, Memoized) else part
     several = isinstance(shape, Direct | Unary | BitFlip) and not _some_bits(part)
@@ -135,18 +146,24 @@ def _kept(part: Memoized | HashedMemoized, reports: int) -> float:
         return _told(part, reports)
     first, second = part.first.law, part.second.law
     ones, zeros = binomial_law(reports, second.p), binomial_law(reports, second.q)
-    return most_supported(first.p * ones + (1 - first.p) * zeros, first.q * ones + (1 - first.q) * zeros, part.k)
+    return most_supported(
+        first.p * ones + (1 - first.p) * zeros, first.q * ones + (1 - first.q) * zeros, part.k
+    )
 
 
 def _told(part: Memoized, reports: int) -> float:
-    """How often the value that most reports name is the true one, where a value is kept and named again and again."""
+    """How often the value that most reports name is the true one, where a value is kept and named again and
+    again.
+    """
     assert isinstance(part.second, Direct)
     kept, named = part.first.law.p, plurality(part.k, part.second.law.p, part.second.law.q, reports)
     return kept * named + (1 - kept) * (1 - named) / (part.k - 1)
 
 
 def _simulated(part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int) -> list[Chance]:
-    """After 1, 2, ... reports: the exact chance of a blind guess, and what the best one's posterior has more on average."""
+    """After 1, 2, ... reports: the exact chance of a blind guess, and what the best one's posterior has more
+    on average.
+    """
     draws = numbers_from(seed, "reports of one value", repr(part), memoized, prior)
     shares = np.full(values_of(part), 1 / values_of(part)) if prior is None else np.array(prior)
     cells, blind = by_cell(part, shares), int(np.argmax(shares))
@@ -176,22 +193,29 @@ def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers
 
 
 def profile(right: Sequence[Sequence[float] | float], collections: int, replacement: bool) -> float:
-    """The expected product over the attributes of right[j][m], m being how often attribute j was among the collections.
+    """The expected product over the attributes of right[j][m], m being how often attribute j was among the
+    collections.
 
-    Each collection asks for one attribute at random: any, or one that was not asked before. Elementary symmetric polynomials
-    are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no attribute is asked for again.
+    Each collection asks for one attribute at random: any, or one that was not asked before. Elementary
+    symmetric polynomials are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no
+    attribute is asked for again.
 
-    >>> round(profile([(1, 0.5), (1, 0.2), (1, 0.1)], collections=2, replacement=False), 4)  # (0.1 + 0.05 + 0.02) / 3
+    >>> round(profile([(1, 0.5), (1, 0.2), (1, 0.1)], collections=2, replacement=False), 4)  # 0.17 / 3
     0.0567
     >>> round(profile([0.5, 0.2, 0.1], collections=2, replacement=False), 4)
     0.0567
     """
     times = whole_number("collections", collections, 0, MOST_REPORTS)
-    what = "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, 0.5, 0.5)"
+    what = (
+        "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, "
+        "0.5, 0.5)"
+    )
     lists = _lists(right, what, singly=not replacement)
     d = len(lists)
     if not replacement and times > d:
-        raise InvalidParameter(f"there are {d} attributes, so that {times} collections ask for some of them again")
+        raise InvalidParameter(
+            f"there are {d} attributes, so that {times} collections ask for some of them again"
+        )
     series = np.zeros(times + 1)
     series[0] = 1.0
     for chances in lists:
@@ -223,25 +247,36 @@ def _numbers(given: object, what: str) -> list[float]:
 def _blended(one: Floats, other: Floats) -> Floats:
     """Coefficients of a product of exponential generating functions."""
     return np.array(
-        [sum(math.comb(n, i) * one[i] * other[n - i] for i in range(n + 1) if one[i] and other[n - i]) for n in range(one.size)]
+        [
+            sum(math.comb(n, i) * one[i] * other[n - i] for i in range(n + 1) if one[i] and other[n - i])
+            for n in range(one.size)
+        ]
     )
 
 
 def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
-    """All reported attributes guessed, where survey s is right about attribute j with right[s][j] and none is asked twice.
+    """All reported attributes guessed, where survey s is right about attribute j with right[s][j] and none is
+    asked twice.
 
-    The average over all ways to give the surveys different attributes, summed by which surveys have had theirs.
+    The average over all ways to give the surveys different attributes, summed by which surveys have had
+    theirs.
 
     >>> round(profile_of_surveys([(0.5, 0.2, 0.1), (0.5, 0.2, 0.1)]), 4)
     0.0567
     """
-    lists = _lists(right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)")
+    lists = _lists(
+        right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)"
+    )
     surveys, d = len(lists), len(lists[0])
     other = next((one for one in lists if len(one) != d), None)
     if other is not None:
-        raise InvalidParameter(f"every survey is about the same attributes, got lists of {d} and of {len(other)}")
+        raise InvalidParameter(
+            f"every survey is about the same attributes, got lists of {d} and of {len(other)}"
+        )
     if surveys > min(d, _MOST_SUBSETS):
-        raise InvalidParameter(f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}")
+        raise InvalidParameter(
+            f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}"
+        )
     found = np.zeros(1 << surveys)
     found[0] = 1.0
     for j in range(d):

@@ -52,7 +52,10 @@ def _received(plan: Plan, reports: object) -> Records:
 
 def _checked(wire: Wire, report: object) -> Report:
     if not isinstance(report, Travelling):
-        raise InvalidReport(f"reports are all in one form, here as a client sends them, got {type(report).__name__} among them")
+        raise InvalidReport(
+            f"reports are all in one form, here as a client sends them, got {type(report).__name__} among "
+            "them"
+        )
     if isinstance(report, Report):
         return wire.check(report)
     raw = bytes(report)

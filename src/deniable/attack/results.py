@@ -1,6 +1,8 @@
-"""How often an attacker is right, as results: of each attribute, of whole profiles, of who a person is; and how it is known.
+"""How often an attacker is right, as results: of each attribute, of whole profiles, of who a person is; and
+how it is known.
 
-Every figure of a plan is summed exactly, unless it is named in `stderr`, which has the error of its simulation, or in `bounds`.
+Every figure of a plan is summed exactly, unless it is named in `stderr`, which has the error of its
+simulation, or in `bounds`.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ PROFILE = ("all_reported", "whole_record", "right")
 """What is known of every profile."""
 
 Drawn = Literal["new", "any", "kept", "all"]
-"""Which attributes are asked for: always one that was not asked before; any at random; the first one again; all of them."""
+"""Which attributes are asked for: always one that was not asked before; any at random; the first one again;
+all of them.
+"""
 
 
 @final
@@ -42,13 +46,17 @@ class AttributeSuccess:
     reported: float
     """From one report that is known to hold the answer."""
     memoized: float
-    """From all the collections, where an answer that is asked again is sent as before, or as the mechanism keeps it."""
+    """From all the collections, where an answer that is asked again is sent as before, or as the mechanism
+    keeps it.
+    """
     averaged: float | None
-    """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not known (among fakes,
-    after more than 8 collections)."""
+    """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not
+    known (among fakes, after more than 8 collections).
+    """
     reported_memoized: float
-    """From reports of all the collections each of which is known to hold the answer, sent as before or as the mechanism keeps
-    it: the risk of those who are asked for it, while `memoized` counts those who never are."""
+    """From reports of all the collections each of which is known to hold the answer, sent as before or as the
+    mechanism keeps it: the risk of those who are asked for it, while `memoized` counts those who never are.
+    """
     reported_averaged: float
     """The same with fresh noise each time."""
     stderr: Mapping[str, float] = field(default_factory=dict)
@@ -91,9 +99,12 @@ class ProfileSuccess:
     published: float | None = None
     """How often all collections ask for different attributes and all are guessed (the papers' figure)."""
     bound: bool = False
-    """Whether this is an upper bound: among fakes, of who is told which attribute is real; or made of bounds."""
+    """Whether this is an upper bound: among fakes, of who is told which attribute is real; or made of bounds.
+    """
     stderr: Mapping[str, float] = field(default_factory=dict)
-    """The standard errors of those of these figures that are simulated, or made of simulated ones; the others are exact."""
+    """The standard errors of those of these figures that are simulated, or made of simulated ones; the others
+    are exact.
+    """
 
     @property
     def simulated(self) -> bool:
@@ -119,7 +130,11 @@ class ProfileSuccess:
 
 def _plain(one: AttributeSuccess | ProfileSuccess) -> dict[str, Any]:
     found = {each.name: getattr(one, each.name) for each in fields(one)}
-    return found | {"stderr": dict(one.stderr)} | ({"bounds": list(one.bounds)} if isinstance(one, AttributeSuccess) else {})
+    return (
+        found
+        | {"stderr": dict(one.stderr)}
+        | ({"bounds": list(one.bounds)} if isinstance(one, AttributeSuccess) else {})
+    )
 
 
 @final
@@ -156,27 +171,41 @@ class Success(Mapping[str, AttributeSuccess]):
         }
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """A row per attribute and figure, as a dataframe of the library you already have; `profile_frame` has the profiles.
+        """A row per attribute and figure, as a dataframe of the library you already have; `profile_frame` has
+        the profiles.
 
-        `low` and `high` are the ends of the interval of what is simulated, at `level`; what is `exact` is its own interval.
-        Where `bound` is true, the figure is an upper bound.
+        `low` and `high` are the ends of the interval of what is simulated, at `level`; what is `exact` is its
+        own interval. Where `bound` is true, the figure is an upper bound.
         """
-        return frame_of_rows([row | {"seed": self.seed} for one in self.attributes for row in one.rows(level)], backend)
+        return frame_of_rows(
+            [row | {"seed": self.seed} for one in self.attributes for row in one.rows(level)], backend
+        )
 
     def profile_frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same of whole profiles: a row per way in which attributes are asked for, and figure."""
-        return frame_of_rows([row | {"seed": self.seed} for one in self.profiles for row in one.rows(level)], backend)
+        return frame_of_rows(
+            [row | {"seed": self.seed} for one in self.profiles for row in one.rows(level)], backend
+        )
 
     @property
     def worst(self) -> AttributeSuccess:
         """The attribute whose best guess gains most over a blind one."""
-        return max(self.attributes, key=lambda one: (one.reported - one.blind) / (1 - one.blind) if one.blind < 1 else 0.0)
+        return max(
+            self.attributes,
+            key=lambda one: (one.reported - one.blind) / (1 - one.blind) if one.blind < 1 else 0.0,
+        )
 
     def __repr__(self) -> str:
         worst, profiles = self.worst, self.profiles
         after = f", {counted(profiles[0].collections, 'collection')}" if profiles else ""
-        guessed = f"{worst.name!r} {100 * worst.reported:.3g} % from a report that holds it, blindly {100 * worst.blind:.3g} %"
-        return f"<Success of guesses of {counted(len(self.attributes), 'attribute')}{after}: most exposed {guessed}>"
+        guessed = (
+            f"{worst.name!r} {100 * worst.reported:.3g} % from a report that holds it, blindly "
+            f"{100 * worst.blind:.3g} %"
+        )
+        return (
+            f"<Success of guesses of {counted(len(self.attributes), 'attribute')}{after}: most exposed "
+            f"{guessed}>"
+        )
 
 
 @final
@@ -209,16 +238,22 @@ class Reidentified:
         return float(self.chance(top).mean())
 
     def stderr(self, top: int | None = None) -> float:
-        """The standard error of `success`, by how much the targets differ; of one target, that of a single yes or no."""
+        """The standard error of `success`, by how much the targets differ; of one target, that of a single
+        yes or no.
+        """
         chances = self.chance(top)
         if self.n == 1:
             return math.sqrt(float(chances[0]) * (1 - float(chances[0])))
         return float(chances.std(ddof=1) / math.sqrt(self.n))
 
-    def frame(self, tops: Sequence[int] | None = None, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """A row for each of `tops` (unless given 1 and `top`), as a dataframe of the library you already have.
+    def frame(
+        self, tops: Sequence[int] | None = None, level: float = LEVEL, backend: Backend | None = None
+    ) -> Any:
+        """A row for each of `tops` (unless given 1 and `top`), as a dataframe of the library you already
+        have.
 
-        `low` and `high` are the ends of the interval of a count at `level`, as if ties had been drawn, which widens it.
+        `low` and `high` are the ends of the interval of a count at `level`, as if ties had been drawn, which
+        widens it.
         """
         if tops is not None and not len(tops):
             raise InvalidParameter("tops are how many of the best matches count, such as [1, 10], got none")
@@ -237,7 +272,9 @@ class Reidentified:
         return frame_of_rows(rows, backend)
 
     def interval(self, top: int | None = None, level: float = LEVEL) -> tuple[float, float]:
-        """The ends of the interval of `success` at `level`: that of a count, as if ties had been drawn, which widens it."""
+        """The ends of the interval of `success` at `level`: that of a count, as if ties had been drawn, which
+        widens it.
+        """
         ends = self._ends(top, level)
         return ends["low"], ends["high"]
 

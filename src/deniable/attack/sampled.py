@@ -1,7 +1,8 @@
 """Which attribute of a report among fakes is the real one? The best possible answer, without any training.
 
-If attribute t is real, its report is m_t times likelier than by chance, m_t being the law of real reports, and the others are
-as likely as their fakes make them. So the best guess is the attribute with the largest m_t / F_t, whatever the classifier.
+If attribute t is real, its report is m_t times likelier than by chance, m_t being the law of real reports,
+and the others are as likely as their fakes make them. So the best guess is the attribute with the largest m_t
+/ F_t, whatever the classifier.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from deniable.attack.background import checked_truth
 from deniable.attack.crossed import ENOUGH, Crossed
 from deniable.attack.crossed import estimated as estimated
 from deniable.attack.guessing import Guesses
-from deniable.attack.likelihoods import Chance, Source, expected, faked, names_of, realness, records_from, share_of
+from deniable.attack.likelihoods import (
+    Chance,
+    Source,
+    expected,
+    faked,
+    names_of,
+    realness,
+    records_from,
+    share_of,
+)
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL
 from deniable.errors import InvalidParameter, InvalidReport, counted
@@ -33,7 +43,9 @@ from deniable.tables import Backend, frame_of_rows
 from deniable.words.simulated import seeded
 
 Assumed = Literal["known", "uniform"]
-"""What an attacker takes the fakes for: what the plan says, or always uniform, as the published attacks on RS+RFD do."""
+"""What an attacker takes the fakes for: what the plan says, or always uniform, as the published attacks on
+RS+RFD do.
+"""
 
 _REAL = "the real attribute"
 _LISTED = 12  # all 2^k reports of so many bits are listed
@@ -49,7 +61,9 @@ class Sampled:
     guesses: Guesses
     """Of one answer only: which attribute it is; of several that are as likely, the first."""
     crossed: Crossed | None = None
-    """How often it can expect to be right, where the marginals were fitted to these reports; computed when it is asked for."""
+    """How often it can expect to be right, where the marginals were fitted to these reports; computed when it
+    is asked for.
+    """
 
     @property
     def attributes(self) -> Integers:
@@ -60,32 +74,36 @@ class Sampled:
     def posterior(self) -> Floats:
         """How likely each of them is to be the real one, if the marginals are right.
 
-        Where they were fitted to these very reports they are not quite, and the fewer the reports, the more this is too sure of
-        itself. `expected` is corrected for that.
+        Where they were fitted to these very reports they are not quite, and the fewer the reports, the more
+        this is too sure of itself. `expected` is corrected for that.
         """
         return np.asarray(self.guesses.posterior[0])
 
     @property
     def expected(self) -> float:
-        """How often the attacker can expect to be right: without bias, also where the marginals were fitted to the reports.
+        """How often the attacker can expect to be right: without bias, also where the marginals were fitted
+        to the reports.
 
-        Fewer than 20 of these do not tell it: it is then that of a blind guess, with an error that reaches all there is.
+        Fewer than 20 of these do not tell it: it is then that of a blind guess, with an error that reaches
+        all there is.
         """
         return self.expectation.value
 
     @cached_property
     def expectation(self) -> Chance:
-        """The same with its standard error: that of the mean posterior, or, where marginals were fitted, that of rules that
-        were fitted to some of the reports and are judged by others.
+        """The same with its standard error: that of the mean posterior, or, where marginals were fitted, that
+        of rules that were fitted to some of the reports and are judged by others.
 
-        The former is the largest that a law of posteriors can have whose mean these do not refuse at 95 %. So in at least 95 of
-        100 collections it is not too small, although they may miss what is rare and tells much; it can be far too large.
+        The former is the largest that a law of posteriors can have whose mean these do not refuse at 95 %. So
+        in at least 95 of 100 collections it is not too small, although they may miss what is rare and tells
+        much; it can be far too large.
         """
         if self.crossed is not None:
             return self.crossed.success()
         n, blind = self.guesses.n, self.blind
         mean = float(self.posterior.mean())
-        # their own scatter misses what is rare and tells much; what lies in a range scatters so much at most, by its true mean
+        # their own scatter misses what is rare and tells much; what lies in a range scatters so much at most,
+        # by its true mean
         # (Bhatia and Davis), and most where that is in the middle
         inside = min(max((mean - blind) / (1 - blind), 0.0), 1.0)
         low, high = bounded(inside, n, (1 - LEVEL) / 2)
@@ -106,7 +124,9 @@ class Sampled:
         return frame_of_rows(self.guesses.rows(self._checked(truth), level, {_REAL: self.expected}), backend)
 
     def frame(self, backend: Backend | None = None) -> Any:
-        """A row per report, as a dataframe of the library you already have: which attribute is guessed, and its posterior."""
+        """A row per report, as a dataframe of the library you already have: which attribute is guessed, and
+        its posterior.
+        """
         return self.guesses.frame(backend)
 
     def _checked(self, truth: npt.ArrayLike) -> Integers:
@@ -122,13 +142,15 @@ class Sampled:
         return f"<Sampled of {counted(self.guesses.n, 'report')}: {expects}, blind {100 * self.blind:.1f} %>"
 
 
-def sampled_attribute(plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known") -> Sampled:
+def sampled_attribute(
+    plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known"
+) -> Sampled:
     """The Bayes-optimal guess of which attribute of each report is real.
 
-    The attacker knows the plan, the law of its fakes included, and how frequent the values are: `marginals` by attribute, or,
-    unless given, what the other reports tell of them, which needs no background data at all. With fakes="uniform" the prior
-    of the fakes is ignored: the mistake that makes RS+RFD look safer than it is. `expected` is how often this can expect to be
-    right.
+    The attacker knows the plan, the law of its fakes included, and how frequent the values are: `marginals`
+    by attribute, or, unless given, what the other reports tell of them, which needs no background data at
+    all. With fakes="uniform" the prior of the fakes is ignored: the mistake that makes RS+RFD look safer than
+    it is. `expected` is how often this can expect to be right.
 
     >>> import deniable as dn
     >>> share = dn.rsfd([4, 3], epsilon=3.0, protocol="sue-z")
@@ -138,10 +160,14 @@ def sampled_attribute(plan: Source, reports: object, marginals: object = None, f
     """
     share, records = _faked(plan), records_from(plan, reports)
     if marginals is not None and not records.n:
-        raise InvalidReport("there are no reports to attack; sampled_success tells what marginals tell without them")
+        raise InvalidReport(
+            "there are no reports to attack; sampled_success tells what marginals tell without them"
+        )
     assumed = assumed_share(share, fakes)
     crossed = Crossed(share, assumed, records) if marginals is None else None
-    ratios = realness(assumed, records, checked_priors(plan, marginals)) if crossed is None else crossed.realness()
+    ratios = (
+        realness(assumed, records, checked_priors(plan, marginals)) if crossed is None else crossed.realness()
+    )
     best = np.argmax(ratios, axis=0)
     posterior = ratios[best, np.arange(records.n)] / ratios.sum(axis=0)
     return Sampled(names_of(plan), Guesses((_REAL,), best[None], posterior[None], (names_of(plan),)), crossed)
@@ -150,8 +176,8 @@ def sampled_attribute(plan: Source, reports: object, marginals: object = None, f
 def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, seed: int = 1) -> Chance:
     """How often the best guess of the real attribute is right where the values have these shares.
 
-    It is the mean over all reports of the largest m_t / F_t, over d: exact for direct encoding and for bits of up to 12
-    values each; otherwise that of so many simulated people, with its standard error.
+    It is the mean over all reports of the largest m_t / F_t, over d: exact for direct encoding and for bits
+    of up to 12 values each; otherwise that of so many simulated people, with its standard error.
 
     >>> import deniable as dn
     >>> round(sampled_success(dn.rsfd([3, 3], epsilon=1.0), [[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]]).value, 4)
@@ -170,7 +196,9 @@ def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, s
 
 
 def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
-    """E max of independent variables, each given by its values and their probabilities, from the product of their laws."""
+    """E max of independent variables, each given by its values and their probabilities, from the product of
+    their laws.
+    """
     values = np.unique(np.concatenate([value for value, _ in atoms]))
     below = np.ones(values.size)
     for value, chance in atoms:
@@ -181,7 +209,9 @@ def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
 
 
 def drawn_attributes(plan: Source, n: int, seed: int) -> Integers:
-    """Which attribute each of n simulated people reports whose words are `seeded(seed)`: what an attack is to find."""
+    """Which attribute each of n simulated people reports whose words are `seeded(seed)`: what an attack is to
+    find.
+    """
     share = _faked(plan)
     return share.drawn(seeded(seed).rows(whole_number("n, the number of people,", n, 1), share.words))
 
@@ -227,6 +257,12 @@ def _faked(plan: Source) -> Faked:
     share = share_of(plan)
     if not isinstance(share, Faked):
         everything = not isinstance(share, Sample) or share.drawn == share.d
-        here = "here every report holds all attributes, and none of them is a fake" if everything else "here a report names it"
-        raise InvalidParameter(f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; {here}")
+        here = (
+            "here every report holds all attributes, and none of them is a fake"
+            if everything
+            else "here a report names it"
+        )
+        raise InvalidParameter(
+            f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; {here}"
+        )
     return share

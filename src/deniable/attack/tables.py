@@ -17,7 +17,11 @@ LEVEL = 0.95
 def simulated(value: float, stderr: float | None, level: float, most: float = 1.0) -> Row:
     """A mean, with a normal interval where it has an error; what is exact (None) is its own interval."""
     reach = normal_quantile(level) * (stderr or 0.0)
-    ends = {"low": max(0.0, value - reach), "high": min(most, value + reach)} if reach else {"low": value, "high": value}
+    ends = (
+        {"low": max(0.0, value - reach), "high": min(most, value + reach)}
+        if reach
+        else {"low": value, "high": value}
+    )
     return {"stderr": stderr or 0.0, **ends, "exact": stderr is None}
 
 

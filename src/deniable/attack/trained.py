@@ -1,7 +1,8 @@
-"""The published attacks on the sampled attribute: classifiers that are trained, for reproduction. None beats the Bayes one.
+"""The published attacks on the sampled attribute: classifiers that are trained, for reproduction. None beats
+the Bayes one.
 
-The attacker learns from invented people (NK: no knowledge), from compromised ones whose attribute is known (PK: partial
-knowledge), or from both (HM: hybrid).
+The attacker learns from invented people (NK: no knowledge), from compromised ones whose attribute is known
+(PK: partial knowledge), or from both (HM: hybrid).
 """
 
 from __future__ import annotations
@@ -35,8 +36,20 @@ from deniable.words.simulated import seeded
 
 Classifier = Literal["xgboost", "logistic"]
 _Lesson = tuple[list[Array], list[Integers], Integers]
-KNOWLEDGE = ("NK-1n", "NK-3n", "NK-5n", "PK-0.1n", "PK-0.3n", "PK-0.5n", "HM-1n-0.1n", "HM-3n-0.3n", "HM-5n-0.5n")
-"""What the published attackers learn from: invented people (times n), compromised people (part of n), or both."""
+KNOWLEDGE = (
+    "NK-1n",
+    "NK-3n",
+    "NK-5n",
+    "PK-0.1n",
+    "PK-0.3n",
+    "PK-0.5n",
+    "HM-1n-0.1n",
+    "HM-3n-0.3n",
+    "HM-5n-0.5n",
+)
+"""What the published attackers learn from: invented people (times n), compromised people (part of n), or
+both.
+"""
 
 _SMALL = 1 << 21  # numbers to learn from: with fewer, cores wait for each other longer than they work
 _PACKAGES = {"xgboost": "xgboost", "logistic": "sklearn"}
@@ -62,7 +75,9 @@ class Trained:
         return int(self.whom.size)
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """One row, as a dataframe of the library you already have: how often it was right, with its interval at `level`."""
+        """One row, as a dataframe of the library you already have: how often it was right, with its interval
+        at `level`.
+        """
         who = {"attack": self.knowledge, "classifier": self.classifier, "n": self.n, "seed": self.seed}
         counted = counted_share(self.accuracy * self.n, self.n, level)
         return frame_of_rows([{**who, "accuracy": self.accuracy, **counted, "blind": self.blind}], backend)
@@ -78,21 +93,25 @@ def trained_attribute(
     seed: int = 1,
     jobs: int | None = None,
 ) -> Trained:
-    """Which attribute of each report is real, by a classifier with its defaults; one of KNOWLEDGE says what it learns from.
+    """Which attribute of each report is real, by a classifier with its defaults; one of KNOWLEDGE says what
+    it learns from.
 
-    `truth` is the attribute of every report: of the compromised people it is learned from, of the others it judges. With
-    fakes="uniform" invented people have uniform fakes whatever the plan says, as in the published attacks on RS+RFD.
-    `jobs` is how many cores are used; unless given all, or one where there is little to learn from.
+    `truth` is the attribute of every report: of the compromised people it is learned from, of the others it
+    judges. With fakes="uniform" invented people have uniform fakes whatever the plan says, as in the
+    published attacks on RS+RFD. `jobs` is how many cores are used; unless given all, or one where there is
+    little to learn from.
     """
-    return School(plan, records_from(plan, reports), truth, classifier, fakes, seed=seed).attack(knowledge, jobs)
+    return School(plan, records_from(plan, reports), truth, classifier, fakes, seed=seed).attack(
+        knowledge, jobs
+    )
 
 
 @final
 class School:
     """One collection that several attackers learn from and attack: what they share is made once.
 
-    What an attacker finds depends on the seed and on its own knowledge, not on who else attacks. `people` is the n by which
-    they invent and compromise people, that of the records unless given.
+    What an attacker finds depends on the seed and on its own knowledge, not on who else attacks. `people` is
+    the n by which they invent and compromise people, that of the records unless given.
     """
 
     def __init__(
@@ -137,15 +156,23 @@ class School:
             seed = int(numbers_from(self._seed, "invented", len(blocks)).integers(1 << 62))
             made, which = synthetic(self._invented_share, self._marginals, n, seed)
             blocks.append((features(self._share, made, self._classifier), which))
-        some = [(block[: number - i * n], which[: number - i * n]) for i, (block, which) in enumerate(blocks) if i * n < number]
+        some = [
+            (block[: number - i * n], which[: number - i * n])
+            for i, (block, which) in enumerate(blocks)
+            if i * n < number
+        ]
         return [block for block, _ in some], [which for _, which in some]
 
     def attack(self, knowledge: str, jobs: int | None = None, whom: Integers | None = None) -> Trained:
-        """Learn from what this knowledge says, and attack everybody else, or `whom` of them: others are compromised first."""
+        """Learn from what this knowledge says, and attack everybody else, or `whom` of them: others are
+        compromised first.
+        """
         return self._trained(knowledge, self._lesson(knowledge, whom), jobs)
 
     def attack_all(self, knowledge: Sequence[str], whom: Integers | None = None) -> list[Trained]:
-        """Several attackers side by side, each on a core of its own: the cores do not wait for each other, tree by tree."""
+        """Several attackers side by side, each on a core of its own: the cores do not wait for each other,
+        tree by tree.
+        """
         lessons = [self._lesson(each, whom) for each in knowledge]
         with ThreadPoolExecutor(cpu_count()) as cores:
             return list(cores.map(lambda each, lesson: self._trained(each, lesson, 1), knowledge, lessons))
@@ -155,11 +182,15 @@ class School:
         invented, compromised = parsed_knowledge(knowledge)
         n = self._records.n
         if compromised and n < 2:
-            raise InvalidParameter(f"{knowledge} compromises some people and attacks the others, of at least 2, got {n}")
+            raise InvalidParameter(
+                f"{knowledge} compromises some people and attacks the others, of at least 2, got {n}"
+            )
         order = numbers_from(self._seed, "trained", knowledge).permutation(n)
         sought = np.ones(n, dtype=bool) if whom is None else np.isin(np.arange(n), whom)
         order = order[np.argsort(sought[order], kind="stable")]
-        known, left = np.split(order, [min(n - 1, max(1, round(compromised * self._people))) if compromised else 0])
+        known, left = np.split(
+            order, [min(n - 1, max(1, round(compromised * self._people))) if compromised else 0]
+        )
         inputs, labels = self._made(max(1, round(invented * self._people)) if invented else 0)
         if known.size:
             inputs.append(self._real[known])
@@ -194,22 +225,32 @@ def parsed_knowledge(name: str) -> tuple[float, float]:
         raise InvalidParameter(f"{name!r} is not what a published attacker knows ({', '.join(KNOWLEDGE)})")
     invented, compromised = float(found[1] or found[3] or 0), float(found[2] or found[4] or 0)
     if not all(float(given) for given in found.groups() if given is not None):
-        raise InvalidParameter(f"{name!r} learns from nobody: a number of people is above 0, such as 1n or 0.1n")
+        raise InvalidParameter(
+            f"{name!r} learns from nobody: a number of people is above 0, such as 1n or 0.1n"
+        )
     if compromised >= 1:
-        raise InvalidParameter(f"{name!r} leaves nobody to attack: the compromised are a part of n, such as 0.1n")
+        raise InvalidParameter(
+            f"{name!r} leaves nobody to attack: the compromised are a part of n, such as 0.1n"
+        )
     return invented, compromised
 
 
 def synthetic(share: Faked, marginals: Priors, n: int, seed: int) -> tuple[Records, Integers]:
-    """Invented people with these marginals who report by this share, and the attribute that each of them reports."""
+    """Invented people with these marginals who report by this share, and the attribute that each of them
+    reports.
+    """
     draws = numbers_from(seed, "invented")
-    people = np.column_stack([draws.choice(shares.size, whole_number("n", n, 1), p=shares) for shares in marginals])
+    people = np.column_stack(
+        [draws.choice(shares.size, whole_number("n", n, 1), p=shares) for shares in marginals]
+    )
     rows = seeded(seed).rows(n, share.words)
     return share.encode(np.ascontiguousarray(people.T), rows), share.drawn(rows)
 
 
 def features(share: Faked, records: Records, classifier: Classifier = "xgboost") -> Array:
-    """Reports as a classifier takes them: values by number and bits, as published; for logistic regression, all as bits."""
+    """Reports as a classifier takes them: values by number and bits, as published; for logistic regression,
+    all as bits.
+    """
     columns = []
     for part, column in zip(share.parts, records.columns, strict=True):
         if isinstance(part, Unary) or classifier == "logistic":
@@ -217,7 +258,9 @@ def features(share: Faked, records: Records, classifier: Classifier = "xgboost")
         elif isinstance(part, Direct):
             columns.append(np.asarray(column)[:, None])
         else:
-            raise InvalidParameter(f"a classifier is trained on values and bits, not on reports of {type(part).__name__}")
+            raise InvalidParameter(
+                f"a classifier is trained on values and bits, not on reports of {type(part).__name__}"
+            )
     return np.concatenate(columns, axis=1)
 
 
@@ -227,8 +270,8 @@ def require_classifier(classifier: str) -> None:
         raise InvalidParameter(f"a classifier is 'xgboost' or 'logistic', got {classifier!r}")
     if find_spec(_PACKAGES[classifier]) is None:
         raise InvalidParameter(
-            f"the published attack is trained with {_PACKAGES[classifier]}, which is not installed: "
-            "pip install 'deniable[attack]'; the Bayes attack, dn.attack.sampled_attribute, needs no training"
+            f"the published attack is trained with {_PACKAGES[classifier]}, which is not installed: pip "
+            "install 'deniable[attack]'; the Bayes attack, dn.attack.sampled_attribute, needs no training"
         )
 
 

@@ -14,7 +14,9 @@ from deniable.tables import columns_of
 
 
 def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) -> Integers:
-    """A row of numbers per attribute: from a table of people, from a table of numbers, or of one attribute from a list."""
+    """A row of numbers per attribute: from a table of people, from a table of numbers, or of one attribute
+    from a list.
+    """
     if _is_table(truth):
         return _checked(_coded(truth, names, plan), len(names), n)
     try:
@@ -28,7 +30,10 @@ def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) 
 
 def _wanted(d: int, n: int) -> str:
     alone = f", or a list of {n}" if d == 1 else ""
-    return f"the truth is a table of people, or has a row of numbers per attribute, {d} rows of {n}, or per person{alone}"
+    return (
+        f"the truth is a table of people, or has a row of numbers per attribute, {d} rows of {n}, or per "
+        f"person{alone}"
+    )
 
 
 def _checked(rows: Integers, d: int, n: int) -> Integers:

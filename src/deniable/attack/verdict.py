@@ -6,40 +6,50 @@ from deniable.attack.results import AttributeSuccess, Success
 from deniable.attack.wording import percent, points
 
 
-def most_exposed(ignorant: Success, informed: Success | None, collections: int, noise_kept: bool) -> list[str]:
-    """By what one report adds to what is known: for who knows the frequencies, where they are, and who does not.
+def most_exposed(
+    ignorant: Success, informed: Success | None, collections: int, noise_kept: bool
+) -> list[str]:
+    """By what one report adds to what is known: for who knows the frequencies, where they are, and who does
+    not.
 
-    What several reports tell is said of those who send them. A figure of everyone counts people who were never asked for the
-    answer, and would read as if more reports told less.
+    What several reports tell is said of those who send them. A figure of everyone counts people who were
+    never asked for the answer, and would read as if more reports told less.
     """
     worst = ignorant.worst
     alone = (
-        f"whoever sees a report that holds it{'' if informed is None else ' and knows nothing else'} is right for "
-        f"{percent(worst.reported)} of people, blindly for {percent(worst.blind)}{_from_all(worst, collections, noise_kept)}."
+        f"whoever sees a report that holds it{'' if informed is None else ' and knows nothing else'} is "
+        f"right for {percent(worst.reported)} of people, blindly for "
+        f"{percent(worst.blind)}{_from_all(worst, collections, noise_kept)}."
     )
     if informed is None:
         return [f"The most exposed answer is {worst.name!r}: {alone}"]
     told = max(informed.attributes, key=lambda one: one.report - one.blind)
     learned = (
-        f"with one report an attacker who knows how frequent the answers are is right for {percent(told.report)} of people"
-        f"{_beside_blind(told)}{_from_all(told, collections, noise_kept)}."
+        "with one report an attacker who knows how frequent the answers are is right for "
+        f"{percent(told.report)} of people{_beside_blind(told)}{_from_all(told, collections, noise_kept)}."
     )
     if points(told.report - told.blind) == points(0.0):
         several = max(informed.attributes, key=lambda one: _together(one, noise_kept) - one.blind)
         return [
-            f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the answers are "
-            "one report tells nothing of use: the most frequent answer remains the best guess"
-            f"{_by_name(several, ignorant, collections, noise_kept)}."
+            f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the "
+            "answers are one report tells nothing of use: the most frequent answer remains the best "
+            f"guess{_by_name(several, ignorant, collections, noise_kept)}."
         ]
     if told.name == worst.name:
         return [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
-    return [f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"]
+    return [
+        f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"
+    ]
 
 
 def _beside_blind(one: AttributeSuccess) -> str:
     """What one report adds; where that is too little for the digits of a share, not the same share twice."""
     more, blind = points(one.report - one.blind), percent(one.blind)
-    return f", hardly more often than blindly ({more})" if percent(one.report) == blind else f" instead of {blind}, {more} more"
+    return (
+        f", hardly more often than blindly ({more})"
+        if percent(one.report) == blind
+        else f" instead of {blind}, {more} more"
+    )
 
 
 def best_match(top: int) -> str:
@@ -57,17 +67,21 @@ def _together(one: AttributeSuccess, noise_kept: bool) -> float:
 def _from_all(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
     """What several reports add; nothing where they add nothing that can be seen."""
     known = " that are known to hold it" if _sampled(one) else ""
-    return f"; from {collections} reports{known}, for {_seen(one, noise_kept)}" if _seen(one, noise_kept) else ""
+    return (
+        f"; from {collections} reports{known}, for {_seen(one, noise_kept)}" if _seen(one, noise_kept) else ""
+    )
 
 
 def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
-    """The same of an answer that was not spoken of, and of which one report tells nothing, whether or not it holds it: that
-    shows in the figures of who knows nothing else only.
+    """The same of an answer that was not spoken of, and of which one report tells nothing, whether or not it
+    holds it: that shows in the figures of who knows nothing else only.
     """
     if not _seen(one, noise_kept):
         return ""
     sampled = any(_sampled(other) for other in ignorant.attributes if other.name == one.name)
-    which = f"that are known to hold {one.name!r} the guess of it" if sampled else f"the guess of {one.name!r}"
+    which = (
+        f"that are known to hold {one.name!r} the guess of it" if sampled else f"the guess of {one.name!r}"
+    )
     return f"; from {collections} reports {which} is right for {_seen(one, noise_kept)} of people"
 
 

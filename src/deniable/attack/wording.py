@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
-DRAWN = {"new": "a new attribute", "any": "any attribute", "kept": "the same attribute", "all": "all attributes"}
+DRAWN = {
+    "new": "a new attribute",
+    "any": "any attribute",
+    "kept": "the same attribute",
+    "all": "all attributes",
+}
 """Which attributes collections ask for."""
 EVENLY = (
-    "These figures are for people whose answers are spread evenly over all values: where some answers are more frequent, "
-    "fewer guesses or more of them may be right."
+    "These figures are for people whose answers are spread evenly over all values: where some answers are "
+    "more frequent, fewer guesses or more of them may be right."
 )
 """Whom guesses by who knows nothing else are about."""
 
@@ -34,7 +39,13 @@ def percent(share: float | None) -> str:
         return "0 %"
     if share < 1e-15:
         return "below 1 in 10^15"
-    return f"1 in {_rounded(1 / share, 3):,.0f}" if share < 1e-5 else f"{100 * share:.3g} %" if share < 0.9995 else "100 %"
+    return (
+        f"1 in {_rounded(1 / share, 3):,.0f}"
+        if share < 1e-5
+        else f"{100 * share:.3g} %"
+        if share < 0.9995
+        else "100 %"
+    )
 
 
 def points(gain: float, digits: int = 3) -> str:
@@ -58,7 +69,9 @@ def times_as_often(success: float, blind: float) -> str:
     ('350 times as often as blindly', '1.5 times as often as blindly')
     """
     times = _rounded(success / blind, 2)
-    return f"{times:,.0f} times as often as blindly" if times >= 10 else f"{times:g} times as often as blindly"
+    return (
+        f"{times:,.0f} times as often as blindly" if times >= 10 else f"{times:g} times as often as blindly"
+    )
 
 
 def among_best(top: int) -> str:
@@ -93,10 +106,12 @@ def legend(errors: Sequence[float], bound: bool, seed: int, answers: Sequence[fl
     """What the marks of a table say; `answers` are the errors of what is a number of answers, not a share.
 
     >>> legend([0.001], False, 1, [0.02])
-    '~ is simulated from seed 1, standard error at most 0.1 points, of right on average 0.02 answers · the rest is exact'
+    '~ is simulated from seed 1, standard error at most 0.1 points, of right on average 0.02 answers ...'
     """
     worst = [f"at most {points(max(errors), 2)}"] if errors else []
-    worst += [f"of right on average {'' if errors else 'at most '}{max(answers):.2g} answers"] if answers else []
+    worst += (
+        [f"of right on average {'' if errors else 'at most '}{max(answers):.2g} answers"] if answers else []
+    )
     told = [f"~ is simulated from seed {seed}, standard error {', '.join(worst)}"] if worst else []
     told += ["<= is at most"] if bound else []
     return " · ".join([*told, "the rest is exact"]) if told else "exact"
@@ -112,13 +127,20 @@ def between(low: float, high: float) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns, the first one and other words to the left; those that are empty throughout are left out."""
+    """Aligned columns, the first one and other words to the left; those that are empty throughout are left
+    out.
+    """
     shown = [j for j in range(len(headers)) if any(row[j] for row in rows)]
     widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
     left = {0, *(j for j, header in enumerate(headers) if header in ("client", "attacker"))}
 
     def line(cells: Sequence[str]) -> str:
-        return "  " + "  ".join(cells[j].ljust(widths[j]) if j in left else cells[j].rjust(widths[j]) for j in shown).rstrip()
+        return (
+            "  "
+            + "  ".join(
+                cells[j].ljust(widths[j]) if j in left else cells[j].rjust(widths[j]) for j in shown
+            ).rstrip()
+        )
 
     return [line(headers), *map(line, rows)]
 
@@ -128,5 +150,6 @@ def exact_hits(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     return [
-        f"Of {shortened(names)}, which have distances, only the exact bin or cell is right: guesses nearby are not counted."
+        f"Of {shortened(names)}, which have distances, only the exact bin or cell is right: guesses nearby "
+        "are not counted."
     ]

@@ -1,7 +1,9 @@
-"""Empirical lower bounds on epsilon, from the bytes that a client sends and nothing else: any client, in any language.
+"""Empirical lower bounds on epsilon, from the bytes that a client sends and nothing else: any client, in any
+language.
 
-Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the claim allows is a
-leak. The mathematics is in bound.py. A pass is no proof: the loss that a plan states is computed, this one is observed.
+Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the
+claim allows is a leak. The mathematics is in bound.py. A pass is no proof: the loss that a plan states is
+computed, this one is observed.
 """
 
 from __future__ import annotations
@@ -25,14 +27,27 @@ from deniable.plan import Plan
 from deniable.tables import Show
 from deniable.words import Words, checked_source
 
-__all__ = ["LEVEL", "Audit", "Copies", "Devices", "Event", "Program", "ProgramFailed", "client_of", "lower_bound"]
+__all__ = [
+    "LEVEL",
+    "Audit",
+    "Copies",
+    "Devices",
+    "Event",
+    "Program",
+    "ProgramFailed",
+    "client_of",
+    "lower_bound",
+]
 
 LEVEL = 0.9999
 """A right client fails one audit in 10,000 at most."""
 
 _STARTED_TWICE = 256  # reports that are compared between two fresh starts
 _FEWEST = 100
-_ITSELF, _ITSELF_SHARE = 20_000, 50  # reports, at most, of a client itself in pairs (half as many again are in line-ups);
+_ITSELF, _ITSELF_SHARE = (
+    20_000,
+    50,
+)  # reports, at most, of a client itself in pairs (half as many again are in line-ups);
 # and trials for each of its trials
 _ITSELF_LEAST = 10  # trials, however many rounds there are
 _ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm
@@ -52,14 +67,16 @@ def lower_bound(
     words: Words | None = None,
     show: Show | None = None,
 ) -> Audit:
-    """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two answers.
+    """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two
+    answers.
 
-    The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some of them one by
-    one), a client of a class derived from that, a mechanism or a share itself (its values are numbers), a function of answers,
-    the device's secret and the round (or fewer of them) that returns a report's bytes, a command or a `Program`, or `Devices`
-    of your own. With its plan, reports are read as the wire says and the claim is the plan's, per record or per attribute, and
-    for values with distances by how far apart they are; without one, `claim` and `pairs` must be given. Where there is one
-    answer only, two of its values are a pair: pairs=[("red", "blue")].
+    The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some
+    of them one by one), a client of a class derived from that, a mechanism or a share itself (its values are
+    numbers), a function of answers, the device's secret and the round (or fewer of them) that returns a
+    report's bytes, a command or a `Program`, or `Devices` of your own. With its plan, reports are read as the
+    wire says and the claim is the plan's, per record or per attribute, and for values with distances by how
+    far apart they are; without one, `claim` and `pairs` must be given. Where there is one answer only, two of
+    its values are a pair: pairs=[("red", "blue")].
 
     >>> import deniable as dn
     >>> plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
@@ -74,23 +91,44 @@ def lower_bound(
     count = int(trials) if isinstance(trials, float) and trials.is_integer() else trials
     trials = whole_number("trials, the number of devices for each answer,", count, _FEWEST)
     if not isinstance(level, float | int | Real) or not 0.5 <= level < 1:
-        raise InvalidParameter(f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level!r}")
+        raise InvalidParameter(
+            f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level!r}"
+        )
     setting = setting_of(plan, got.pairs, per, rounds, got.claim)
     source, alpha = checked_source(words), 1 - level
     notes, faults = _restarted(devices, setting, plan is not None)
     itself = devices.itself()
     few = max(_ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds)))
-    runs = [("", Run(devices, plan, setting, trials, source, alpha if itself is None else alpha * (1 - _ITSELF_ALPHA)))]
+    runs = [
+        (
+            "",
+            Run(
+                devices,
+                plan,
+                setting,
+                trials,
+                source,
+                alpha if itself is None else alpha * (1 - _ITSELF_ALPHA),
+            ),
+        )
+    ]
     if itself is not None:
         run = Run(itself, plan, setting, few, source, alpha * _ITSELF_ALPHA)
         runs.append(("the client itself: ", run))
-        notes.insert(0, f"reports came from the library's code for many devices, and of {run.devices:,} from the client itself")
+        notes.insert(
+            0,
+            f"reports came from the library's code for many devices, and of {run.devices:,} from the client "
+            "itself",
+        )
     if setting.rounds < setting.planned:
-        notes.append(f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; rounds={setting.planned} is all")
+        notes.append(
+            f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; "
+            f"rounds={setting.planned} is all"
+        )
     if claim is not None and plan is not None and plan.stated.metric is not None:
         notes.append(
-            f"all pairs, those that are far apart too, were held to the claim of {setting.claims[0]:g} that was given, not to "
-            "what the plan claims by distance"
+            f"all pairs, those that are far apart too, were held to the claim of {setting.claims[0]:g} that "
+            "was given, not to what the plan claims by distance"
         )
     events: list[Event] = []
     total, done = sum(run.devices for _, run in runs), 0

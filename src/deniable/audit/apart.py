@@ -18,7 +18,8 @@ _ROUNDED_UP = 1 + 1e-15  # more than a root in floating point errs by
 def apart(mechanism: Metric, one: int, other: int) -> int | float:
     """In the unit that its losses go by; an answer at random (-1) is as far away as any value is.
 
-    Of other mechanisms than these it is infinite if the values differ: what they lose by distance is their worst case.
+    Of other mechanisms than these it is infinite if the values differ: what they lose by distance is their
+    worst case.
     """
     if isinstance(mechanism, Geometric):
         return _along(one, other, mechanism.k)
@@ -37,18 +38,24 @@ def neighbors(mechanism: Metric) -> Steps:
     """All values that have none between them; by a table of distances, each value and the nearest one."""
     if isinstance(mechanism, Tabled):
         far = np.where(np.eye(mechanism.k, dtype=bool), np.inf, mechanism.distances)
-        return sorted({(min(one, other), max(one, other)) for one, other in enumerate(far.argmin(axis=1).tolist())})
+        return sorted(
+            {(min(one, other), max(one, other)) for one, other in enumerate(far.argmin(axis=1).tolist())}
+        )
     grid = isinstance(mechanism, PlanarGeometric | ProductGeometric)
     return across_and_down(*_sides(mechanism)) if grid else list(pairwise(range(mechanism.k)))
 
 
 def some_neighbors(mechanism: Metric) -> Steps:
-    """A few of them: at both ends and in the middle; of a grid in a corner and in the middle, across and down."""
+    """A few of them: at both ends and in the middle; of a grid in a corner and in the middle, across and
+    down.
+    """
     if isinstance(mechanism, Tabled):
         every = neighbors(mechanism)
         return [every[place] for place in sorted({0, (len(every) - 1) // 2, len(every) - 1})]
     if not isinstance(mechanism, PlanarGeometric | ProductGeometric):
-        return sorted({(low, low + 1) for low in (0, (mechanism.k - 1) // 2, mechanism.k - 2) if low + 1 < mechanism.k})
+        return sorted(
+            {(low, low + 1) for low in (0, (mechanism.k - 1) // 2, mechanism.k - 2) if low + 1 < mechanism.k}
+        )
     rows, columns = _sides(mechanism)
     middle = (rows - 1) // 2 * columns + (columns - 1) // 2
     return sorted({(cell, cell + step) for cell in (0, middle) for step in (1, columns)})

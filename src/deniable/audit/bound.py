@@ -1,13 +1,15 @@
 """From guesses to a lower bound on epsilon, exactly.
 
-In every trial a fair coin says which of two answers a device holds. Whoever sees its report may guess which, or say nothing.
-If the reports keep epsilon, then whatever is seen a guess is right with probability at most e^epsilon / (1 + e^epsilon), each
-independently of the others. So the number of right guesses, given how many there are, is at most binomial: one Clopper-Pearson
-bound on that share is a lower bound on epsilon. Both directions, and many pairs of answers, count together.
+In every trial a fair coin says which of two answers a device holds. Whoever sees its report may guess which,
+or say nothing. If the reports keep epsilon, then whatever is seen a guess is right with probability at most
+e^epsilon / (1 + e^epsilon), each independently of the others. So the number of right guesses, given how many
+there are, is at most binomial: one Clopper-Pearson bound on that share is a lower bound on epsilon. Both
+directions, and many pairs of answers, count together.
 
-Where a device holds one of m answers and s of them are named, the right one is among them with odds of at most
-e^epsilon s / (m - s). Guesses of different sizes are no binomial together, but their odds all grow by the same factor: the
-likelihood ratio between the epsilon that fits best and any smaller one is Chernoff's bound on so many being right.
+Where a device holds one of m answers and s of them are named, the right one is among them with odds of at
+most e^epsilon s / (m - s). Guesses of different sizes are no binomial together, but their odds all grow by
+the same factor: the likelihood ratio between the epsilon that fits best and any smaller one is Chernoff's
+bound on so many being right.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _OFTEN = 0.95  # how often what is called noticeable is noticed
 _MOST = 700.0  # no loss that is looked for is above it
 
 
-def lower_epsilon(right: npt.ArrayLike, guesses: npt.ArrayLike, alpha: float, by_chance: float = 1.0) -> Floats:
+def lower_epsilon(
+    right: npt.ArrayLike, guesses: npt.ArrayLike, alpha: float, by_chance: float = 1.0
+) -> Floats:
     """The lower bound from that many right guesses, each right with these odds by chance.
 
     It is above the true epsilon with probability at most alpha.
@@ -65,7 +69,9 @@ def expected(epsilon: float, odds: Odds) -> list[float]:
 
 
 def _where(rising: Callable[[float], float], most: float) -> float:
-    """Where a function reaches zero, rounded down: 0 if it is not below it there, `most` if it does not before."""
+    """Where a function reaches zero, rounded down: 0 if it is not below it there, `most` if it does not
+    before.
+    """
     from scipy.optimize import brentq
 
     if most <= 0 or rising(0.0) >= 0:
@@ -112,13 +118,16 @@ class Event:
     def noticeable(self) -> float:
         """How much more this event must lose, beyond the claim, to be noticed 19 times in 20.
 
-        An event may lose less than the claim even where the claim is true: that distance goes unnoticed, too. One that shows
-        more than the claim has none; what counts is how well a loss near the claim could have been told from it.
+        An event may lose less than the claim even where the claim is true: that distance goes unnoticed, too.
+        One that shows more than the claim has none; what counts is how well a loss near the claim could have
+        been told from it.
         """
         if not self.guesses:
             return math.inf
         here = fitting(self.guesses * (self.right + 0.5) / (self.guesses + 1), self.odds)
-        least = reach_of(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))  # Chernoff asks for more
+        least = (
+            reach_of(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))
+        )  # Chernoff asks for more
         sure = least - reach_of(_OFTEN)
         return max(0.0, self.claim - here) + sure * self._error(self.claim + sure * self._error(self.claim))
 

@@ -42,16 +42,25 @@ class Taken:
 
 
 def taken(
-    client: object, plan: Plan | None, pairs: Pairs, claim: float | None, rounds: int | None, words: Words | None
+    client: object,
+    plan: Plan | None,
+    pairs: Pairs,
+    claim: float | None,
+    rounds: int | None,
+    words: Words | None,
 ) -> Taken:
-    """Devices of whatever is given: a mechanism or a share has a plan of its own, whose values are numbers."""
+    """Devices of whatever is given: a mechanism or a share has a plan of its own, whose values
+    are numbers.
+    """
     if isinstance(client, str):
         return Taken(Program(client, plan), plan, pairs, claim)
     if not isinstance(client, Share | Mechanism):
         devices, known = devices_of(client, words)
         return Taken(devices, known if plan is None else plan, pairs, claim)
     if plan is not None:
-        raise InvalidParameter("a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself")
+        raise InvalidParameter(
+            "a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself"
+        )
     if isinstance(client, Share | Encoder) and not isinstance(client, Metric):
         made = _plan_of(client, rounds)
         return Taken(devices_of(made, words)[0], made, pairs, claim)
@@ -60,10 +69,14 @@ def taken(
 
 
 def _named(mechanism: Mechanism, name: str) -> Pairs:
-    """Both ends, or every value and the next; where there are distances both ends, and some neighbors or all."""
+    """Both ends, or every value and the next; where there are distances both ends, and some
+    neighbors or all.
+    """
     ends = 0, mechanism.k - 1
     if name == "ends":
-        return list(dict.fromkeys([ends, *(some_neighbors(mechanism) if isinstance(mechanism, Metric) else ())]))
+        return list(
+            dict.fromkeys([ends, *(some_neighbors(mechanism) if isinstance(mechanism, Metric) else ())])
+        )
     if name == "every":
         steps = neighbors(mechanism) if isinstance(mechanism, Metric) else pairwise(range(mechanism.k))
         return list(dict.fromkeys([ends, *steps]))
@@ -101,12 +114,16 @@ def _plan_of(client: Share | Encoder, rounds: int | None) -> Plan:
     try:
         return Plan.of(dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=asked)
     except InvalidParameter as problem:
-        raise InvalidParameter(f"of this mechanism an audit needs the plan ({problem}); make one with dn.Plan.of") from None
+        raise InvalidParameter(
+            f"of this mechanism an audit needs the plan ({problem}); make one with dn.Plan.of"
+        ) from None
 
 
 @final
 class _InBytes(Devices):
-    """A mechanism that is no part of a plan by itself, such as one of your own: the bytes of its reports are just bytes."""
+    """A mechanism that is no part of a plan by itself, such as one of your own: the bytes of its reports are
+    just bytes.
+    """
 
     headed = False
 

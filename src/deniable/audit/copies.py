@@ -1,4 +1,6 @@
-"""Copies of this process, to see whether what a function draws is in its memory: then both copies draw the same."""
+"""Copies of this process, to see whether what a function draws is in its memory: then both copies draw the
+same.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def _copied(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
     state = random.getstate()  # a copy would draw it anew, and hide that somebody has seeded it
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that other threads are not copied: a copy that waits for one is ended below
+            warnings.simplefilter(
+                "ignore"
+            )  # that other threads are not copied: a copy that waits for one is ended below
             child = os.fork()
     except OSError:
         os.close(reading)
@@ -68,7 +72,9 @@ def _copied(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
 
 
 def _tell(writing: int, make: Callable[[], Iterable[bytes]]) -> None:  # pragma: no cover - as above
-    """In the copy: it ends here, whatever happens, and nothing of what this process would do at its end is done twice."""
+    """In the copy: it ends here, whatever happens, and nothing of what this process would do at its end is
+    done twice.
+    """
     try:
         with os.fdopen(writing, "wb", buffering=0) as pipe:
             for report in make():

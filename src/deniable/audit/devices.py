@@ -40,11 +40,15 @@ class Devices(ABC):
         """For each round, the report of each new device; device i answers as sides[who[i]]."""
 
     def started_twice(self, side: Side, count: int) -> Copies:
-        """Whole reports of new devices that all answer alike, from two fresh starts or two copies; they must differ."""
+        """Whole reports of new devices that all answer alike, from two fresh starts or two copies; they must
+        differ.
+        """
         return Copies(None, "it cannot be started or copied from here")
 
     def itself(self) -> Devices | None:
-        """Where reports are made by other code than that of a device: the devices themselves, to look at some of them, too."""
+        """Where reports are made by other code than that of a device: the devices themselves, to look at some
+        of them, too.
+        """
         return None
 
 
@@ -61,7 +65,9 @@ class InBulk(Devices):
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         words = self._words
         if self._plan.content.rounds is not None:
-            words = remembering(int(words.take(1)[0]), words)  # other devices, with other secrets, in every block
+            words = remembering(
+                int(words.take(1)[0]), words
+            )  # other devices, with other secrets, in every block
         reports = []
         for records in zip(*sides, strict=True):
             codes = np.ascontiguousarray(self._plan.encode(list(map(dict, records)))[:, who])
@@ -86,8 +92,9 @@ class OneByOne(Devices):
     def __init__(self, report: Reporter) -> None:
         if not callable(report):
             raise InvalidParameter(
-                "a client is a plan, a dn.Client, a mechanism, a command such as 'node client.js', or a function of answers, "
-                f"the device's secret and the round that returns a report's bytes, got {type(report).__name__}"
+                "a client is a plan, a dn.Client, a mechanism, a command such as 'node client.js', or a "
+                "function of answers, the device's secret and the round that returns a report's bytes, got "
+                f"{type(report).__name__}"
             )
         self._report = _told_all(report)
 
@@ -101,22 +108,30 @@ class OneByOne(Devices):
 
     def started_twice(self, side: Side, count: int) -> Copies:
         """From two copies of this process as it is, each with secrets of its own."""
-        return copied_twice(lambda: (_checked(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count)))
+        return copied_twice(
+            lambda: (_checked(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count))
+        )
 
 
 def _told_all(report: Callable[..., bytes]) -> Reporter:
-    """A function of answers, secret and round, from one that may want fewer of them; what has a default is left alone."""
+    """A function of answers, secret and round, from one that may want fewer of them; what has a default is
+    left alone.
+    """
     try:
         signature = inspect.signature(report)
     except (TypeError, ValueError):  # some that are built in do not say
         return report
-    wanted = [one for one in signature.parameters.values() if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    wanted = [
+        one
+        for one in signature.parameters.values()
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD
+    ]
     count = 3 if any(one.kind is one.VAR_POSITIONAL for one in wanted) else len(wanted)
     if not 1 <= count <= 3 or any(one.kind is one.KEYWORD_ONLY for one in wanted):
         name = getattr(report, "__name__", type(report).__name__)
         raise InvalidParameter(
-            "a client is a function of answers, the device's secret and the round, or of the first one or two of them; "
-            f"{name}{signature} is not"
+            "a client is a function of answers, the device's secret and the round, or of the first one or "
+            f"two of them; {name}{signature} is not"
         )
     return lambda *told: report(*told[:count])
 
@@ -147,7 +162,9 @@ def _checked(report: object) -> bytes:
 def devices_of(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
     """Devices like this client, and their plan where it is known."""
     if isinstance(client, type):
-        raise InvalidParameter(f"a client is an object, not its class: give {client.__name__}(plan), or the plan itself")
+        raise InvalidParameter(
+            f"a client is an object, not its class: give {client.__name__}(plan), or the plan itself"
+        )
     if isinstance(client, Client):
         if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called
             return OneByOne(_like(client)), client.plan
@@ -168,7 +185,7 @@ def _like(client: Client) -> Reporter:
         kind(plan, secret=bytes(32))
     except TypeError as problem:
         raise InvalidParameter(
-            f"a new device is {kind.__name__}(plan, secret=...), but that is refused ({problem}); give a function of answers, "
-            "the device's secret and the round that returns a report's bytes"
+            f"a new device is {kind.__name__}(plan, secret=...), but that is refused ({problem}); give a "
+            "function of answers, the device's secret and the round that returns a report's bytes"
         ) from None
     return lambda answers, secret, number: kind(plan, secret=secret).report(answers, number).to_bytes()

@@ -1,7 +1,9 @@
-"""Ways to look at a report that learn, from trials with known answers, how much likelier it is from one than from the other.
+"""Ways to look at a report that learn, from trials with known answers, how much likelier it is from one than
+from the other.
 
-A view gives each trial a score: above 0 speaks for the first answer, below for the second. What it learns may be wrong, and is
-then useless, but never unsafe: a bound is computed from other trials than those that it was learned from.
+A view gives each trial a score: above 0 speaks for the first answer, below for the second. What it learns may
+be wrong, and is then useless, but never unsafe: a bound is computed from other trials than those that it was
+learned from.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class Additive(View):
 
     def learn(self, seen: Seen) -> None:
         table = self._table(seen)
-        if self._counts is None or self._counts.shape[0] < table.shape[1]:  # longer reports than any before: start over
+        if (
+            self._counts is None or self._counts.shape[0] < table.shape[1]
+        ):  # longer reports than any before: start over
             self._counts = np.zeros((table.shape[1], self._pairs, 2, 256), dtype=np.int64)
         if self._counts.size > _MOST_COLUMNS * 512:
             self._counts = np.zeros((0, self._pairs, 2, 256), dtype=np.int64)
@@ -107,7 +111,9 @@ def views_of(pairs: int, planned: bool) -> list[View]:
 
 @final
 class Chooser:
-    """Finds, on trials of its own, for each group of pairs the view and the threshold from which on its guesses show most."""
+    """Finds, on trials of its own, for each group of pairs the view and the threshold from which on its
+    guesses show most.
+    """
 
     def __init__(self, views: list[View], alphas: list[float]) -> None:
         """The alphas are those of the groups."""

@@ -1,4 +1,6 @@
-"""A line-up: which of several people sent this report? More is seen than in pairs: reports say something of every value."""
+"""A line-up: which of several people sent this report? More is seen than in pairs: reports say something of
+every value.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Lineups:
     """By their odds by chance."""
     _right: int = 0
     _found: dict[int, Integers] = field(default_factory=dict)
-    """For each line, by its id: of how many devices of each person the right one was named, and of how many not."""
+    """For each line, by its id: of how many devices of each person the right one was named, and of how many
+    not.
+    """
 
     @staticmethod
     def of(plan: Plan | None, sides: Sequence[tuple[Side, ...]], trials: int) -> Lineups:
@@ -60,7 +64,9 @@ class Lineups:
                 yield line, min(most, line.devices - low)
 
     def judge(self, line: Line, votes: npt.NDArray[np.int32], held: Integers) -> None:
-        """Who has the most votes is named; there is a row of votes for each person, and a column for each device."""
+        """Who has the most votes is named; there is a row of votes for each person, and a column for each
+        device.
+        """
         size = len(votes)
         named = votes == votes.max(axis=0)
         many = named.sum(axis=0)
@@ -74,11 +80,15 @@ class Lineups:
     def event(self, who: str, alpha: float, claim: float) -> Event:
         """What the guesses gave."""
         name = f"{who}supports the right one of up to {max(len(line.sides) for line in self.lines)} people"
-        return Event(name, self._guesses.total(), self._right, alpha, claim, tuple(sorted(self._guesses.items())))
+        return Event(
+            name, self._guesses.total(), self._right, alpha, claim, tuple(sorted(self._guesses.items()))
+        )
 
     @property
     def easiest(self) -> Side | None:
-        """Whose devices are told most often, beyond what is usual in that line: where a leak that not all have may be."""
+        """Whose devices are told most often, beyond what is usual in that line: where a leak that not all
+        have may be.
+        """
         best, most = None, 0.0
         for line in self.lines:
             right, wrong = self._found[id(line)]

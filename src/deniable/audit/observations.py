@@ -1,4 +1,6 @@
-"""What an attacker sees of a block of trials: the bytes themselves, and which of the two answers each report supports."""
+"""What an attacker sees of a block of trials: the bytes themselves, and which of the two answers each report
+supports.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,18 @@ Bytes = npt.NDArray[np.uint8]
 HEADER = 1 + PREFIX + 4 + 16
 """How many bytes of a report come before its body: version, plan, round and id."""
 NEITHER, FIRST, SECOND, BOTH, ABSENT, REFUSED = range(6)
-"""What a report says of an attribute: which of the pair's answers it supports, that it does not report it, or nothing."""
+"""What a report says of an attribute: which of the pair's answers it supports, that it does not report it, or
+nothing.
+"""
 _TOGETHER = 1 << 22  # reports times values whose support is computed at once
 _ID = slice(HEADER - 16, HEADER)
 
 
 @final
 class Unreadable(bytes):
-    """A report whose text a collector refuses, so that it has no bytes: the text itself, and the word for why."""
+    """A report whose text a collector refuses, so that it has no bytes: the text itself, and the word for
+    why.
+    """
 
     reason: str = ""
 
@@ -38,7 +44,9 @@ class Unreadable(bytes):
 @final
 @dataclass(frozen=True)
 class Seen:
-    """A block of trials: what was seen, and (for the judge, not for the guess) which answer each device held."""
+    """A block of trials: what was seen, and (for the judge, not for the guess) which answer each
+    device held.
+    """
 
     pair: Integers
     second: npt.NDArray[np.bool_]
@@ -73,7 +81,9 @@ class Reader:
     """Cuts reports into what is seen of them."""
 
     def __init__(self, plan: Plan | None, headed: bool, codes: Sequence[Integers]) -> None:
-        """For each round, the codes of every side: a row per attribute, a column per side (first, second of each pair)."""
+        """For each round, the codes of every side: a row per attribute, a column per side (first, second of
+        each pair).
+        """
         self._wire = None if plan is None else Wire(plan)
         self._plan, self._headed, self._codes = plan, headed and plan is not None, codes
         self._widths: dict[int, int] = {}
@@ -121,12 +131,16 @@ class Reader:
         if table.shape[1] < HEADER:
             good = np.zeros(len(said), dtype=bool)
         else:
-            right = np.frombuffer(bytes([VERSION]) + self._wire.prefix + number.to_bytes(4, "little"), dtype=np.uint8)
+            right = np.frombuffer(
+                bytes([VERSION]) + self._wire.prefix + number.to_bytes(4, "little"), dtype=np.uint8
+            )
             good = read & (lengths >= HEADER) & (table[:, : len(right)] == right).all(axis=1)
         self.refusals.add("header (version, plan, round)", read & ~good, said)
         return good
 
-    def _support(self, said: Sequence[bytes], good: npt.NDArray[np.bool_], number: int, pair: Integers) -> Bytes:
+    def _support(
+        self, said: Sequence[bytes], good: npt.NDArray[np.bool_], number: int, pair: Integers
+    ) -> Bytes:
         """The state of every attribute; what a collector refuses says nothing that is supported."""
         assert self._plan is not None
         codes = self._codes[number - 1]
@@ -135,11 +149,17 @@ class Reader:
         states[places] = ABSENT
         for j, part, who, column in columns:
             first, second = codes[j, 2 * pair[who]], codes[j, 2 * pair[who] + 1]
-            states[who, j] = supports(part, column, first) + 2 * supports(part, column, second).astype(np.uint8)
+            states[who, j] = supports(part, column, first) + 2 * supports(part, column, second).astype(
+                np.uint8
+            )
         return states
 
-    def votes(self, reports: Sequence[Sequence[bytes]], codes: Sequence[Integers]) -> tuple[npt.NDArray[np.int32], list[Bytes]]:
-        """A row for each of several sides: how many attributes and rounds of each device's reports support it. And all ids."""
+    def votes(
+        self, reports: Sequence[Sequence[bytes]], codes: Sequence[Integers]
+    ) -> tuple[npt.NDArray[np.int32], list[Bytes]]:
+        """A row for each of several sides: how many attributes and rounds of each device's reports support
+        it. And all ids.
+        """
         votes, ids = np.zeros((codes[0].shape[1], len(reports[0])), dtype=np.int32), []
         for number, (said, wanted) in enumerate(zip(reports, codes, strict=True), 1):
             good = _all(said)
@@ -169,7 +189,11 @@ class Reader:
         wrong[places[sound]] = False
         self.refusals.add("body (not canonical)", wrong, said)
         places, records = places[sound], found.records
-        who = [places] * len(records.columns) if records.reporters is None else [places[one] for one in records.reporters]
+        who = (
+            [places] * len(records.columns)
+            if records.reporters is None
+            else [places[one] for one in records.reporters]
+        )
         columns = map(np.ascontiguousarray, records.columns)
         return places, list(zip(range(len(who)), self._plan.content.parts, who, columns, strict=True))
 
@@ -212,7 +236,15 @@ def each_supported(part: Encoder, reports: Array, values: Integers) -> npt.NDArr
     mechanism = plain(part)
     if isinstance(mechanism, Unary):
         bits = np.ascontiguousarray(reports.T)
-        return np.array([bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0 for value in values.tolist()]) > 0
+        return (
+            np.array(
+                [
+                    bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0
+                    for value in values.tolist()
+                ]
+            )
+            > 0
+        )
     if isinstance(mechanism, Direct | Metric | Averaged | Subset | Hashed):
         return np.array([supports(part, reports, np.full(len(reports), value)) for value in values.tolist()])
     found = np.zeros((len(values), len(reports)), dtype=bool)

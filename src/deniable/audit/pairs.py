@@ -20,8 +20,9 @@ from deniable.plan import Attribute, Plan
 
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]
-"""Pairs by name: the first values of all attributes against the last; or every value against the next. Of attributes with
-distances also neighbors, alone: of some values, or of every value; and all others, alone."""
+"""Pairs by name: the first values of all attributes against the last; or every value against the next. Of
+attributes with distances also neighbors, alone: of some values, or of every value; and all others, alone.
+"""
 
 VALUE = "value"
 """What the only answer is called where no plan names it."""
@@ -44,10 +45,18 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
-    far = {one.name: part for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
+    far = {
+        one.name: part
+        for one, part in zip(content.attributes, content.parts, strict=True)
+        if isinstance(part, Metric)
+    }
     alike = {name: listed for name, listed in values.items() if name not in far}
-    records: _Records = [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
-    if far and alike and per == "record":  # else only the worst case would be claimed of any pair that differs in these
+    records: _Records = (
+        [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
+    )
+    if (
+        far and alike and per == "record"
+    ):  # else only the worst case would be claimed of any pair that differs in these
         records.append((first, first | {name: last[name] for name in alike}))
     if name == "every":
         records = [*(records if far else []), *_each_with_the_next(first, alike, per)]
@@ -59,19 +68,28 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
 
 
 def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
-    """People of whom any two are neighbors: per record, as different as they can be; per attribute, those of each one.
+    """People of whom any two are neighbors: per record, as different as they can be; per attribute, those of
+    each one.
 
-    Two values are a pair, and no line-up. Values with distances, of which different things are claimed, stay as they are.
+    Two values are a pair, and no line-up. Values with distances, of which different things are claimed, stay
+    as they are.
     """
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first = {name: listed[0] for name, listed in values.items()}
-    far = {one.name for one, part in zip(content.attributes, content.parts, strict=True) if isinstance(part, Metric)}
+    far = {
+        one.name
+        for one, part in zip(content.attributes, content.parts, strict=True)
+        if isinstance(part, Metric)
+    }
     alike = {name: listed for name, listed in values.items() if name not in far}
     groups = [alike] if per == "record" else [{name: listed} for name, listed in alike.items()]
     sizes = [min(_IN_LINE, max(map(len, group.values()), default=0)) for group in groups]
     return tuple(
-        tuple(({**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},) * rounds for i in range(size))
+        tuple(
+            ({**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},) * rounds
+            for i in range(size)
+        )
         for size, group in zip(sizes, groups, strict=True)
         if size > 2
     )
@@ -103,7 +121,9 @@ def _spread(listed: list[object], size: int, i: int) -> object:
 
 
 def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per: Per) -> _Records:
-    """Per record all of these attributes move on at once, per attribute one by one; the last value's next is the first."""
+    """Per record all of these attributes move on at once, per attribute one by one; the last value's next is
+    the first.
+    """
     if per == "record":
         most = max(map(len, values.values()), default=0)
         moved = [{name: listed[i % len(listed)] for name, listed in values.items()} for i in range(most + 1)]
@@ -123,7 +143,9 @@ def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
     domain = attribute.domain
     found: list[object]
     if isinstance(domain, Range):
-        found = [_short(float(low + high) / 2, float(high - low)) for low, high in pairwise(domain.edges.tolist())]
+        found = [
+            _short(float(low + high) / 2, float(high - low)) for low, high in pairwise(domain.edges.tolist())
+        ]
     elif isinstance(domain, Grid):
         width = min(domain.steps) / _DEGREE
         found = [[_short(degrees, width) for degrees in center] for center in domain.centers.tolist()]
@@ -144,13 +166,15 @@ def _short(middle: float, width: float) -> float:
 def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -> tuple[Pair, ...]:
     """Pairs that somebody gives, checked; a single one needs no list.
 
-    Where there is one attribute only, its values are as good as records. With two rounds, a list of two tuples is two pairs,
-    and a tuple of two lists is one, with an answer for each round.
+    Where there is one attribute only, its values are as good as records. With two rounds, a list of two
+    tuples is two pairs, and a tuple of two lists is one, with an answer for each round.
     """
     if isinstance(pairs, Mapping | bytes) or not isinstance(pairs, Iterable):
         raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {pairs!r}")
     found = list(pairs)
-    by_round = isinstance(pairs, tuple) and all(isinstance(one, list) and len(one) == rounds > 1 for one in found)
+    by_round = isinstance(pairs, tuple) and all(
+        isinstance(one, list) and len(one) == rounds > 1 for one in found
+    )
     if len(found) == 2 and (by_round or not any(isinstance(one, list | tuple) for one in found)):
         found = [tuple(found)]
     names = (VALUE,) if plan is None else plan.names
@@ -159,7 +183,9 @@ def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -
 
 def _given(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pair:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-        raise InvalidParameter(f"a pair is two records, ({{'color': 'red'}}, {{'color': 'blue'}}), got {pair!r}")
+        raise InvalidParameter(
+            f"a pair is two records, ({{'color': 'red'}}, {{'color': 'blue'}}), got {pair!r}"
+        )
     first, second = (_side(side, rounds, names) for side in pair)
     _refuse_alike(first, second, per)
     return first, second
@@ -169,13 +195,20 @@ def _side(given: object, rounds: int, names: Sequence[str]) -> Side:
     """One record for all rounds, or a list with one for each; of one attribute a value is a record."""
     if isinstance(given, Mapping):
         return (_plain(given),) * rounds
-    if isinstance(given, Sequence) and len(given) == rounds and all(isinstance(one, Mapping) for one in given):
+    if (
+        isinstance(given, Sequence)
+        and len(given) == rounds
+        and all(isinstance(one, Mapping) for one in given)
+    ):
         return tuple(map(_plain, given))
-    if len(names) == 1 and not (isinstance(given, Sequence) and any(isinstance(one, Mapping) for one in given)):
+    if len(names) == 1 and not (
+        isinstance(given, Sequence) and any(isinstance(one, Mapping) for one in given)
+    ):
         each = given if isinstance(given, list) and len(given) == rounds > 1 else [given] * rounds
         return tuple(_plain({names[0]: value}) for value in each)
     raise InvalidParameter(
-        f"a side is a record, {{{names[0]!r}: ...}}, or a list with one for each of {rounds} rounds, got {given!r}"
+        f"a side is a record, {{{names[0]!r}: ...}}, or a list with one for each of {rounds} rounds, got "
+        f"{given!r}"
     )
 
 
@@ -191,6 +224,6 @@ def _refuse_alike(first: Side, second: Side, per: Per) -> None:
         raise InvalidParameter(f"both sides of a pair are the same: {dict(first[0])}")
     if per == "attribute" and len(differ) > 1:
         raise InvalidParameter(
-            f"per attribute, two people differ in one answer only; these differ in {', '.join(sorted(differ))}; "
-            "compare them per record"
+            "per attribute, two people differ in one answer only; these differ in "
+            f"{', '.join(sorted(differ))}; compare them per record"
         )

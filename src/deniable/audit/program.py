@@ -1,9 +1,9 @@
 """A client that is a program, in any language: lines of JSON in, lines of reports out.
 
-Each line that the program reads asks for one report: {"answers": {...}, "round": 1, "secret": "00ff..."}. The secret is the
-device's, 64 hexadecimal digits, another one for each new device; a device's rounds come one after the other. For each line the
-program writes one line: the report's bytes in hexadecimal or base64, or its JSON form. It may answer line by line or all at the
-end, and ends when its input does.
+Each line that the program reads asks for one report: {"answers": {...}, "round": 1, "secret": "00ff..."}. The
+secret is the device's, 64 hexadecimal digits, another one for each new device; a device's rounds come one
+after the other. For each line the program writes one line: the report's bytes in hexadecimal or base64, or
+its JSON form. It may answer line by line or all at the end, and ends when its input does.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ _PAUSE = 0.1  # seconds between looks at whether the program still moves
 
 
 class ProgramFailed(DeniableError):
-    """A program that could not be audited: it did not start, ended too early, hung, or wrote something else than reports."""
+    """A program that could not be audited: it did not start, ended too early, hung, or wrote something else
+    than reports.
+    """
 
 
 @final
@@ -67,9 +69,13 @@ class Program(Devices):
 
     def __init__(self, command: str | Sequence[str], plan: Plan | None, timeout: float = 30.0) -> None:
         try:
-            self._command = shlex.split(command) if isinstance(command, str) else [str(part) for part in command]
+            self._command = (
+                shlex.split(command) if isinstance(command, str) else [str(part) for part in command]
+            )
         except ValueError as problem:
-            raise InvalidParameter(f"the command {command!r} cannot be read ({problem}); quote it as in a shell") from None
+            raise InvalidParameter(
+                f"the command {command!r} cannot be read ({problem}); quote it as in a shell"
+            ) from None
         if not self._command:
             raise InvalidParameter("a command names a program, such as 'node client.js', got none")
         if not timeout > 0:
@@ -121,7 +127,12 @@ class Program(Devices):
                         pipe.close()
 
     def _read(
-        self, process: subprocess.Popen[bytes], feeding: _Feeding, reading: _Reading, count: int, complaints: IO[bytes]
+        self,
+        process: subprocess.Popen[bytes],
+        feeding: _Feeding,
+        reading: _Reading,
+        count: int,
+        complaints: IO[bytes],
     ) -> list[bytes]:
         reports: list[bytes] = []
         rest, moved, fed = b"", time.monotonic(), -1
@@ -133,8 +144,9 @@ class Program(Devices):
             except queue.Empty:
                 if time.monotonic() - moved > self._timeout:
                     raise ProgramFailed(
-                        f"the program hangs: for {self._timeout:g} s it has neither read nor written; it had written "
-                        f"{len(reports)} of {count} reports. Does it end its lines, and flush them when its input ends?"
+                        f"the program hangs: for {self._timeout:g} s it has neither read nor written; it had "
+                        f"written {len(reports)} of {count} reports. Does it end its lines, and flush them "
+                        "when its input ends?"
                     ) from None
                 continue
             moved = time.monotonic()
@@ -143,17 +155,21 @@ class Program(Devices):
             *whole, rest = (rest + chunk).split(b"\n")
             reports += [self._report(line, len(reports) + i) for i, line in enumerate(whole, 1)]
             if len(reports) > count or len(rest) > _LONGEST:
-                raise ProgramFailed(f"the program writes more than a line for each of the {count} lines that it was given")
+                raise ProgramFailed(
+                    f"the program writes more than a line for each of the {count} lines that it was given"
+                )
         if rest:
             reports.append(self._report(rest, len(reports) + 1))
         if len(reports) != count:
             raise ProgramFailed(
-                f"the program ended after {len(reports)} of {count} reports{self._last_words(process, complaints)}"
+                f"the program ended after {len(reports)} of {count} "
+                f"reports{self._last_words(process, complaints)}"
             )
         with contextlib.suppress(subprocess.TimeoutExpired):  # one that does not end is ended
             if process.wait(_ENDING):
                 raise ProgramFailed(
-                    f"the program wrote all {count} reports and failed then{self._last_words(process, complaints)}"
+                    f"the program wrote all {count} reports and failed "
+                    f"then{self._last_words(process, complaints)}"
                 )
         return reports
 
@@ -168,7 +184,9 @@ class Program(Devices):
         return f"{code}; it said: {said[-1].strip()[:500]}" if said else f"{code}, without a word on stderr"
 
     def _report(self, line: bytes, number: int) -> bytes:
-        """A report's bytes from its line; a JSON form that a collector would refuse is taken as the text that it is."""
+        """A report's bytes from its line; a JSON form that a collector would refuse is taken as the text that
+        it is.
+        """
         text = line.strip()
         if _HEXADECIMAL.fullmatch(text):
             return bytes.fromhex(text.decode())
@@ -187,7 +205,9 @@ class Program(Devices):
         except binascii.Error:
             pass
         shown = text.decode(errors="replace")[:_SHOWN]
-        raise ProgramFailed(f"line {number} of the program's output is no report in hexadecimal, base64 or JSON: {shown!r}")
+        raise ProgramFailed(
+            f"line {number} of the program's output is no report in hexadecimal, base64 or JSON: {shown!r}"
+        )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -38,20 +38,23 @@ class Ids:
 def same_sequence(one: Sequence[bytes], other: Sequence[bytes], headed: bool) -> str | None:
     """What is wrong with the reports of two fresh starts, in words; None if nothing is.
 
-    Independent reports of the same answer may come in any order: that both starts gave the very same sequence has a chance
-    of one in the number of its different orders.
+    Independent reports of the same answer may come in any order: that both starts gave the very same sequence
+    has a chance of one in the number of its different orders.
     """
     start = HEADER if headed else 0
     first, second = ([report[start:] for report in reports] for reports in (one, other))
     ids = [report[HEADER - 16 : HEADER] for report in (*one, *other)] if headed else []
     if len(set(ids)) < len(ids):
-        return "report ids come again: whoever sees two reports knows that one source made them, and it is not random"
+        return (
+            "report ids come again: whoever sees two reports knows that one source made them, and it is not "
+            "random"
+        )
     if first != second:
         return None
     orders = math.lgamma(len(first) + 1) - sum(math.lgamma(count + 1) for count in Counter(first).values())
     if orders < -math.log(_CERTAIN):
         return None
     return (
-        f"from the same start it sent the same {len(first)} reports twice: its randomness is seeded or kept in its memory, not "
-        "the operating system's, and whoever has it can undo it"
+        f"from the same start it sent the same {len(first)} reports twice: its randomness is seeded or kept "
+        "in its memory, not the operating system's, and whoever has it can undo it"
     )

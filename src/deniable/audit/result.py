@@ -30,7 +30,9 @@ class Audit:
     events: tuple[Event, ...]
     """All guesses that were tried; each has its part of 1 - level."""
     faults: tuple[str, ...]
-    """What is wrong whatever the bound is: reports that a collector refuses, and what should never come twice."""
+    """What is wrong whatever the bound is: reports that a collector refuses, and what should never come
+    twice.
+    """
     notes: tuple[str, ...] = ()
     """What was looked at, and what was not, where one could think otherwise."""
 
@@ -58,16 +60,21 @@ class Audit:
     def ceiling(self) -> float:
         """The largest bound that so many trials can show, if every guess were right."""
         pairs = 2 * self.trials
-        return max(max(event.ceiling, float(lower_epsilon(pairs, pairs, event.alpha))) for event in self.events)
+        return max(
+            max(event.ceiling, float(lower_epsilon(pairs, pairs, event.alpha))) for event in self.events
+        )
 
     @property
     def noticeable(self) -> float:
         """How far above its claim an event must come to be noticed 19 times in 20.
 
-        Of several claims the worst; claims that so many trials do not reach are left out, and it is infinite if all are.
+        Of several claims the worst; claims that so many trials do not reach are left out, and it is infinite
+        if all are.
         """
         reached = [claim for claim in self.claims if self._reached(claim)]
-        return max((min(event.noticeable for event in self._of(claim)) for claim in reached), default=math.inf)
+        return max(
+            (min(event.noticeable for event in self._of(claim)) for claim in reached), default=math.inf
+        )
 
     @property
     def noticeable_alone(self) -> float:
@@ -81,8 +88,8 @@ class Audit:
 
     @property
     def conclusive(self) -> bool:
-        """Whether the verdict says something: a FAIL always does, a PASS if so many trials could have shown leaks that are
-        above all claims by what is noticeable.
+        """Whether the verdict says something: a FAIL always does, a PASS if so many trials could have shown
+        leaks that are above all claims by what is noticeable.
         """
         return not self.passed or all(map(self._reached, self.claims))
 
@@ -139,7 +146,9 @@ class Audit:
         if self.passed:
             lines += self._not_shown(beyond)
         if self.passed and len(beyond) < len(self.claims):
-            lines.append(f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed{self._in_one_pair}")
+            lines.append(
+                f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed{self._in_one_pair}"
+            )
         lines += [f"compared: {self.setting.compared}", *self.notes]
         if self.passed:
             lines.append(NO_PROOF)
@@ -147,7 +156,9 @@ class Audit:
 
     def _not_shown(self, beyond: Sequence[float]) -> list[str]:
         """Why nothing above these claims can be shown, or not surely, and what helps."""
-        most = self.ceiling + math.log(max(1.0, _FEASIBLE / self.trials))  # it grows with the logarithm of the trials
+        most = self.ceiling + math.log(
+            max(1.0, _FEASIBLE / self.trials)
+        )  # it grows with the logarithm of the trials
         never = [claim for claim in beyond if claim > most]
         above = [claim for claim in beyond if self.ceiling < claim <= most]
         below = [claim for claim in beyond if claim <= self.ceiling]
@@ -155,14 +166,16 @@ class Audit:
         if never:
             audited = "; the nearer pairs are what is audited" if len(never) < len(self.claims) else ""
             lines.append(
-                f"but no feasible number of trials can show more than a claim of {_each(never)}: {trials} show "
-                f"{self.ceiling:.3f} at most, and {_FEASIBLE:,} about {most:.1f}{audited}"
+                f"but no feasible number of trials can show more than a claim of {_each(never)}: {trials} "
+                f"show {self.ceiling:.3f} at most, and {_FEASIBLE:,} about {most:.1f}{audited}"
             )
         if above:
             few = f"{trials} cannot show more than {self.ceiling:.3f}, nor that with few guesses"
             lines.append(f"but {few}: too little for a claim of {_each(above)}; ask for more of them")
         if below:
-            lines.append(f"but {trials} may well miss any leak above a claim of {_each(below)}; ask for more of them")
+            lines.append(
+                f"but {trials} may well miss any leak above a claim of {_each(below)}; ask for more of them"
+            )
         return lines
 
     @property
@@ -180,11 +193,15 @@ class Audit:
     def _reasons(self) -> list[str]:
         reasons = list(self.faults)
         for claim in self.claims:
-            best = max((event for event in self.events if event.claim == claim), key=lambda event: event.bound)
+            best = max(
+                (event for event in self.events if event.claim == claim), key=lambda event: event.bound
+            )
             if best.above:
                 whose = "" if len(self.claims) == 1 else " for answers that are so far apart"
                 by = f" (by the guess '{best.name}')"
-                reasons.append(f"epsilon is at least {best.bound:.4f}, above the claim of {claim:.4f}{whose}{by}")
+                reasons.append(
+                    f"epsilon is at least {best.bound:.4f}, above the claim of {claim:.4f}{whose}{by}"
+                )
         several = "" if len(self.claims) == 1 else "s"
         return reasons or [f"nothing above the claim{several} of {_each(self.claims)} was found"]
 

@@ -1,4 +1,6 @@
-"""The trials of an audit: to learn from, to choose the best guess on, and to bound with; no trial serves two of them."""
+"""The trials of an audit: to learn from, to choose the best guess on, and to bound with; no trial serves two
+of them.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,13 @@ _LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen o
 
 @final
 class Run:
-    """Some trials of some devices, judged group by group: pairs of which the same is claimed are one group."""
+    """Some trials of some devices, judged group by group: pairs of which the same is claimed are
+    one group.
+    """
 
-    def __init__(self, devices: Devices, plan: Plan | None, setting: Setting, trials: int, words: Words, alpha: float) -> None:
+    def __init__(
+        self, devices: Devices, plan: Plan | None, setting: Setting, trials: int, words: Words, alpha: float
+    ) -> None:
         self._devices, self._setting, self._trials, self._words = devices, setting, trials, words
         codes = [] if plan is None else setting.codes(plan)
         self._reader = Reader(plan, devices.headed, codes)
@@ -41,10 +47,15 @@ class Run:
         self._votes = [{least: np.zeros(2, dtype=np.int64) for least in some} for some in self._thresholds]
         self._alone = np.zeros((len(setting.pairs), 2), dtype=np.int64)
         self._sizes = np.bincount(self._group).tolist()
-        parts = [1 + bool(some) * (1 + (size > 1)) for some, size in zip(self._thresholds, self._sizes, strict=True)]
+        parts = [
+            1 + bool(some) * (1 + (size > 1))
+            for some, size in zip(self._thresholds, self._sizes, strict=True)
+        ]
         self._lined = alpha * _LINED if setting.line_ups else 0.0
         self._alphas = [(alpha - self._lined) / len(setting.claims) / some for some in parts]
-        """Each group's part for its learned guess, again for all of its fixed ones together, and for each pair alone."""
+        """Each group's part for its learned guess, again for all of its fixed ones together, and for each
+        pair alone.
+        """
         self._views = views_of(len(setting.pairs), plan is not None)
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
@@ -87,23 +98,32 @@ class Run:
 
     def easiest(self) -> str | None:
         """In words, whom line-ups tell most easily, where they show more than is claimed."""
-        if not self._lineups.lines or not self._lineups.event("", self._lined, self._setting.line_claim).above:
+        if (
+            not self._lineups.lines
+            or not self._lineups.event("", self._lined, self._setting.line_claim).above
+        ):
             return None
         easiest = self._lineups.easiest
-        return None if easiest is None else f"in line-ups, who answers {self._setting.answered(easiest)} was told most easily"
+        return (
+            None
+            if easiest is None
+            else f"in line-ups, who answers {self._setting.answered(easiest)} was told most easily"
+        )
 
     def faults(self) -> list[str]:
         """What was wrong beside the bound."""
         total = self.devices * self._setting.rounds
         refusals = self._reader.refusals
         found = [
-            f"a collector refuses {count:,} of {counted(total, 'report')}, by their {reason}; "
-            f"the first is {_shown(refusals.examples[reason])}"
+            f"a collector refuses {count:,} of {counted(total, 'report')}, by their {reason}; the first is "
+            f"{_shown(refusals.examples[reason])}"
             for reason, count in refusals.reasons.items()
         ]
         again = self._ids.repeated()
         if again:
-            found.append(f"{counted(again, 'report id')} of {total:,} came before: an id must be 16 random bytes")
+            found.append(
+                f"{counted(again, 'report id')} of {total:,} came before: an id must be 16 random bytes"
+            )
         return found
 
     def _found(self, chosen: list[tuple[View, float]], guesses: Integers, who: str) -> Iterator[Event]:
@@ -111,7 +131,9 @@ class Run:
             alpha, thresholds = self._alphas[number], self._thresholds[number]
             for least in thresholds:
                 made, right = self._votes[number][least].tolist()
-                yield Event(who + _vote_name(least, len(thresholds)), made, right, alpha / len(thresholds), claim)
+                yield Event(
+                    who + _vote_name(least, len(thresholds)), made, right, alpha / len(thresholds), claim
+                )
             if thresholds and self._sizes[number] > 1:
                 yield self._worst(number, who, alpha / self._sizes[number], claim)
             made, right = guesses[number].tolist()
@@ -120,7 +142,9 @@ class Run:
             yield self._lineups.event(who, self._lined, self._setting.line_claim)
 
     def _worst(self, number: int, who: str, alpha: float, claim: float) -> Event:
-        """Of all pairs of a group, each on its own, the one that shows most: for leaks that not all of them have."""
+        """Of all pairs of a group, each on its own, the one that shows most: for leaks that not all of them
+        have.
+        """
         pairs = np.flatnonzero(self._group == number)
         bounds = lower_epsilon(self._alone[pairs, 1], self._alone[pairs, 0], alpha)
         worst = int(pairs[np.argmax(bounds)])
@@ -142,7 +166,9 @@ class Run:
             second = self._coins(len(pair))
             seen = self._reader.read(self._devices.answer(sides, 2 * pair + second), pair, second)
             self._ids.add(seen.ids[seen.identified])
-            votes = (seen.support == FIRST).sum(axis=1, dtype=np.int64) - (seen.support == SECOND).sum(axis=1, dtype=np.int64)
+            votes = (seen.support == FIRST).sum(axis=1, dtype=np.int64) - (seen.support == SECOND).sum(
+                axis=1, dtype=np.int64
+            )
             group = self._group[pair]
             for number, counts in enumerate(self._votes):
                 for least, count in counts.items():
@@ -162,7 +188,10 @@ def _thresholds(most: int) -> list[int]:
 
 
 def _judged(
-    scores: npt.NDArray[np.float64] | Integers, least: float, second: npt.NDArray[np.bool_], mine: npt.NDArray[np.bool_]
+    scores: npt.NDArray[np.float64] | Integers,
+    least: float,
+    second: npt.NDArray[np.bool_],
+    mine: npt.NDArray[np.bool_],
 ) -> Integers:
     """How many guesses, and how many of them are right."""
     guessed, right = _guesses(scores, least, second)
@@ -180,7 +209,11 @@ def _guesses(
 def _vote_name(least: int, events: int) -> str:
     if events == 1:
         return "supports one of the two answers only"
-    return "more attributes and rounds support one side" if least == 1 else "all attributes and rounds support one side"
+    return (
+        "more attributes and rounds support one side"
+        if least == 1
+        else "all attributes and rounds support one side"
+    )
 
 
 def _told(show: Show | None, done: int, total: int) -> int:

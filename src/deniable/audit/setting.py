@@ -36,7 +36,9 @@ Claimed = Callable[[Answers, Answers], float]
 @final
 @dataclass(frozen=True)
 class Setting:
-    """Pairs of people who are to be told apart, and for each the epsilon that says how badly that can be done."""
+    """Pairs of people who are to be told apart, and for each the epsilon that says how badly that can be
+    done.
+    """
 
     pairs: tuple[Pair, ...]
     per: Per
@@ -72,13 +74,19 @@ class Setting:
         one, other = (side[0] for side in self.pairs[pair])
         names = [name for name in {**one, **other} if one.get(name) != other.get(name)] or list(one)
         both = [", ".join(_said(side.get(name)) for name in names) for side in (one, other)]
-        return f"{names[0]} {' and '.join(both)}" if len(names) == 1 else f"{', '.join(names)}: {' against '.join(both)}"
+        return (
+            f"{names[0]} {' and '.join(both)}"
+            if len(names) == 1
+            else f"{', '.join(names)}: {' against '.join(both)}"
+        )
 
     def answered(self, side: Side) -> str:
         """One of a line-up in words: what not all of them answer."""
         everyone = [person[0] for line in self.line_ups for person in line]
         return ", ".join(
-            f"{name} {_said(answer)}" for name, answer in side[0].items() if len({repr(one[name]) for one in everyone}) > 1
+            f"{name} {_said(answer)}"
+            for name, answer in side[0].items()
+            if len({repr(one[name]) for one in everyone}) > 1
         )
 
     @property
@@ -95,11 +103,15 @@ class Setting:
         return codes_of(plan, self.sides)
 
     def most_votes(self, plan: Plan | None) -> list[int]:
-        """For each claim, in how many places at most, attributes and rounds, reports can take one side against the other."""
+        """For each claim, in how many places at most, attributes and rounds, reports can take one side
+        against the other.
+        """
         if plan is None:
             return [0] * len(self.claims)
         reported = plan.share.drawn if isinstance(plan.share, Sample) else len(plan.names)
-        differ = [np.minimum((codes[:, ::2] != codes[:, 1::2]).sum(axis=0), reported) for codes in self.codes(plan)]
+        differ = [
+            np.minimum((codes[:, ::2] != codes[:, 1::2]).sum(axis=0), reported) for codes in self.codes(plan)
+        ]
         votes = np.add.reduce(differ)
         return [int(votes[self.group == number].max()) for number in range(len(self.claims))]
 
@@ -121,7 +133,9 @@ def setting_of(
     most = 1 if plan is None else plan.content.rounds or 1
     wanted = min(most, ROUNDS) if rounds is None else rounds
     if plan is not None and most == 1 and wanted != 1:
-        raise InvalidParameter(f"this plan asks once, so a device reports in one round, got rounds={wanted!r}")
+        raise InvalidParameter(
+            f"this plan asks once, so a device reports in one round, got rounds={wanted!r}"
+        )
     number = whole_number("rounds, how often each device reports,", wanted, 1, None if plan is None else most)
     found = named(plan, pairs, per, number) if isinstance(pairs, str) else several(plan, pairs, per, number)
     if not found:
@@ -161,8 +175,8 @@ def _refuse_one_code(plan: Plan, pairs: Sequence[Pair]) -> None:
             continue  # no answer may be drawn anew
         if all((codes[:, 0] == codes[:, 1]).all() for codes in codes_of(plan, pair)):
             raise InvalidParameter(
-                f"both sides of a pair are the same to the plan: {dict(pair[0][0])} and {dict(pair[1][0])}; compare "
-                "answers that it tells apart"
+                f"both sides of a pair are the same to the plan: {dict(pair[0][0])} and {dict(pair[1][0])}; "
+                "compare answers that it tells apart"
             )
 
 
@@ -179,7 +193,9 @@ def _said(answer: object) -> str:
 
 
 def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
-    """What the plan states; of fewer rounds than it has, and of one attribute in several, what its integers say of them."""
+    """What the plan states; of fewer rounds than it has, and of one attribute in several, what its integers
+    say of them.
+    """
     if rounds == 1:
         return (plan.stated.record if per == "record" else plan.stated.attribute) / NANO
     changes = any(dict(records) != dict(side[0]) for pair in pairs for side in pair for records in side)
@@ -189,17 +205,24 @@ def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
         if math.isfinite(found):
             return found
     else:
-        stated = plan.stated if rounds == plan.content.rounds else Stated.of(replace(plan.content, rounds=rounds).loss())
+        stated = (
+            plan.stated
+            if rounds == plan.content.rounds
+            else Stated.of(replace(plan.content, rounds=rounds).loss())
+        )
         assert stated.repeated is not None
         _, same, _, changing, _ = stated.repeated
         nanos = changing if changes else same
         if nanos is not None:
             return nanos / NANO
-    raise InvalidParameter("there is no bound on what changing answers give away in this plan; say what is claimed")
+    raise InvalidParameter(
+        "there is no bound on what changing answers give away in this plan; say what is claimed"
+    )
 
 
 def _by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ...]:
-    """For each pair what the plan promises of it: distances times the losses per unit, and that of all other attributes.
+    """For each pair what the plan promises of it: distances times the losses per unit, and that of all other
+    attributes.
 
     Never more than the worst case, which is stated, too.
     """
@@ -218,7 +241,9 @@ def _by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ..
             if name in units:
                 assert isinstance(part, Metric)
                 steps = apart(part, a, b)
-                lost += math.ceil((steps / _KILOMETER if isinstance(part, PlanarGeometric) else steps) * units[name])
+                lost += math.ceil(
+                    (steps / _KILOMETER if isinstance(part, PlanarGeometric) else steps) * units[name]
+                )
             else:
                 rest = rest or a != b
         lost += metric.rest * rest

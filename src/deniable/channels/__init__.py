@@ -1,7 +1,9 @@
-"""Which channel on ordered values reconstructs a distribution best, among those with the same promise to neighbors.
+"""Which channel on ordered values reconstructs a distribution best, among those with the same promise to
+neighbors.
 
-It was conjectured that the truncated geometric does. That is true above an epsilon of 1 to 3, depending on the prior, and
-false for small epsilon: at n * epsilon below 2, randomized response already has the smaller error of the histogram.
+It was conjectured that the truncated geometric does. That is true above an epsilon of 1 to 3, depending on
+the prior, and false for small epsilon: at n * epsilon below 2, randomized response already has the smaller
+error of the histogram.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law import checked_prior
 
-__all__ = ["LOSSES", "BestChannel", "best_channel", "channel_risks", "lower_bound", "optimum", "risk", "step_loss"]
+__all__ = [
+    "LOSSES",
+    "BestChannel",
+    "best_channel",
+    "channel_risks",
+    "lower_bound",
+    "optimum",
+    "risk",
+    "step_loss",
+]
 
 MOST_VALUES = 2000
 _LEAST = 1e-8  # of epsilon: below, bounds of floats are wrong by more than they are tight
@@ -41,7 +52,8 @@ class BestChannel:
     risk: float
     """n times the expected loss of the most likely shares from n reports, for large n."""
     risks: dict[str, float]
-    """The same for every channel that was compared; infinite where the reports do not determine the shares."""
+    """The same for every channel that was compared; infinite where the reports do not determine the shares.
+    """
     losses: dict[str, float]
     """What neighbors lose at most in each of these channels: all of epsilon, or less."""
     unspent: dict[str, str]
@@ -57,23 +69,31 @@ class BestChannel:
         return self.bound is not None and self.risk <= self.bound * (1 + _TIGHT)
 
     def __str__(self) -> str:
-        lines = [f"{self.name}, {'the best there is' if self.certified else 'the best of these'} ({self.loss} risk times n)"]
+        lines = [
+            f"{self.name}, {'the best there is' if self.certified else 'the best of these'} ({self.loss} "
+            "risk times n)"
+        ]
         for name, value in sorted(self.risks.items(), key=lambda pair: pair[1]):
-            reason = f"  spends only {self.losses[name]:.3g}: {self.unspent[name]}" if name in self.unspent else ""
+            reason = (
+                f"  spends only {self.losses[name]:.3g}: {self.unspent[name]}" if name in self.unspent else ""
+            )
             lines.append(f"{name:>24} {value:12.5g}{reason}")
         if self.bound is not None:
             lines.append(f"{'no channel is below':>24} {self.bound:12.5g}")
         return "\n".join([*lines, self.warning] if self.warning else lines)
 
 
-def best_channel(n: int, epsilon: float, prior: npt.ArrayLike | None = None, loss: Loss = "l2") -> BestChannel:
-    """The channel on values 0 to n that reconstructs their shares best, neighbors being told apart by at most epsilon.
+def best_channel(
+    n: int, epsilon: float, prior: npt.ArrayLike | None = None, loss: Loss = "l2"
+) -> BestChannel:
+    """The channel on values 0 to n that reconstructs their shares best, neighbors being told apart by at most
+    epsilon.
 
-    Compared are the geometric, randomized response, the exponential (as proven, and calibrated) and Blahut and Arimoto's,
-    all by their exact risk for many reports: `l2` of the shares, `cdf` of the cumulative shares, or `kl`. Up to n = 8 the
-    best of all channels is among them, with its certificate; up to n = 12 the geometric is tested against all others.
-    `losses` says what each channel spends, `unspent` why that is less than epsilon, where it is. Of channels within a part
-    in a million, the geometric is preferred.
+    Compared are the geometric, randomized response, the exponential (as proven, and calibrated) and Blahut
+    and Arimoto's, all by their exact risk for many reports: `l2` of the shares, `cdf` of the cumulative
+    shares, or `kl`. Up to n = 8 the best of all channels is among them, with its certificate; up to n = 12
+    the geometric is tested against all others. `losses` says what each channel spends, `unspent` why that is
+    less than epsilon, where it is. Of channels within a part in a million, the geometric is preferred.
 
     >>> best = best_channel(n=4, epsilon=1.0)
     >>> best.name, best.certified
@@ -83,8 +103,9 @@ def best_channel(n: int, epsilon: float, prior: npt.ArrayLike | None = None, los
     >>> best_channel(n=8, epsilon=2.0).name
     'geometric'
 
-    Where n * epsilon is below 2 this warns (`DeniableWarning`): randomized response reconstructs the histogram better than
-    the geometric there, or (from about 1.6 on) nearly as well, and `warning` says by how much.
+    Where n * epsilon is below 2 this warns (`DeniableWarning`): randomized response reconstructs the
+    histogram better than the geometric there, or (from about 1.6 on) nearly as well, and `warning` says by
+    how much.
 
     Reference: kacem2018.
     """
@@ -103,7 +124,9 @@ def best_channel(n: int, epsilon: float, prior: npt.ArrayLike | None = None, los
     warning = _warning(n, epsilon, {name: made[name].risk(shares, "l2") for name in ("geometric", "grr")})
     if warning is not None:
         warnings.warn(warning, DeniableWarning, stacklevel=2)
-    return BestChannel(name, made[name].matrix(), risks[name], risks, losses, unspent, bound or None, loss_name, warning)
+    return BestChannel(
+        name, made[name].matrix(), risks[name], risks, losses, unspent, bound or None, loss_name, warning
+    )
 
 
 def channel_risks(n: int, epsilon: float, prior: npt.ArrayLike | None = None) -> dict[str, dict[str, float]]:
@@ -117,14 +140,18 @@ def _checked(n: int, prior: npt.ArrayLike | None) -> Floats:
     whole_number("n, the largest value,", n, 1, MOST_VALUES)
     shares = checked_prior(np.ones(n + 1) if prior is None else prior, n + 1)
     if (shares <= 0).any():
-        raise InvalidParameter("every value must occur in the prior: where one does not, its error has no finite scale")
+        raise InvalidParameter(
+            "every value must occur in the prior: where one does not, its error has no finite scale"
+        )
     return shares
 
 
 def _comparable(epsilon: float) -> float:
     budget = positive_epsilon(epsilon)
     if budget < _LEAST:
-        raise InvalidParameter(f"epsilon {epsilon} is too small to tell channels apart in floating point; use {_LEAST} or more")
+        raise InvalidParameter(
+            f"epsilon {epsilon} is too small to tell channels apart in floating point; use {_LEAST} or more"
+        )
     return budget
 
 
@@ -139,7 +166,9 @@ def _made(n: int, epsilon: float, prior: Floats) -> dict[str, Candidate]:
 
 
 def _least(risks: dict[str, float]) -> str:
-    """The smallest; of those that differ by less than a part in a million the first, which is the geometric."""
+    """The smallest; of those that differ by less than a part in a million the first, which is the
+    geometric.
+    """
     least = min(risks.values())
     return next(name for name, risk in risks.items() if risk <= least * (1 + _TIGHT))
 
@@ -151,6 +180,7 @@ def _warning(n: int, epsilon: float, l2: dict[str, float]) -> str | None:
     better = f"better than the geometric (l2 risk {times:.3g} times smaller)"
     worse = f"with {1 / times:.3g} times the geometric's l2 risk"
     return (
-        f"n * epsilon = {n * epsilon:.3g} is below 2: at the same promise to neighbors, randomized response reconstructs the "
-        f"histogram {better if times > 1 else worse}, and it keeps that promise for all pairs of values"
+        f"n * epsilon = {n * epsilon:.3g} is below 2: at the same promise to neighbors, randomized response "
+        f"reconstructs the histogram {better if times > 1 else worse}, and it keeps that promise for all "
+        "pairs of values"
     )

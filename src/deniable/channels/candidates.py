@@ -1,7 +1,7 @@
 """Channels on a line of values that all keep the same promise: neighbors are told apart by at most epsilon.
 
-They are floats, for comparing; the mechanisms that are sampled are in integers (see metric). All have inverses with a
-form, so that their risks take O(n) and no matrix; `risk` is the same from any matrix.
+They are floats, for comparing; the mechanisms that are sampled are in integers (see metric). All have
+inverses with a form, so that their risks take O(n) and no matrix; `risk` is the same from any matrix.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ _ROUNDED = 1 - 1e-12  # what is aimed at, so that rounding keeps the promise
 _SCAN, _HALVINGS = 64, 36
 _TOLERANCE = 1e-11
 _PEOPLE = 1 << 52  # a prior, as counts
-_GONE = 1e-6  # an output with so small a part of its value's share is one that the search was about to give up
+_GONE = (
+    1e-6  # an output with so small a part of its value's share is one that the search was about to give up
+)
 
 
 def step_loss(channel: Floats) -> float:
-    """The smallest epsilon per step of a channel on a line: the worst ratio of neighboring rows, since the rest chains."""
+    """The smallest epsilon per step of a channel on a line: the worst ratio of neighboring rows, since the
+    rest chains.
+    """
     above, below = channel[:-1], channel[1:]
     if ((above > 0) != (below > 0)).any():
         return math.inf
@@ -72,7 +76,9 @@ class Weakening(Candidate):
 
     @property
     def loss(self) -> float:  # type: ignore[override]
-        """The rate, and how much neighbors' scales differ; where all outputs are on one side, neighbors are alike."""
+        """The rate, and how much neighbors' scales differ; where all outputs are on one side, neighbors are
+        alike.
+        """
         sent = np.flatnonzero(self.outputs)
         between = self.scales[sent[0] : sent[-1] + 1]
         return self.rate + float(np.abs(np.diff(np.log(between))).max()) if between.size > 1 else 0.0
@@ -81,7 +87,9 @@ class Weakening(Candidate):
         places, sent = np.arange(self.outputs.size), self.outputs > 0
         heights = np.full((places.size, places.size), -np.inf)
         heights[:, sent] = np.log(self.outputs[sent]) - self.rate * np.abs(places[:, None] - places[sent])
-        channel = np.exp(heights - heights.max(axis=1, keepdims=True))  # a row far from all outputs is still one
+        channel = np.exp(
+            heights - heights.max(axis=1, keepdims=True)
+        )  # a row far from all outputs is still one
         return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
     def risk(self, prior: Floats, loss: str) -> float:
@@ -96,7 +104,11 @@ class Weakening(Candidate):
         sizes = 1 / self.outputs
         before, own, after = before * sizes, own * sizes, after * sizes
         left = np.arange(prior.size)[::-1]
-        if loss == "cdf":  # cumulative: what is before, with one's own, and 1 ever after, since rows of the inverse add up to 1
+        if (
+            loss == "cdf"
+            # cumulative: what is before, with one's own, and 1 ever after, since rows of the inverse add up
+            # to 1
+        ):
             squares = before**2 + (before + own) ** 2 + left
         else:
             weigh = _weights(loss, prior)
@@ -165,29 +177,37 @@ def direct(n: int, epsilon: float) -> Direct:
 
 def exponential(n: int, epsilon: float) -> Weakening:
     """e^(-epsilon d / 2), scaled to rows of one: the half pays for the scaling, by the usual proof."""
-    return _scaled(epsilon / 2, np.ones(n + 1), "as proven: half of epsilon is kept for the scaling of rows, needed or not")
+    return _scaled(
+        epsilon / 2,
+        np.ones(n + 1),
+        "as proven: half of epsilon is kept for the scaling of rows, needed or not",
+    )
 
 
 def calibrated_exponential(n: int, epsilon: float) -> Weakening:
-    """e^(-b d), scaled to rows of one, with the largest b that keeps the promise: `dn.exponential` on a line, in floats.
+    """e^(-b d), scaled to rows of one, with the largest b that keeps the promise: `dn.exponential` on a line,
+    in floats.
 
     Scales are concave along the line, so that the loss is that of the first step, and it grows with b.
     """
     from scipy.optimize import brentq
 
     target, alike = epsilon * _ROUNDED, np.ones(n + 1)
-    rate = brentq(lambda b: _scaled(b, alike).loss - target, epsilon / 2 * (1 - 1e-9), epsilon, xtol=1e-300, rtol=1e-14)
+    rate = brentq(
+        lambda b: _scaled(b, alike).loss - target, epsilon / 2 * (1 - 1e-9), epsilon, xtol=1e-300, rtol=1e-14
+    )
     made = _scaled(float(rate), alike)
     return made if made.loss <= epsilon else _scaled(float(rate) * _ROUNDED, alike)
 
 
 def blahut_arimoto(n: int, epsilon: float, prior: Floats) -> Weakening:
-    """o_y e^(-b d), scaled to rows of one: the least information for its mean distance, with the largest b that is allowed.
+    """o_y e^(-b d), scaled to rows of one: the least information for its mean distance, with the largest b
+    that is allowed.
 
-    It may give up outputs; then some priors cannot be told from others, and the risk is infinite. As b grows, they come
-    back one by one, and where the outermost does, the loss jumps to 2 b before it falls again. So the loss does not grow
-    with b, the rates are scanned from epsilon down to epsilon / 2 (which always keeps the promise), and where the largest
-    that is allowed ends at a jump, epsilon is not spent.
+    It may give up outputs; then some priors cannot be told from others, and the risk is infinite. As b grows,
+    they come back one by one, and where the outermost does, the loss jumps to 2 b before it falls again. So
+    the loss does not grow with b, the rates are scanned from epsilon down to epsilon / 2 (which always keeps
+    the promise), and where the largest that is allowed ends at a jump, epsilon is not spent.
     """
     low, high = epsilon / 2 * _ROUNDED, None
     for rate in np.linspace(epsilon, epsilon / 2, _SCAN)[:-1]:
@@ -206,9 +226,11 @@ def blahut_arimoto(n: int, epsilon: float, prior: Floats) -> Weakening:
 
 
 def _least_informative(n: int, rate: float, prior: Floats) -> Weakening:
-    """Where Blahut and Arimoto's iteration converges: o maximizes sum_x prior_x ln z_x, with z_x = sum_y o_y e^(-b d).
+    """Where Blahut and Arimoto's iteration converges: o maximizes sum_x prior_x ln z_x, with z_x = sum_y o_y
+    e^(-b d).
 
-    These are the most likely shares behind reports that are spread as the prior, through geometric noise of this rate.
+    These are the most likely shares behind reports that are spread as the prior, through geometric noise of
+    this rate.
     """
     noise = GeometricChannel(n, rate)
     outputs = noise.inverse(prior)
@@ -233,6 +255,10 @@ def _weights(loss: str, prior: Floats) -> Floats:
 
 
 def _scatter(chances: Floats, squares: Floats, prior: Floats, loss: str) -> float:
-    """The variance of what a report adds to the estimate: its mean square, less the square of its mean, the prior."""
-    known = float((np.cumsum(prior) ** 2).sum() if loss == "cdf" else (prior**2 * _weights(loss, prior)).sum())
+    """The variance of what a report adds to the estimate: its mean square, less the square of its mean, the
+    prior.
+    """
+    known = float(
+        (np.cumsum(prior) ** 2).sum() if loss == "cdf" else (prior**2 * _weights(loss, prior)).sum()
+    )
     return float(chances @ squares) - known

@@ -1,8 +1,9 @@
 """The best of all channels that keep the promise, for few values, with a certificate that none is better.
 
-Every column v of such a channel has neighbors v_i / v_(i+1) within e^epsilon. Splitting it into extreme ones loses no
-information, and these are the 2^n zigzags v_i = e^(-epsilon h_i) with steps of h of +1 or -1. So the best channel is a
-choice of weights for zigzags, such that rows add up to one, and its risk is a convex function of the weights.
+Every column v of such a channel has neighbors v_i / v_(i+1) within e^epsilon. Splitting it into extreme ones
+loses no information, and these are the 2^n zigzags v_i = e^(-epsilon h_i) with steps of h of +1 or -1. So the
+best channel is a choice of weights for zigzags, such that rows add up to one, and its risk is a convex
+function of the weights.
 """
 
 from __future__ import annotations
@@ -45,15 +46,19 @@ class Optimum:
 
 
 def lower_bound(channel: Floats, epsilon: float, prior: Floats, loss: str) -> float:
-    """No channel that keeps the promise has a smaller risk than this, for up to 12 steps; it is tight for the best one.
+    """No channel that keeps the promise has a smaller risk than this, for up to 12 steps; it is tight for the
+    best one.
 
-    With multipliers y such that y.v is at least s(v) = |L M^-1 U'v|^2 / (prior.v) for all zigzags v, no risk is below
-    risk^2 / sum y. The multipliers are solved from the channel's own columns, then raised until they hold for all.
+    With multipliers y such that y.v is at least s(v) = |L M^-1 U'v|^2 / (prior.v) for all zigzags v, no risk
+    is below risk^2 / sum y. The multipliers are solved from the channel's own columns, then raised until they
+    hold for all.
     """
     if prior.size - 1 > MOST_TESTED:
         raise InvalidParameter(f"all zigzags can be tried for up to n = {MOST_TESTED}, got {prior.size - 1}")
     columns = channel[:, channel.sum(axis=0) > 0]
-    multipliers = np.asarray(np.linalg.lstsq(columns.T, _gains(columns, columns, prior, loss), rcond=None)[0], dtype=np.float64)
+    multipliers = np.asarray(
+        np.linalg.lstsq(columns.T, _gains(columns, columns, prior, loss), rcond=None)[0], dtype=np.float64
+    )
     tried = zigzags(prior.size - 1, epsilon)
     return _bound(_risk(columns, prior, loss), multipliers, tried, _gains(columns, tried, prior, loss))
 
@@ -70,9 +75,13 @@ def _found(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
     columns = zigzags(n, epsilon)
     start = np.linalg.lstsq(columns @ columns.T, np.ones(n + 1), rcond=None)[0]
     weights = columns.T @ start
-    if weights.min() <= 0:  # by symmetry all zigzags together are nearly constant; geometric columns make up the rest
+    if (
+        weights.min() <= 0
+    ):  # by symmetry all zigzags together are nearly constant; geometric columns make up the rest
         weights = np.full(columns.shape[1], 0.5 / columns.sum(axis=1).max())
-        own = [int(np.abs(columns - _peak(n, epsilon, j)[:, None]).max(axis=0).argmin()) for j in range(n + 1)]
+        own = [
+            int(np.abs(columns - _peak(n, epsilon, j)[:, None]).max(axis=0).argmin()) for j in range(n + 1)
+        ]
         weights[own] += np.linalg.solve(columns[:, own], 1 - columns @ weights)
     if weights.min() <= 0:
         raise InvalidParameter(f"no start was found for n = {n}, epsilon = {epsilon}; try a larger epsilon")
@@ -82,7 +91,9 @@ def _found(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
 
 
 def _kept(channel: Floats, epsilon: float) -> Floats:
-    """The channel with as little of a report that tells nothing as makes up for rounding: no step loses more than epsilon."""
+    """The channel with as little of a report that tells nothing as makes up for rounding: no step loses more
+    than epsilon.
+    """
     same, part, kept = channel.mean(axis=0), 2.0**-52, channel
     while step_loss(kept) > epsilon:
         kept = (1 - part) * channel + part * same
@@ -120,7 +131,9 @@ def _descended(columns: Floats, weights: Floats, prior: Floats, loss: str) -> Op
             break
         move, multipliers = solved[: weights.size], -solved[weights.size :]
         bound = _bound(risk, -multipliers if multipliers.sum() < 0 else multipliers, columns, gains)
-        if risk / max(bound, 1e-300) - 1 < (best.risk / max(best.bound, 1e-300) - 1 if best.bound > 0 else math.inf):
+        if risk / max(bound, 1e-300) - 1 < (
+            best.risk / max(best.bound, 1e-300) - 1 if best.bound > 0 else math.inf
+        ):
             best = Optimum(columns * weights, risk, bound)
         if best.bound > 0 and best.risk <= best.bound * (1 + _TOLERANCE):
             break
@@ -149,7 +162,9 @@ def _risk(columns: Floats, prior: Floats, loss: str) -> float:
 
 
 def _bound(risk: float, multipliers: Floats, tried: Floats, gains: Floats) -> float:
-    """risk^2 / sum y for multipliers that are raised until y.v >= s(v) everywhere; 0 where raising does not help."""
+    """risk^2 / sum y for multipliers that are raised until y.v >= s(v) everywhere; 0 where raising does not
+    help.
+    """
     held = multipliers @ tried
     if not np.isfinite(held).all() or held.min() <= 0:
         return 0.0

@@ -32,16 +32,20 @@ class Considered:
     """One way to ask, and all that is known about it beforehand; one number per attribute, in order."""
 
     name: str
-    """Share and protocol, "adaptive" where attributes differ: SMP[ss]. For a single attribute, the protocol alone."""
+    """Share and protocol, "adaptive" where attributes differ: SMP[ss]. For a single attribute, the protocol
+    alone.
+    """
     share: AnyShare | None
     """None where nothing can be built."""
     protocols: tuple[str, ...]
     errors: tuple[float, ...]
-    """The variance of an estimated frequency with n people, averaged over the values. Where each person reports r attributes
-    of d (SMP), that of n r / d reports, the average number."""
+    """The variance of an estimated frequency with n people, averaged over the values. Where each person
+    reports r attributes of d (SMP), that of n r / d reports, the average number.
+    """
     success: tuple[float, ...]
-    """How often the best guess of a person's answer from their whole report is right, all records being equally likely
-    beforehand. The answer may not be in the report at all: then the guess is blind."""
+    """How often the best guess of a person's answer from their whole report is right, all records being
+    equally likely beforehand. The answer may not be in the report at all: then the guess is blind.
+    """
     success_reported: tuple[float, ...]
     """The same of an answer that was reported, by an attacker who knows that it was."""
     report_bytes: Size
@@ -57,8 +61,9 @@ class Considered:
     names: tuple[str, ...] | None = None
     """The attributes' names, where they have any."""
     told: tuple[float, ...] = ()
-    """What a cap on the guess is held against: `success_reported` by who knows the public priors, if there are any, and where
-    people are asked again, from all their reports of one value."""
+    """What a cap on the guess is held against: `success_reported` by who knows the public priors, if there
+    are any, and where people are asked again, from all their reports of one value.
+    """
 
     @staticmethod
     def of(
@@ -72,7 +77,9 @@ class Considered:
         names: tuple[str, ...] | None = None,
         told: Sequence[float] | None = None,
     ) -> Considered:
-        """All the figures of a share, of this kind ("" for a single attribute); `told` as it is, if priors are public."""
+        """All the figures of a share, of this kind ("" for a single attribute); `told` as it is, if priors
+        are public.
+        """
         parts = share.parts if isinstance(share, Share) else (share,)
         laws = [share.marginal(j) for j in range(len(parts))] if isinstance(share, Share) else [share.law]
         guesses = tuple(map(success_of, parts))
@@ -83,9 +90,12 @@ class Considered:
             share=share,
             protocols=tuple(protocols),
             errors=tuple(
-                objective.unit(law, one_in(part, len(parts), drawn)) / n for law, part in zip(laws, parts, strict=True)
+                objective.unit(law, one_in(part, len(parts), drawn)) / n
+                for law, part in zip(laws, parts, strict=True)
             ),
-            success=tuple(_blurred(share, guess, part.blind) for guess, part in zip(guesses, parts, strict=True)),
+            success=tuple(
+                _blurred(share, guess, part.blind) for guess, part in zip(guesses, parts, strict=True)
+            ),
             success_reported=guesses,
             report_bytes=report_size([part.report_bytes for part in parts], drawn),
             loss_record=share.loss(),
@@ -139,7 +149,9 @@ def the_same(names: Sequence[str] | None, others: Sequence[int]) -> str:
 
 
 def one_in(part: Encoder, d: int, drawn: int | None) -> float:
-    """One person in how many is asked about each value of an attribute, where each draws so many of d (None: reports all)."""
+    """One person in how many is asked about each value of an attribute, where each draws so many of d (None:
+    reports all).
+    """
     times = 1.0 if drawn is None else d / drawn
     return times * part.k / part.bits if isinstance(part, BitFlip) else times
 
@@ -157,20 +169,32 @@ def report_size(sizes: Sequence[int], drawn: int | None) -> Size:
 
 
 def _together(parts: Sequence[Encoder], protocols: Sequence[str]) -> str:
-    """One name for all protocols; those of attributes with distances, and of numbers, are not among what is chosen from."""
-    free = [name for part, name in zip(parts, protocols, strict=True) if not isinstance(part, Metric | Averaged)]
+    """One name for all protocols; those of attributes with distances, and of numbers, are not among what is
+    chosen from.
+    """
+    free = [
+        name for part, name in zip(parts, protocols, strict=True) if not isinstance(part, Metric | Averaged)
+    ]
     return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
 
 
 def _blurred(share: AnyShare, guess: float, blind: float) -> float:
-    """The best guess from a whole report that holds the answer only sometimes, from the one of an answer that it holds.
+    """The best guess from a whole report that holds the answer only sometimes, from the one of an answer that
+    it holds.
 
-    Let the attribute be real with probability w. For SMP the guess is blind otherwise. For RS+FD, too: with all records
-    equally likely, Pr(report, answer v) is w Pr(the others' fakes) Pr(its report | v) plus terms in which the attribute is a
-    fake and which are the same for every v. So the best guess is the v that its own report makes likeliest, whether or not it
-    is known which attribute is real, and the sum over all reports is w guess + (1 - w) / k, whatever the fakes are.
+    Let the attribute be real with probability w. For SMP the guess is blind otherwise. For RS+FD, too: with
+    all records equally likely, Pr(report, answer v) is w Pr(the others' fakes) Pr(its report | v) plus terms
+    in which the attribute is a fake and which are the same for every v. So the best guess is the v that its
+    own report makes likeliest, whether or not it is known which attribute is real, and the sum over all
+    reports is w guess + (1 - w) / k, whatever the fakes are.
     """
-    real = 1 / share.d if isinstance(share, Faked) else share.drawn / share.d if isinstance(share, Sample) else 1.0
+    real = (
+        1 / share.d
+        if isinstance(share, Faked)
+        else share.drawn / share.d
+        if isinstance(share, Sample)
+        else 1.0
+    )
     return real * guess + (1 - real) * blind
 
 
@@ -181,7 +205,9 @@ def success_of(part: Encoder, prior: Prior | None = None) -> float:
 
 
 def most_told(part: Encoder, prior: Prior | None = None) -> float:
-    """How often the best guess is right from all that a person ever reports of one value that does not change."""
+    """How often the best guess is right from all that a person ever reports of one value that does not
+    change.
+    """
     if isinstance(part, Memoized):
         return success_of(part.first, prior)
     return success_of(part.like if isinstance(part, HashedMemoized) else part, prior)

@@ -13,7 +13,9 @@ Picked = tuple[list[Option], str | None]
 
 
 def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -> Picked:
-    """For each attribute the option that errs least under the caps; or, if there is none, the nearest to them and why."""
+    """For each attribute the option that errs least under the caps; or, if there is none, the nearest to them
+    and why.
+    """
     cap, most = task.objective.success_cap, task.objective.bytes_cap
     least = [min(some, key=lambda option: option.order) for some in options]
     fitting = options
@@ -21,7 +23,10 @@ def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -
         fitting = [[option for option in some if option.success <= cap] for some in options]
         for j, some in enumerate(fitting):
             if not some:
-                nearest = [min(fits or rest, key=_nearest(bool(fits))) for fits, rest in zip(fitting, options, strict=True)]
+                nearest = [
+                    min(fits or rest, key=_nearest(bool(fits)))
+                    for fits, rest in zip(fitting, options, strict=True)
+                ]
                 return nearest, _above_cap(task.label(j), nearest[j], cap)
     if most is None:
         return [min(some, key=lambda option: option.order) for some in fitting], None
@@ -38,12 +43,14 @@ def _nearest(fits: bool) -> Callable[[Option], tuple[float, int]]:
 
 
 def _above_cap(label: str, nearest: Option, cap: float) -> str:
-    """Why no option keeps a cap on the guess: nothing can where it is below a blind guess, or this epsilon tells too much."""
+    """Why no option keeps a cap on the guess: nothing can where it is below a blind guess, or this epsilon
+    tells too much.
+    """
     blind, known = nearest.blind, "" if nearest.prior is None else " by who knows the public prior"
     if cap < blind:
         return (
-            f"a blind guess of {label}{known} is already right for {100 * blind:.4g} % of people, without any report, and the "
-            f"cap is {100 * cap:.4g} %; give one above {100 * blind:.4g} %"
+            f"a blind guess of {label}{known} is already right for {100 * blind:.4g} % of people, without "
+            f"any report, and the cap is {100 * cap:.4g} %; give one above {100 * blind:.4g} %"
         )
     often = f"with probability {nearest.success:.4g} or more ({nearest.name})"
     return f"a guess of {label}{known} is right {often}, the cap is {cap:g}"
@@ -52,8 +59,9 @@ def _above_cap(label: str, nearest: Option, cap: float) -> str:
 def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task: Task) -> list[Option] | None:
     """The best options of which any so many fit into `room` together, exactly.
 
-    The r largest of some sizes sum to the least, over all limits T, of r T and what exceeds T in each. So every T has its
-    own knapsack, and the best of them is the best of all. Where all are reported T is 0, where one is, T is the whole room.
+    The r largest of some sizes sum to the least, over all limits T, of r T and what exceeds T in each. So
+    every T has its own knapsack, and the best of them is the best of all. Where all are reported T is 0,
+    where one is, T is the whole room.
     """
     d, worst = task.d, task.objective.worst
     if reported == d:
@@ -61,7 +69,9 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
     elif reported == 1:
         limits = [room]
     else:
-        limits = sorted({0, *(option.size for some in options for option in some if option.size * reported <= room)})
+        limits = sorted(
+            {0, *(option.size for some in options for option in some if option.size * reported <= room)}
+        )
     found = [_fitted(options, room - reported * limit, limit, worst) for limit in limits]
 
     def score(chosen: list[Option]) -> tuple[float, float]:
@@ -72,8 +82,8 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
 
 
 def _fitted(options: Sequence[Sequence[Option]], room: int, free: int, worst: bool) -> list[Option] | None:
-    """One option per attribute with the least errors that fit into `room` together, where so many bytes of each are free: a
-    knapsack, solved exactly.
+    """One option per attribute with the least errors that fit into `room` together, where so many bytes of
+    each are free: a knapsack, solved exactly.
     """
 
     def cost(option: Option) -> int:

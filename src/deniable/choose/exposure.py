@@ -17,52 +17,65 @@ _SURE = 0.99  # from where on one of two values is told almost surely
 def exposure(considered: Considered) -> str | None:
     """In plain words, before launch, that a report nearly tells the answer; or None.
 
-    It does where the best guess of an answer that was reported is more than half of the way from a blind one, 1 / k, to
-    certainty: above 75 % for yes or no. No mechanism gets there with an epsilon up to ln(k + 1). Where people are asked again
-    it is the guess from any number of reports of one value, which tell at most what is kept.
+    It does where the best guess of an answer that was reported is more than half of the way from a blind one,
+    1 / k, to certainty: above 75 % for yes or no. No mechanism gets there with an epsilon up to ln(k + 1).
+    Where people are asked again it is the guess from any number of reports of one value, which tell at most
+    what is kept.
 
     >>> from deniable.choose import consider
     >>> print(exposure(consider({"smokes": 2, "town": 50}, epsilon=3.0, n=10_000)[0]))
-    A report nearly tells the answer. Of those who report 'smokes' the best guess is right for 95.3 %, a blind one for 50.0 %.
+    A report nearly tells the answer. Of those who report 'smokes' the best guess is right for 95.3 %,
+    a blind one for 50.0 %.
     A smaller epsilon hides more; up to ln(k + 1) = 1.09 no guess gets more than half of the way to certainty.
     """
-    told = sorted(((_way(part), -j) for j, part in enumerate(considered.parts) if _way(part) > _FAR), reverse=True)
+    told = sorted(
+        ((_way(part), -j) for j, part in enumerate(considered.parts) if _way(part) > _FAR), reverse=True
+    )
     if not told:
         return None
     worst, *others = (-j for _, j in told)
     part, again = considered.parts[worst], considered.loss_forever is not None
     k = round(1 / part.blind)
     return (
-        f"{'The reports of one person together' if again else 'A report'} nearly tell{'' if again else 's'} the answer. "
-        f"Of those who report {label(considered.names, worst)} the best guess is right for {100 * most_told(part):.1f} %, "
-        f"a blind one for {100 / k:.1f} %. {the_same(considered.names, sorted(others))}{_remedy(part, k, again)}"
+        f"{'The reports of one person together' if again else 'A report'} nearly tell{'' if again else 's'} "
+        f"the answer. Of those who report {label(considered.names, worst)} the best guess is right for "
+        f"{100 * most_told(part):.1f} %, a blind one for {100 / k:.1f} %. "
+        f"{the_same(considered.names, sorted(others))}{_remedy(part, k, again)}"
     )
 
 
 def far_told(considered: Considered) -> str | None:
-    """In plain words, before launch, that far values of attributes with distances do not hide each other; or None.
+    """In plain words, before launch, that far values of attributes with distances do not hide each other; or
+    None.
 
-    They do not where a report tells almost surely which of the two values farthest apart a person has, both being equally
-    likely. That is what a loss by distance means, and not what everybody expects of it. Attributes that `exposure` speaks of
-    are left out.
+    They do not where a report tells almost surely which of the two values farthest apart a person has, both
+    being equally likely. That is what a loss by distance means, and not what everybody expects of it.
+    Attributes that `exposure` speaks of are left out.
 
     >>> from deniable.metric import geometric
     >>> from deniable.choose.objective import Objective
     >>> ages = Considered.of(geometric(99, 0.1), "", ["geometric"], 10_000, Objective(), names=("age",))
     >>> print(far_told(ages))
-    Only near values of 'age' hide each other. Which of the two farthest apart a person has is told rightly from 99.6 % of
-    reports, since what is promised falls with the distance. To hide far ones, too, take a smaller epsilon of this attribute,
+    Only near values of 'age' hide each other. Which of the two farthest apart a person has is told
+    rightly from 99.6 % of reports, since what is promised falls with the distance. To hide far ones,
+    too, take a smaller epsilon of this attribute,
     or privacy = "equal".
     """
-    metric = [(j, part) for j, part in enumerate(considered.parts) if isinstance(part, Metric) and _way(part) <= _FAR]
+    metric = [
+        (j, part)
+        for j, part in enumerate(considered.parts)
+        if isinstance(part, Metric) and _way(part) <= _FAR
+    ]
     told = sorted(((_ends_told(part), -j) for j, part in metric), reverse=True)
     told = [one for one in told if one[0] > _SURE]
     if not told:
         return None
     worst, *others = (-j for _, j in told)
     return (
-        f"Only near values of {label(considered.names, worst)} hide each other. Which of the two farthest apart a person has "
-        f"is told rightly from {_percent_below(told[0][0])} % of reports, since what is promised falls with the distance. "
+        f"Only near values of {label(considered.names, worst)} hide each other. Which of the two farthest "
+        f"apart a person has "
+        f"is told rightly from {_percent_below(told[0][0])} % of reports, since what is promised falls with "
+        f"the distance. "
         f"{the_same(considered.names, sorted(others))}To hide far ones, too, take a smaller epsilon of "
         f'{"these attributes" if others else "this attribute"}, or privacy = "equal".'
     )
@@ -75,7 +88,9 @@ def _way(part: Encoder) -> float:
 
 
 def _ends_told(part: Metric) -> float:
-    """How often it is rightly guessed which of the first and the last value was reported: they are the farthest apart."""
+    """How often it is rightly guessed which of the first and the last value was reported: they are the
+    farthest apart.
+    """
     ends = np.zeros((2, part.k))
     ends[0, 0] = ends[1, -1] = 1.0
     first, last = map(part.forward, ends)
@@ -89,10 +104,13 @@ def _percent_below(share: float) -> str:
 
 def _remedy(part: Encoder, k: int, again: bool) -> str:
     if isinstance(part, Metric):
-        return "A smaller epsilon of this attribute hides more; or larger steps, within which nothing is told apart."
+        return (
+            "A smaller epsilon of this attribute hides more; or larger steps, within which nothing is told "
+            "apart."
+        )
     return (
-        f"A smaller {'epsilon_forever' if again else 'epsilon'} hides more; up to ln(k + 1) = {_bound(k)} no guess "
-        "gets more than half of the way to certainty."
+        f"A smaller {'epsilon_forever' if again else 'epsilon'} hides more; up to ln(k + 1) = {_bound(k)} no "
+        "guess gets more than half of the way to certainty."
     )
 
 

@@ -19,14 +19,17 @@ from deniable.metric import Averages
 class Objective:
     """What is wanted: the least error, under caps.
 
-    The error of an attribute is the variance of an estimated frequency, averaged over its values; of a number it is the
-    variance of its mean, in parts of its range. The error of a choice is the mean over the attributes.
+    The error of an attribute is the variance of an estimated frequency, averaged over its values; of a number
+    it is the variance of its mean, in parts of its range. The error of a choice is the mean over the
+    attributes.
     """
 
     success_cap: float | None = None
-    """No attacker's guess of an attribute that is reported may be right more often than this, even if it is known which
-    one that is. Where people are asked again, it is the guess from any number of reports of one value. All values are thought
-    equally likely, unless there are public priors (`consider`), which an attacker knows: none can be below the largest."""
+    """No attacker's guess of an attribute that is reported may be right more often than this, even if it is
+    known which one that is. Where people are asked again, it is the guess from any number of reports of one
+    value. All values are thought equally likely, unless there are public priors (`consider`), which an
+    attacker knows: none can be below the largest.
+    """
     bytes_cap: int | None = None
     """No report may take more bytes than this."""
     worst: bool = False
@@ -34,13 +37,16 @@ class Objective:
     f: float | None = None
     """Judge by the variance at this frequency (the papers: 0) instead of the average over the domain."""
     people: Literal["answered", "everyone"] = "everyone"
-    """Whom the error is about where each person reports r attributes of d (SMP): the n r / d people who answered for it, or
-    all n. The latter adds f (1 - f) (d / r - 1) / n, averaged over the values of a uniform truth, where it is largest: little
-    at small epsilon, and nearly all of the error at large epsilon."""
+    """Whom the error is about where each person reports r attributes of d (SMP): the n r / d people who
+    answered for it, or all n. The latter adds f (1 - f) (d / r - 1) / n, averaged over the values of a
+    uniform truth, where it is largest: little at small epsilon, and nearly all of the error at large epsilon.
+    """
 
     def __post_init__(self) -> None:
         if self.success_cap is not None and not (_is_number(self.success_cap) and 0 < self.success_cap <= 1):
-            raise InvalidParameter(f"success_cap is a probability above 0 and at most 1, got {self.success_cap!r}")
+            raise InvalidParameter(
+                f"success_cap is a probability above 0 and at most 1, got {self.success_cap!r}"
+            )
         if self.bytes_cap is not None:
             whole_number("bytes_cap", self.bytes_cap, 1)
         if not isinstance(self.worst, bool):
@@ -60,7 +66,9 @@ class Objective:
         return max(errors) if self.worst else math.fsum(errors) / len(errors)
 
     def unit(self, law: Law | Marginal | Averages, one_in: float) -> float:
-        """The error of an attribute for one person, where one in so many answers for each value; n people err unit / n."""
+        """The error of an attribute for one person, where one in so many answers for each value; n people err
+        unit / n.
+        """
         return law.error(1, self.f) * one_in + (not_asked(law, one_in) if self.about_everyone else 0.0)
 
 
@@ -69,7 +77,8 @@ def _is_number(value: object) -> bool:
 
 
 def not_asked(law: Law | Marginal | Averages, one_in: float) -> float:
-    """What asking one person in so many leaves unknown about everyone, for one person: f (1 - f) (one_in - 1) at f = 1 / k.
+    """What asking one person in so many leaves unknown about everyone, for one person: f (1 - f) (one_in - 1)
+    at f = 1 / k.
 
     Of a number it is the variance of those that are spread evenly, in squared parts of the range.
     """

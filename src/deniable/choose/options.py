@@ -53,7 +53,9 @@ class Option:
 
     @property
     def success(self) -> float:
-        """How often the best guess of a reported answer is right; where people are asked again, from all their reports."""
+        """How often the best guess of a reported answer is right; where people are asked again, from all
+        their reports.
+        """
         return most_told(self.part, self.prior)
 
     @property
@@ -89,7 +91,9 @@ def mechanisms(
 
 
 @lru_cache(maxsize=1 << 13)
-def mechanism(name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None) -> Encoder | str:
+def mechanism(
+    name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None
+) -> Encoder | str:
     """A mechanism, or why there is none."""
     try:
         if forever is not None:

@@ -1,4 +1,6 @@
-"""Every way to ask, the best first: each share at the budget that it gives its parts, each attribute with its own choice."""
+"""Every way to ask, the best first: each share at the budget that it gives its parts, each attribute with its
+own choice.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from deniable.choose.candidate import AnyShare, Considered, Size, named, one_in
 from deniable.choose.caps import Picked, picked
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
-from deniable.choose.task import NO_SHARE, Given, Names, Protocols, Sizes, Task, attributes_drawn, checked_task
+from deniable.choose.task import (
+    NO_SHARE,
+    Given,
+    Names,
+    Protocols,
+    Sizes,
+    Task,
+    attributes_drawn,
+    checked_task,
+)
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.metric import Averaged
@@ -31,17 +42,20 @@ def consider(
     priors: Sequence[npt.ArrayLike] | None = None,
     given: Given | None = None,
 ) -> list[Considered]:
-    """Every way to ask n people for attributes of these sizes at this epsilon, the best first, the excluded ones last.
+    """Every way to ask n people for attributes of these sizes at this epsilon, the best first, the excluded
+    ones last.
 
-    In every share (SPL, SMP, RS+FD; RS+RFD where public priors are given) the protocol of each attribute is the one that errs
-    least under the caps, so that the share as a whole does; each protocol by itself is listed beside it. SMP-r, with r
-    attributes each, is listed where it errs less than SMP: r grows from 2 as long as that helps. Where a cap on the attacker's
-    guess rules out the protocol that errs least, those that are made for a cap (aue, ass, alh) join. `shares` and `protocols`
-    name what to choose among instead; a mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the
-    others free. In RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds for
-    who knows them, in every share. epsilon bounds the loss per record, or per attribute.
-    A single attribute needs no share. Sizes that are a mapping name the attributes, for messages. `given` has mechanisms of
-    attributes that have distances, by number, whose loss is no part of epsilon; and None for a number, whose mean is wanted.
+    In every share (SPL, SMP, RS+FD; RS+RFD where public priors are given) the protocol of each attribute is
+    the one that errs least under the caps, so that the share as a whole does; each protocol by itself is
+    listed beside it. SMP-r, with r attributes each, is listed where it errs less than SMP: r grows from 2 as
+    long as that helps. Where a cap on the attacker's guess rules out the protocol that errs least, those that
+    are made for a cap (aue, ass, alh) join. `shares` and `protocols` name what to choose among instead; a
+    mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the others free. In
+    RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds
+    for who knows them, in every share. epsilon bounds the loss per record, or per attribute. A single
+    attribute needs no share. Sizes that are a mapping name the attributes, for messages. `given` has
+    mechanisms of attributes that have distances, by number, whose loss is no part of epsilon; and None for a
+    number, whose mean is wanted.
 
     >>> best = consider([3, 5, 4], epsilon=1.0, n=10_000)[0]
     >>> best.name, best.loss_record <= 1.0
@@ -61,7 +75,8 @@ def consider_repeated(
 ) -> list[Considered]:
     """The same for asking again and again: two rounds, in SMP, whose attribute is drawn once and kept.
 
-    dBitFlipPM ("dbitflip") keeps all it sends, so that a change of the value shows: it is considered only if it is named.
+    dBitFlipPM ("dbitflip") keeps all it sends, so that a change of the value shows: it is considered only if
+    it is named.
 
     >>> best = consider_repeated([3, 50], epsilon_first=1.0, epsilon_forever=2.0, n=10_000)[0]
     >>> best.protocols
@@ -115,10 +130,13 @@ def _rows(task: Task, share: str, alternatives: bool) -> Iterator[Considered]:
         return
     best = _row(task, share, among)
     faked = share in ("RS+FD", "RS+RFD") and task.per == "attribute"
-    if faked and best.share is not None:  # where a larger budget makes another choice the loss jumps; this one may have more
+    if (
+        faked and best.share is not None
+    ):  # where a larger budget makes another choice the loss jumps; this one may have more
         best = min(best, _row(task, share, [(name,) for name in best.protocols]), key=_order)
     yield best
-    # fakes of one kind can be worth more budget per attribute than the best of each; elsewhere the best of each is the best
+    # fakes of one kind can be worth more budget per attribute than the best of each; elsewhere the best of
+    # each is the best
     if alternatives or faked:
         free = [among[j] for j in task.free]
         common = [name for name in (free[0] if free else ()) if all(name in names for names in free)]
@@ -203,14 +221,18 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
             if isinstance(made, str):
                 refused.append(made)
             else:
-                options.append(Option(name, made, objective.unit(made.law, one_in(made, task.d, drawn)), prior))
+                options.append(
+                    Option(name, made, objective.unit(made.law, one_in(made, task.d, drawn)), prior)
+                )
 
     def offer_fake(name: str) -> None:
         made = fake(name, k, budget, prior if share == "RS+RFD" else None)
         if isinstance(made, str):
             refused.append(made)
         else:
-            options.append(Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0), prior))
+            options.append(
+                Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0), prior)
+            )
 
     drawn = attributes_drawn(share)
     if attribute in task.fixed:
@@ -219,11 +241,18 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
         return [Option(given_name(made), made, objective.unit(made.law, one_in(made, task.d, drawn)), known)]
     for name in names:
         (offer_fake if share in ("RS+FD", "RS+RFD") else offer)(name)
-    if cap is not None and names == CLASSICAL and options and min(options, key=lambda one: one.order).success > cap:
+    if (
+        cap is not None
+        and names == CLASSICAL
+        and options
+        and min(options, key=lambda one: one.order).success > cap
+    ):
         for name in CAPPED:
             offer(name)
     if not options:
-        size = f" with {k:,} values" if k <= _MOST_COUNTED else ""  # the places of a number are none of anybody's values
+        size = (
+            f" with {k:,} values" if k <= _MOST_COUNTED else ""
+        )  # the places of a number are none of anybody's values
         raise InvalidParameter(f"{task.label(attribute)}{size}: {refused[0]}")
     return options
 

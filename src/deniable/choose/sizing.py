@@ -1,4 +1,6 @@
-"""Backwards: how many people or what epsilon an error takes, and a warning in plain words before the answer is noise."""
+"""Backwards: how many people or what epsilon an error takes, and a warning in plain words before the answer
+is noise.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def people_needed(
     per: Per = "record",
     given: Given | None = None,
 ) -> int:
-    """The smallest n at which the best choice has a standard error of at most `target` (one for all, or one each).
+    """The smallest n at which the best choice has a standard error of at most `target` (one for all, or one
+    each).
 
     The best choice is the one that `consider` puts first; it does not depend on n.
 
@@ -83,7 +86,9 @@ def _epsilon(task: Task, targets: Sequence[float]) -> float:
 
     low, high = 0, int(task.epsilon * _STEPS)
     if not enough(high):
-        raise InvalidParameter(f"no epsilon up to {task.epsilon:g} reaches this error with {task.n} people; ask more people")
+        raise InvalidParameter(
+            f"no epsilon up to {task.epsilon:g} reaches this error with {task.n} people; ask more people"
+        )
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -93,15 +98,16 @@ def _epsilon(task: Task, targets: Sequence[float]) -> float:
 def warning(considered: Considered, n: int) -> str | None:
     """In plain words, before launch, that the answer of n people would be noise; or None.
 
-    It would be where the 95 % interval of a share reaches further, on either side, than the average share 1 / k: a value that
-    nobody has then looks like one that has its fair share. The interval is about everyone asked, for a uniform truth. A larger
-    epsilon is recommended only where `exposure` would not warn of it.
+    It would be where the 95 % interval of a share reaches further, on either side, than the average share 1 /
+    k: a value that nobody has then looks like one that has its fair share. The interval is about everyone
+    asked, for a uniform truth. A larger epsilon is recommended only where `exposure` would not warn of it.
 
     >>> from deniable.choose import consider
     >>> best = consider({"town": 50, "smokes": 3}, epsilon=0.5, n=2000)[0]
     >>> print(warning(best, 2000))
-    With 2,000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 % on average, but it would
-    be known only to within 24.0 points either way. It takes 288,894 people at this epsilon, or epsilon 3.596 with these people.
+    With 2,000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 %
+    on average, but it would be known only to within 24.0 points either way. It takes 288,894 people at
+    this epsilon, or epsilon 3.596 with these people.
     But then a report nearly tells an answer; better ask more people, or about fewer values.
     """
     whole_number("n, the number of people,", n, 1)
@@ -120,16 +126,21 @@ def warning(considered: Considered, n: int) -> str | None:
     known = (
         f"The mean of {name} would be known only to within {width:.1f} % of its range either way."
         if isinstance(considered.parts[worst], Averaged)
-        else f"{name[0].upper()}{name[1:]} has {ks[worst]:,} values, so a share is {100 / ks[worst]:.1f} % on average, but it "
+        else f"{name[0].upper()}{name[1:]} has {ks[worst]:,} values, so a share is {100 / ks[worst]:.1f} % "
+        f"on average, but it "
         f"would be known only to within {width:.1f} points either way."
     )
     text = (
-        f"With {n:,} people {about} would be noise. {known}"
-        f" {others}It takes {math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
+        f"With {n:,} people {about} would be noise. {known} {others}It takes "
+        f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
     if isinstance(considered.parts[worst], Metric):
         line = isinstance(considered.parts[worst], Geometric)
-        better = "Its mean, and shares of several neighbors together, are" if line else "Shares of several cells together are"
+        better = (
+            "Its mean, and shares of several neighbors together, are"
+            if line
+            else "Shares of several cells together are"
+        )
         return f"{text}. {better} known better."
     if any(isinstance(part, Repeated | Metric | Averaged) for part in considered.parts):
         return text + "."
@@ -152,8 +163,8 @@ def warning(considered: Considered, n: int) -> str | None:
 def plainer(considered: Considered) -> str | None:
     """In plain words, that randomized response would serve an ordered attribute better; or None.
 
-    At n steps of epsilon each with n epsilon below 2, it has the smaller error of the shares at the same promise to neighbors,
-    which it keeps for all pairs of values.
+    At n steps of epsilon each with n epsilon below 2, it has the smaller error of the shares at the same
+    promise to neighbors, which it keeps for all pairs of values.
     """
     found = [
         (label(considered.names, j), part)
@@ -164,9 +175,9 @@ def plainer(considered: Considered) -> str | None:
         return None
     name, part = found[0]
     return (
-        f"{name[0].upper()}{name[1:]} has {part.n} steps of epsilon {part.loss(1):.4g}, which is so little that noise by "
-        "distance is the worse choice: as an ordinary attribute with that epsilon it would have more exact shares, and lose "
-        "no more between neighbors, nor between any other two values."
+        f"{name[0].upper()}{name[1:]} has {part.n} steps of epsilon {part.loss(1):.4g}, which is so little "
+        "that noise by distance is the worse choice: as an ordinary attribute with that epsilon it would "
+        "have more exact shares, and lose no more between neighbors, nor between any other two values."
     )
 
 
@@ -182,7 +193,10 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
 
 
 def _priors(share: Faked) -> tuple[Prior, ...]:
-    return tuple(fake.prior if isinstance(fake, Guessed | Imitated) else Prior.uniform(fake.part.k) for fake in share.fakes)
+    return tuple(
+        fake.prior if isinstance(fake, Guessed | Imitated) else Prior.uniform(fake.part.k)
+        for fake in share.fakes
+    )
 
 
 def _targets(target: float | Sequence[float], d: int) -> tuple[float, ...]:

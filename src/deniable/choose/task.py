@@ -23,7 +23,9 @@ Protocols = Names | Mapping[int, Names]
 SHARES = ("SPL", "SMP", "RS+FD", "RS+RFD")
 """The shares, by the names of the papers; SMP-2 is SMP with two attributes each, and RS+RFD needs priors."""
 Given = Mapping[int, Encoder | None]
-"""By the numbers of attributes: the mechanism that one has whatever is chosen, or None for a number, whose mean is wanted."""
+"""By the numbers of attributes: the mechanism that one has whatever is chosen, or None for a number, whose
+mean is wanted.
+"""
 NO_SHARE = ""  # one attribute is no record: the mechanism itself is the share
 
 
@@ -86,7 +88,9 @@ class Task:
             return usual
         found = tuple(name for name in known if name in named or (fakes and name.partition("-")[0] in named))
         if not found:
-            raise InvalidParameter(f"{share or 'a single attribute'} has no {' or '.join(named)}, only {', '.join(known)}")
+            raise InvalidParameter(
+                f"{share or 'a single attribute'} has no {' or '.join(named)}, only {', '.join(known)}"
+            )
         return found
 
     def _known(self, share: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -114,7 +118,10 @@ def checked_task(
 ) -> Task:
     """A task, or what is wrong with it."""
     names = tuple(ks) if isinstance(ks, Mapping) else None
-    sizes = tuple(whole_number("k, the number of values,", k, 2) for k in (ks.values() if isinstance(ks, Mapping) else ks))
+    sizes = tuple(
+        whole_number("k, the number of values,", k, 2)
+        for k in (ks.values() if isinstance(ks, Mapping) else ks)
+    )
     if not sizes:
         raise InvalidParameter("name at least one attribute, by its number of values")
     if per not in ("record", "attribute"):
@@ -124,7 +131,11 @@ def checked_task(
         raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {wanted!r}")
     believed = None if priors is None else _checked_priors(priors, sizes)
     kinds = _checked_shares(shares, len(sizes), believed is not None)
-    known = (*TWO_ROUNDS, KEPT_BITS) if forever is not None else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive", *MEANS)))
+    known = (
+        (*TWO_ROUNDS, KEPT_BITS)
+        if forever is not None
+        else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive", *MEANS)))
+    )
     named: list[tuple[str, ...] | None] = [None] * len(sizes)
     if isinstance(protocols, Mapping):
         for attribute, some in protocols.items():
@@ -145,13 +156,16 @@ def checked_task(
         forever=forever,
         priors=believed,
         given=tuple(sorted((given or {}).items())),
-        # several attributes each can err less than one only about everyone, and only if epsilon is divided among them
+        # several attributes each can err less than one only about everyone, and only if epsilon is divided
+        # among them
         several=len(sizes) > 2 and shares is None and wanted.about_everyone and per == "record",
     )
 
 
 def attributes_drawn(share: str) -> int | None:
-    """How many attributes a person draws and names, by the name of a share: SMP one, SMP-2 two, others none."""
+    """How many attributes a person draws and names, by the name of a share: SMP one, SMP-2 two,
+    others none.
+    """
     kind, _, number = share.partition("-")
     return (int(number) if number else 1) if kind == "SMP" else None
 
@@ -164,7 +178,9 @@ def _checked_shares(shares: Names | None, d: int, priors: bool) -> tuple[str, ..
     if given is None:
         return SHARES if priors else SHARES[:-1]
     if "RS+RFD" in given and not priors:
-        raise InvalidParameter("RS+RFD draws its fakes from public priors: give priors, one for each attribute")
+        raise InvalidParameter(
+            "RS+RFD draws its fakes from public priors: give priors, one for each attribute"
+        )
     return given
 
 

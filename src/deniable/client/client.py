@@ -1,4 +1,5 @@
-"""All that a device needs: it verifies the plan, turns answers into one report, and sends it until it has arrived.
+"""All that a device needs: it verifies the plan, turns answers into one report, and sends it until it has
+arrived.
 
 The only randomness here is the operating system's; there is no way to pass another in.
 """
@@ -65,9 +66,13 @@ class Client:
         if secret is not None and ledger is not None:
             raise InvalidParameter("a ledger has a secret of its own; give one of both")
         if secret is None and ledger is None and self.plan.content.rounds is not None:
-            raise InvalidParameter("this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger")
+            raise InvalidParameter(
+                "this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger"
+            )
         if cap is not None and not 0 < cap < math.inf:
-            raise InvalidParameter(f"cap, the most that a person is willing to give away, is a positive number, got {cap}")
+            raise InvalidParameter(
+                f"cap, the most that a person is willing to give away, is a positive number, got {cap}"
+            )
         if secret is not None:
             device(secret)  # refuses one that is too short
         self._ledger = Ledger(secret=secret) if ledger is None else ledger
@@ -76,12 +81,16 @@ class Client:
         self._wire = Wire(self.plan)
 
     def report(self, answers: Mapping[str, object], round: int = 1) -> Report:  # noqa: A002 - the word for it everywhere
-        """One report of one person's answers. A round that was answered gives the same report again, whatever is answered.
+        """One report of one person's answers. A round that was answered gives the same report again, whatever
+        is answered.
 
-        A question that is left out, or answered with None, has no answer; whether that can be reported is the plan's matter.
+        A question that is left out, or answered with None, has no answer; whether that can be reported is the
+        plan's matter.
         """
         if not isinstance(answers, Mapping):
-            raise InvalidParameter(f"answers are a dictionary, a value for each name, got {type(answers).__name__}")
+            raise InvalidParameter(
+                f"answers are a dictionary, a value for each name, got {type(answers).__name__}"
+            )
         if type(round) is not int or not 1 <= round <= self._wire.rounds:
             allowed = f"a whole number from 1 to {self._wire.rounds}"
             raise InvalidParameter(f"round must be {allowed}, got {round!r}; the plan's losses are for these")
@@ -93,7 +102,9 @@ class Client:
 
         def draw(secret: bytes) -> bytes:
             made = self.plan.privatize_codes(codes, device(secret, self.plan.id))
-            return Report(self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0]).to_bytes()
+            return Report(
+                self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0]
+            ).to_bytes()
 
         return Report.from_bytes(self._ledger.once(self.plan, round, draw, self._cap))
 
@@ -111,7 +122,10 @@ class Client:
         given = dict.fromkeys(self.plan.names) | dict(answers)
         absent = [name for name, answer in given.items() if is_missing(answer)]
         if absent and self.plan.content.missing == "refuse":
-            raise InvalidValue(f"{absent[0]!r} has no answer, and this plan takes only records in which everything is answered")
+            raise InvalidValue(
+                f"{absent[0]!r} has no answer, and this plan takes only records in which everything is "
+                "answered"
+            )
         try:
             return self.plan.encode([given])
         except InvalidValue as problem:  # who answers cannot change the study
@@ -122,14 +136,25 @@ class Client:
         return self._wire.to_json(report).decode()
 
     def send(
-        self, url: str, report: Report, invitation: str | None = None, attempts: int = 8, timeout: float = 10.0
+        self,
+        url: str,
+        report: Report,
+        invitation: str | None = None,
+        attempts: int = 8,
+        timeout: float = 10.0,
     ) -> Receipt:
         """Send a report until it has arrived; however often that is, it is counted once."""
         if not isinstance(report, Report):
-            raise InvalidParameter(f"what is sent is a report, client.report(answers), got {type(report).__name__}")
+            raise InvalidParameter(
+                f"what is sent is a report, client.report(answers), got {type(report).__name__}"
+            )
         if not _is_address(url):
-            raise InvalidParameter(f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}")
-        if invitation is not None and not (invitation.isascii() and invitation.isprintable() and invitation.strip()):
+            raise InvalidParameter(
+                f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}"
+            )
+        if invitation is not None and not (
+            invitation.isascii() and invitation.isprintable() and invitation.strip()
+        ):
             raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
         headers = {"Content-Type": "application/octet-stream"}
         if invitation is not None:
@@ -138,20 +163,26 @@ class Client:
         for attempt in range(attempts):
             pause = min(_PATIENCE, 0.1 * 2**attempt)
             try:
-                status, answer, wished = _post(f"{url.rstrip('/')}/reports", report.to_bytes(), headers, timeout)
+                status, answer, wished = _post(
+                    f"{url.rstrip('/')}/reports", report.to_bytes(), headers, timeout
+                )
             except OSError as failure:
                 problem, status, said = str(failure) or type(failure).__name__, 0, _Said()
             else:
                 said = _said(answer)
                 if status in (200, 201) and said.outcome is not None:
                     return said.outcome
-                problem = said.detail.rstrip(".") or f"{status} {answer[:1000].decode(errors='replace')}".rstrip()
+                problem = (
+                    said.detail.rstrip(".") or f"{status} {answer[:1000].decode(errors='replace')}".rstrip()
+                )
                 if 400 <= status < 500 and status not in _RETRIED:
                     raise NotSent(f"the collector refused the report: {problem}", status, said.reason)
                 pause = _pause(wished, pause)
             if attempt + 1 < attempts:
                 time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
-        text = f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later"
+        text = (
+            f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later"
+        )
         raise NotSent(text, status, said.reason)
 
 
@@ -164,7 +195,8 @@ def _read(plan: Plan | Path | str | bytes) -> Plan:
     if isinstance(plan, str) and plan.strip() and not plan.lstrip().startswith(("{", "[")):
         shown = plan if len(plan) <= 60 else f"{plan[:60]}…"
         raise InvalidPlan(
-            f"a client takes a plan or its text, got {shown!r}; if that is a file, read it: dn.Plan.read({shown!r})"
+            f"a client takes a plan or its text, got {shown!r}; if that is a file, read it: "
+            f"dn.Plan.read({shown!r})"
         )
     return Plan.from_json(plan)
 
@@ -180,7 +212,9 @@ def _is_address(url: object) -> bool:
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> tuple[int, bytes, str | None]:
-    """Status, answer and wished pause. A redirect is not followed: an invitation is for the collector alone."""
+    """Status, answer and wished pause. A redirect is not followed: an invitation is for the
+    collector alone.
+    """
     import http.client
     from urllib.parse import urlsplit
 
@@ -214,7 +248,9 @@ def _said(answer: bytes) -> _Said:
     if not isinstance(said, dict):
         return _Said()
     outcome = said.get("outcome")
-    reason, detail = (text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail")))
+    reason, detail = (
+        text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail"))
+    )
     return _Said(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
 
 

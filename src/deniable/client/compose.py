@@ -18,10 +18,10 @@ Answer = Fraction | Encoder | Share | Plan
 def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
     """The largest ratio of two people's probabilities of all these reports together: the product.
 
-    Each answer is a mechanism, a share, a plan, or a ratio, e^loss. A plan that asks again counts once, for all of its
-    rounds, as long as the answer does not change. A repeated mechanism by itself is refused, since how often it answers is
-    not known: give its `ratio_after(t)`. Per attribute, the answer in which two people differ is taken to be asked for in
-    each of them.
+    Each answer is a mechanism, a share, a plan, or a ratio, e^loss. A plan that asks again counts once, for
+    all of its rounds, as long as the answer does not change. A repeated mechanism by itself is refused, since
+    how often it answers is not known: give its `ratio_after(t)`. Per attribute, the answer in which two
+    people differ is taken to be asked for in each of them.
     """
     checked_per(per)
     product = Fraction(1)
@@ -48,11 +48,15 @@ def _ratio(answer: Answer, per: Per) -> Fraction:
     if isinstance(answer, Share):
         return answer.ratio(per)
     if isinstance(answer, Repeated):
-        raise InvalidParameter("how often a repeated mechanism answers is not known here; give its ratio_after(t), or its plan")
+        raise InvalidParameter(
+            "how often a repeated mechanism answers is not known here; give its ratio_after(t), or its plan"
+        )
     if isinstance(answer, Encoder):
         return answer.ratio
     if not isinstance(answer, Fraction):
-        raise InvalidParameter(f"an answer is a mechanism, a share, a plan or a Fraction e^loss, got {answer!r}")
+        raise InvalidParameter(
+            f"an answer is a mechanism, a share, a plan or a Fraction e^loss, got {answer!r}"
+        )
     if answer < 1:
         raise InvalidParameter(f"a ratio, e^loss, is at least 1, got {answer}")
     return answer

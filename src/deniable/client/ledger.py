@@ -1,4 +1,5 @@
-"""What a device remembers: its secret, the reports that it sent, and what they have given away over all studies.
+"""What a device remembers: its secret, the reports that it sent, and what they have given away over all
+studies.
 
 Answers are never in it.
 """
@@ -37,7 +38,9 @@ class Entry:
     round: int
     report: bytes
     unchanged: int | None
-    """The loss of all of the plan's reports, in billionths, as long as the answer does not change; None: no bound."""
+    """The loss of all of the plan's reports, in billionths, as long as the answer does not change; None: no
+    bound.
+    """
     changing: int | None
     """The same whatever changes."""
 
@@ -45,7 +48,9 @@ class Entry:
 @final
 @dataclass(frozen=True)
 class Lifetime:
-    """What all reports of a device give away together of the person, in billionths, by adding up: nobody can do worse."""
+    """What all reports of a device give away together of the person, in billionths, by adding up: nobody can
+    do worse.
+    """
 
     studies: int
     reports: int
@@ -56,14 +61,18 @@ class Lifetime:
 
 
 class AboveCap(InvalidPlan):
-    """A plan that would give away more, with all that the device has answered, than the person is willing to."""
+    """A plan that would give away more, with all that the device has answered, than the person is
+    willing to.
+    """
 
 
 @final
 class Ledger:
-    """A device's memory: a file, or with no path just this object. An entry is on disk before its report can be sent.
+    """A device's memory: a file, or with no path just this object. An entry is on disk before its report can
+    be sent.
 
-    Several programs may share the file: what was answered is read again, under a lock, before anything is drawn.
+    Several programs may share the file: what was answered is read again, under a lock, before anything is
+    drawn.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +96,9 @@ class Ledger:
         """What was sent, in order."""
         return tuple(self._entries.values())
 
-    def once(self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None) -> bytes:
+    def once(
+        self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None
+    ) -> bytes:
         """The report for this plan and round: drawn, with this device's secret, only if there is none yet."""
         with self._held():
             before = self._entries.get((plan.id, number))
@@ -101,7 +112,9 @@ class Ledger:
             return entry.report
 
     def lifetime(self, also: Plan | None = None) -> Lifetime:
-        """The losses of all studies, and of this one if it were answered; a plan with rounds counts once, for all of them."""
+        """The losses of all studies, and of this one if it were answered; a plan with rounds counts once, for
+        all of them.
+        """
         plans = {entry.plan: (entry.unchanged, entry.changing) for entry in self._entries.values()}
         if also is not None:
             plans[also.id] = for_ever(also.stated)
@@ -109,18 +122,26 @@ class Ledger:
         return Lifetime(len(plans), len(self._entries), _total(unchanged), _total(changing))
 
     def refuse_above(self, cap: float | None, plan: Plan) -> None:
-        """Refuse a plan with which the lifetime loss would be above a cap; one that was answered adds nothing."""
+        """Refuse a plan with which the lifetime loss would be above a cap; one that was answered adds
+        nothing.
+        """
         if cap is None or any(entry.plan == plan.id for entry in self._entries.values()):
             return
         (alone, _), total = for_ever(plan.stated), self.lifetime(also=plan).unchanged
         if total is None or alone is None:
-            raise AboveCap(f"there is no bound on what the plan's reports give away, and this device's cap is {cap:g}")
+            raise AboveCap(
+                f"there is no bound on what the plan's reports give away, and this device's cap is {cap:g}"
+            )
         if total > cap * NANO:
             before = f", with all answers before {total / NANO:.6g}" if total > alone else ""
-            raise AboveCap(f"the plan gives away up to {alone / NANO:.6g}{before}, and this device's cap is {cap:g}")
+            raise AboveCap(
+                f"the plan gives away up to {alone / NANO:.6g}{before}, and this device's cap is {cap:g}"
+            )
 
     def forget(self) -> None:
-        """Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away more."""
+        """Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away
+        more.
+        """
         with self._held():
             self._entries.clear()
             self.secret = secrets.token_bytes(32)
@@ -166,7 +187,9 @@ class Ledger:
 
 
 def for_ever(stated: Stated) -> tuple[int | None, int | None]:
-    """What all reports of a plan give away together, in billionths: of an unchanged answer, and whatever changes."""
+    """What all reports of a plan give away together, in billionths: of an unchanged answer, and whatever
+    changes.
+    """
     if stated.repeated is None:
         return stated.record, stated.record
     _, _, unchanged, changing, _ = stated.repeated
@@ -182,10 +205,16 @@ def _read(path: Path) -> tuple[bytes, dict[tuple[str, int], Entry]]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["version"] != VERSION:
-            raise DeniableError(f"{path} is a ledger of version {data['version']}, and only version {VERSION} is known here")
-        return bytes.fromhex(data["secret"]), {(one.plan, one.round): one for one in map(_entry, data["entries"])}
+            raise DeniableError(
+                f"{path} is a ledger of version {data['version']}, and only version {VERSION} is known here"
+            )
+        return bytes.fromhex(data["secret"]), {
+            (one.plan, one.round): one for one in map(_entry, data["entries"])
+        }
     except (ValueError, KeyError, TypeError) as problem:
-        raise DeniableError(f"{path} is not a ledger, or is damaged ({problem!r}); it was left as it is") from None
+        raise DeniableError(
+            f"{path} is not a ledger, or is damaged ({problem!r}); it was left as it is"
+        ) from None
 
 
 def _entry(data: Mapping[str, Any]) -> Entry:

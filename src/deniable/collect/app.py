@@ -41,14 +41,21 @@ SECURE: Headers = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
-"""Sent with every answer: a page loads nothing from elsewhere, is framed by nobody and tells nobody where it was left."""
+"""Sent with every answer: a page loads nothing from elsewhere, is framed by nobody and tells nobody where it
+was left.
+"""
 
 _SURVEY: Headers = [(name, value.replace(b"geolocation=()", b"geolocation=(self)")) for name, value in SECURE]
 """The survey may ask the browser where it is, for people who wish that; what it is told stays on the page."""
 
 _KIND = (b"content-type", b"application/json")
-_NO_PAGE: Headers = [(b"x-content-type-options", b"nosniff")]  # each header takes time, and a receipt is no page
-_RECEIPTS = {"counted": (201, b'{"outcome":"counted"}'), "counted before": (200, b'{"outcome":"counted before"}')}
+_NO_PAGE: Headers = [
+    (b"x-content-type-options", b"nosniff")
+]  # each header takes time, and a receipt is no page
+_RECEIPTS = {
+    "counted": (201, b'{"outcome":"counted"}'),
+    "counted before": (200, b'{"outcome":"counted before"}'),
+}
 _LONG = 1 << 15  # bytes of JSON that are read beside the loop, so that others need not wait
 
 _log = logging.getLogger("deniable.collect")
@@ -84,7 +91,9 @@ class Collector:
         self._beside = ThreadPoolExecutor(1, "deniable-intake")
         self._origins = {origin.encode() for origin in settings.origins}
         self._writer: Writer | None = None
-        self._handlers = Handlers(reader, served, settings.token, settings.minimum, self.metrics, lambda: self._queue)
+        self._handlers = Handlers(
+            reader, served, settings.token, settings.minimum, self.metrics, lambda: self._queue
+        )
         self._router = Router(
             [
                 Route(one.path, self._handlers.for_operation(one), methods=[one.method], name=one.name)
@@ -147,7 +156,11 @@ class Collector:
             elif scope["method"] == "POST" and path == "/reports/batch":
                 status, body = await self._add_batch(headers, receive)
                 more = _NO_PAGE
-            elif scope["method"] == "OPTIONS" and b"access-control-request-method" in headers and len(shared) > 1:
+            elif (
+                scope["method"] == "OPTIONS"
+                and b"access-control-request-method" in headers
+                and len(shared) > 1
+            ):
                 status, body = 204, b""
             elif path in ("/reports", "/reports/batch"):
                 raise Refusal("method", headers={"allow": "POST"})
@@ -162,7 +175,9 @@ class Collector:
             status, body = refusal.status, msgspec.json.encode(Problem(refusal.reason, refusal.detail))
             shared = shared + [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
         length = (b"content-length", b"%d" % len(body))
-        await send({"type": "http.response.start", "status": status, "headers": [_KIND, length, *more, *shared]})
+        await send(
+            {"type": "http.response.start", "status": status, "headers": [_KIND, length, *more, *shared]}
+        )
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     async def _route(self, scope: Scope, receive: Receive, send: Send, shared: Headers) -> None:
@@ -173,7 +188,11 @@ class Collector:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message["headers"], *(_SURVEY if scope["path"] == "/" else SECURE), *shared]
+                message["headers"] = [
+                    *message["headers"],
+                    *(_SURVEY if scope["path"] == "/" else SECURE),
+                    *shared,
+                ]
             await send(message)
 
         scope["app"] = self  # the router then raises what it cannot find
@@ -227,7 +246,9 @@ class Collector:
             assert self._writer is not None, "the collector has not been started"
             written = iter(await self._writer.add(arrivals) if arrivals else [])
         outcomes = list(
-            chain.from_iterable(islice(written, len(one.ids)) if isinstance(one, Arrival) else (one,) for one in found)
+            chain.from_iterable(
+                islice(written, len(one.ids)) if isinstance(one, Arrival) else (one,) for one in found
+            )
         )
         for outcome in set(outcomes):
             self._count(outcome, outcomes.count(outcome))

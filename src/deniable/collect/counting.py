@@ -1,4 +1,6 @@
-"""What becomes of each report of a batch, and the tallies that the batch adds to: inside one transaction, for any database."""
+"""What becomes of each report of a batch, and the tallies that the batch adds to: inside one transaction, for
+any database.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,18 @@ from deniable.plan import Plan, Reports
 from deniable.wire import Wire
 
 Outcome = Literal["counted", "counted before", "form", "invitation", "closed", "plan"]
-"""What became of a report. `form`: it is not canonical; `invitation`: it has none that is unused; `closed`: its round is
-not open, or does not exist; `plan`: nobody registered its plan."""
+"""What became of a report. `form`: it is not canonical; `invitation`: it has none that is unused; `closed`:
+its round is not open, or does not exist; `plan`: nobody registered its plan.
+"""
 
 FIRST_SNAPSHOT = 64
 """So that two snapshots differ by at least 26 reports, and none tells what a single one said."""
 
 
 class Arrival(NamedTuple):
-    """Reports of one plan and round as they arrive together: their headers were read, their bodies were not."""
+    """Reports of one plan and round as they arrive together: their headers were read, their
+    bodies were not.
+    """
 
     plan_id: str
     round: int
@@ -80,7 +85,9 @@ class Batch:
 
 
 def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list[Outcome]) -> list[Batch]:
-    """What arrived by plan and round; what cannot be read gets its outcome here, before the database is asked."""
+    """What arrived by plan and round; what cannot be read gets its outcome here, before the database is
+    asked.
+    """
     groups: dict[tuple[str, int], list[tuple[int, Arrival]]] = {}
     start = 0
     for arrival in arrivals:
@@ -109,7 +116,9 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
 def count(database: Database, batch: Batch, invited: bool, now: float, outcomes: list[Outcome]) -> int:
     """Decide on a batch and count what is new, with the plan's lock held; how many invitations were used."""
     key, number, known = batch.known.key, batch.round, batch.known
-    rows = database.run("SELECT opens, closes, sums, snapshot FROM rounds WHERE plan = ? AND number = ?", key, number)
+    rows = database.run(
+        "SELECT opens, closes, sums, snapshot FROM rounds WHERE plan = ? AND number = ?", key, number
+    )
     used: list[bytes] = []
     if rows and is_open(rows[0][0], rows[0][1], now):
         fresh = _first(batch, outcomes) if not invited else _invited(database, batch, outcomes, used)
@@ -165,14 +174,24 @@ def _decide(outcomes: list[Outcome], places: Iterable[int], outcome: Outcome) ->
 
 
 def _tally(database: Database, batch: Batch, added: Integers, before: bytes, snapshot: int) -> None:
-    """Add to the round's tallies, and remember what they were whenever there are the square root of 2 times as many."""
+    """Add to the round's tallies, and remember what they were whenever there are the square root of 2 times
+    as many.
+    """
     key, number, sums = batch.known.key, batch.round, batch.known.sums
     total = sums.read(before) + added
     stored, n = sums.write(total), int(total[0])
     if n >= FIRST_SNAPSHOT and n * n >= 2 * snapshot * snapshot:
-        database.run("INSERT INTO snapshots (plan, round, n, sums) VALUES (?, ?, ?, ?)", key, number, n, stored)
+        database.run(
+            "INSERT INTO snapshots (plan, round, n, sums) VALUES (?, ?, ?, ?)", key, number, n, stored
+        )
         snapshot = n
-    database.run("UPDATE rounds SET sums = ?, snapshot = ? WHERE plan = ? AND number = ?", stored, snapshot, key, number)
+    database.run(
+        "UPDATE rounds SET sums = ?, snapshot = ? WHERE plan = ? AND number = ?",
+        stored,
+        snapshot,
+        key,
+        number,
+    )
 
 
 def is_open(opens: float | None, closes: float | None, now: float) -> bool:

@@ -22,7 +22,9 @@ class Database(ABC):
     words: ClassVar[Mapping[str, str]]
     """How this database calls the types in `schema`."""
     lock: ClassVar[str]
-    """What makes a SELECT keep other writers away until the transaction ends, where writing does not do so anyway."""
+    """What makes a SELECT keep other writers away until the transaction ends, where writing does not do so
+    anyway.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -49,12 +51,16 @@ class Database(ABC):
         """Insert reports, except those whose id is there; the ids that were there. No id is given twice."""
 
     @abstractmethod
-    def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
+    def present(
+        self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]
+    ) -> set[bytes]:
         """Which values a column has, in the rows that begin with this head."""
 
     @abstractmethod
     def sweep(self, reports: bool) -> bool:
-        """Clear away what deleted invitations, and scrubbed reports, leave behind in the files; whether it could be done."""
+        """Clear away what deleted invitations, and scrubbed reports, leave behind in the files; whether it
+        could be done.
+        """
 
     @abstractmethod
     def damage(self) -> list[str]:
@@ -62,7 +68,9 @@ class Database(ABC):
 
     @abstractmethod
     def _begin(self, write: bool) -> None:
-        """Begin a transaction, on a new connection where there is none: with one snapshot to read from, or to write."""
+        """Begin a transaction, on a new connection where there is none: with one snapshot to read from, or to
+        write.
+        """
 
     @abstractmethod
     def _commit(self) -> None:

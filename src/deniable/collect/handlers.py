@@ -78,7 +78,9 @@ class Handlers:
         for plan_id, one in self._served.items():
             opened = [each.number for each in offers[plan_id].rounds if each.is_open(now)]
             newest = max(opened, default=None)
-            found.append(messages.Summary(plan_id, one.plan.content.title, offers[plan_id].invited, newest, opened))
+            found.append(
+                messages.Summary(plan_id, one.plan.content.title, offers[plan_id].invited, newest, opened)
+            )
         return _json(messages.Plans(found))
 
     async def show_plan(self, request: Request) -> Response:
@@ -97,7 +99,9 @@ class Handlers:
         try:
             times = msgspec.json.decode(raw, type=messages.Times)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-            raise Refusal("parameter", f'Send {{"opens": …, "closes": …}} with times or null: {problem}') from None
+            raise Refusal(
+                "parameter", f'Send {{"opens": …, "closes": …}} with times or null: {problem}'
+            ) from None
         opens, closes = _seconds(times.opens), _seconds(times.closes)
         if opens is None:
             opens = await self._opening(one, number, closes, time.time())
@@ -150,7 +154,11 @@ class Handlers:
             raise
         name = f"reports-{one.plan.id[:12]}-{number}.parquet"
         return FileResponse(
-            path, media_type=PARQUET, filename=name, headers=_UNSTORED, background=BackgroundTask(folder.cleanup)
+            path,
+            media_type=PARQUET,
+            filename=name,
+            headers=_UNSTORED,
+            background=BackgroundTask(folder.cleanup),
         )
 
     def _blocks(self, one: Served, number: int) -> Iterator[Reports]:
@@ -165,7 +173,11 @@ class Handlers:
 
     async def show_metrics(self, _: Request) -> Response:
         def reports() -> list[tuple[str, int, int]]:
-            return [(plan_id, each.number, each.counted) for plan_id in self._served for each in self._store.rounds(plan_id)]
+            return [
+                (plan_id, each.number, each.counted)
+                for plan_id in self._served
+                for each in self._store.rounds(plan_id)
+            ]
 
         text = self._metrics.text(self._queue(), await self._read(reports))
         return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
@@ -195,7 +207,9 @@ class Handlers:
         return one
 
     async def _opening(self, one: Served, number: int, closes: float | None, now: float) -> float | None:
-        """When a round opens that is given no time: now, or when it did if it is open; no matter when, if it is closed."""
+        """When a round opens that is given no time: now, or when it did if it is open; no matter when, if it
+        is closed.
+        """
         if closes is not None and closes <= now:
             return None
         rounds = (await self._read(self._store.offers))[one.plan.id].rounds
@@ -204,7 +218,10 @@ class Handlers:
     async def _rounds(self, one: Served) -> Response:
         rounds = (await self._read(self._store.offers))[one.plan.id].rounds
         now = time.time()
-        found = [messages.Round(each.number, _moment(each.opens), _moment(each.closes), each.is_open(now)) for each in rounds]
+        found = [
+            messages.Round(each.number, _moment(each.opens), _moment(each.closes), each.is_open(now))
+            for each in rounds
+        ]
         return _json(messages.Rounds(one.plan.id, found))
 
     async def _tallies(self, one: Served, number: int | None) -> tuple[int | None, Tallies]:

@@ -1,4 +1,6 @@
-"""Reads reports as they arrive, and says of each whether it can be counted at all; the store decides whether it is."""
+"""Reads reports as they arrive, and says of each whether it can be counted at all; the store decides whether
+it is.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +61,9 @@ class Intake:
             longest = max(longest_report(one.wire), longest_json(one.wire))
             if longest > limits.report_bytes:
                 raise InvalidParameter(
-                    f"a report of plan {one.plan.id[:12]} can have {longest:,} bytes, more than the {limits.report_bytes:,} "
-                    "that a collector takes; ask for fewer values, or choose mechanisms with shorter reports"
+                    f"a report of plan {one.plan.id[:12]} can have {longest:,} bytes, more than the "
+                    f"{limits.report_bytes:,} that a collector takes; ask for fewer values, or choose "
+                    "mechanisms with shorter reports"
                 )
         self._most_reports = limits.batch_reports
         wires = [one.wire for one in self._served.values()]
@@ -78,7 +81,9 @@ class Intake:
             raise Refused("malformed", "the report is nested too deeply") from None
 
     def alike(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival] | None:
-        """The reports of a batch of bytes, at once, if all have one plan, round and length, and those are right; else None."""
+        """The reports of a batch of bytes, at once, if all have one plan, round and length, and those are
+        right; else None.
+        """
         try:
             found = alike(raw, self._most_reports) if kind == BINARY else None
             if found is None:
@@ -89,7 +94,9 @@ class Intake:
             return None
 
     def many(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival | str]:
-        """The reports of a batch, or the reason for which one is refused; what cannot be taken apart is refused as a whole."""
+        """The reports of a batch, or the reason for which one is refused; what cannot be taken apart is
+        refused as a whole.
+        """
         most = self._most_reports + 1
         reports = list(islice(from_batch(raw), most)) if kind == BINARY else _texts(raw, most)
         if len(reports) == most:
@@ -158,7 +165,9 @@ def _texts(raw: bytes, most: int) -> list[bytes]:
     if raw == b"[]":
         return []
     if not raw.startswith(b"[" + _BEGINS) or not raw.endswith(b"}]"):
-        raise Refused("malformed", "a batch is a JSON array of reports in their canonical form, without spaces")
+        raise Refused(
+            "malformed", "a batch is a JSON array of reports in their canonical form, without spaces"
+        )
     texts = raw[1 + len(_BEGINS) : -2].split(b"}," + _BEGINS, most)[:most]
     return [_BEGINS + text + b"}" for text in texts]
 

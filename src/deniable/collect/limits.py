@@ -1,4 +1,6 @@
-"""What keeps the collector's memory bounded: how long a message may be, how many are held, and how often one may ask."""
+"""What keeps the collector's memory bounded: how long a message may be, how many are held, and how often one
+may ask.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _HEADER = 29  # bytes of a report before its body
 @final
 @dataclass(frozen=True)
 class Limits:
-    """The most that is taken. With the defaults floods of the largest batches brought the collector to 404 MiB."""
+    """The most that is taken. With the defaults floods of the largest batches brought the collector to 404
+    MiB.
+    """
 
     report_bytes: int = 1 << 20
     """Of one report, in either form; a plan whose reports can be longer is not served."""
@@ -89,19 +93,25 @@ class Held:
 
 def too_large(most: int) -> Refusal:
     """What is not read to its end; the connection is closed, since the rest may still be coming."""
-    return Refusal("large", f"The message is longer than {most:,} bytes, the most that is taken here.", {"connection": "close"})
+    return Refusal(
+        "large",
+        f"The message is longer than {most:,} bytes, the most that is taken here.",
+        {"connection": "close"},
+    )
 
 
 @final
 class Pace:
     """How often one sender may ask.
 
-    A sender is known by a keyed hash of its address, under a key that ends with the process: nothing that is held here says
-    who has asked. One number is kept for each, the time at which what was asked is paid for; memory is bounded by forgetting
-    whoever has not asked for longest.
+    A sender is known by a keyed hash of its address, under a key that ends with the process: nothing that is
+    held here says who has asked. One number is kept for each, the time at which what was asked is paid for;
+    memory is bounded by forgetting whoever has not asked for longest.
     """
 
-    def __init__(self, rate: float, burst: float, senders: int = 1 << 15, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, rate: float, burst: float, senders: int = 1 << 15, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._cost = 1 / rate if rate > 0 else 0.0
         self._slack = burst * self._cost
         self._senders = senders
@@ -143,7 +153,9 @@ def longest_report(wire: Wire) -> int:
 
 
 def longest_json(wire: Wire) -> int:
-    """The most bytes of a report of a plan as JSON: every value of every attribute, twice, and all names with escapes."""
+    """The most bytes of a report of a plan as JSON: every value of every attribute, twice, and all names with
+    escapes.
+    """
     sizes = [part.tallied for part in wire.plan.content.parts]
     values = sum(2 * size * (len(str(size)) + 1) + 80 for size in sizes)
     return 200 + values + sum(6 * len(name.encode()) + 4 for name in wire.plan.names)

@@ -13,12 +13,18 @@ from deniable.errors import DeniableError
 REASONS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "This cannot be read."),
     "version": (400, "The report was made by another version."),
-    "form": (400, "The report is not in its canonical form; it was changed, or not made by a client of this plan."),
+    "form": (
+        400,
+        "The report is not in its canonical form; it was changed, or not made by a client of this plan.",
+    ),
     "size": (400, "The report is too long or too short for its plan."),
     "round": (400, "The plan has no such round."),
     "parameter": (400, "A parameter is wrong."),
     "token": (401, "This is for the operator; send the token as: Authorization: Bearer …"),
-    "invitation": (403, "This plan takes one report for each invitation, and this one is missing, unknown or used."),
+    "invitation": (
+        403,
+        "This plan takes one report for each invitation, and this one is missing, unknown or used.",
+    ),
     "plan": (404, "No such plan is collected here."),
     "path": (404, "There is nothing here."),
     "method": (405, "This cannot be done here."),
@@ -70,7 +76,9 @@ class Receipt(Message, frozen=True):
 
 
 class Receipts(Message, frozen=True):
-    """What became of each report of a batch, in order: counted, counted before, or the reason of its refusal."""
+    """What became of each report of a batch, in order: counted, counted before, or the reason of
+    its refusal.
+    """
 
     counted: int
     outcomes: list[str]
@@ -82,7 +90,9 @@ class Summary(Message, frozen=True):
     id: str
     title: str
     invited: Annotated[bool, msgspec.Meta(description="Whether a report needs an invitation.")]
-    round: Annotated[int | None, msgspec.Meta(description="The newest round that is open now; null where none is.")]
+    round: Annotated[
+        int | None, msgspec.Meta(description="The newest round that is open now; null where none is.")
+    ]
     open: Annotated[list[int], msgspec.Meta(description="All rounds that are open now, in order.")]
 
 
@@ -96,7 +106,9 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Times(Message, frozen=True):
-    """From when until before when a round is open: without `opens` from now on, unless it is open; without `closes` forever."""
+    """From when until before when a round is open: without `opens` from now on, unless it is open; without
+    `closes` forever.
+    """
 
     opens: Moment | None = None
     closes: Moment | None = None
@@ -119,7 +131,9 @@ class Rounds(Message, frozen=True):
 
 
 class Row(Message, frozen=True, omit_defaults=True):
-    """What is estimated of one value of one attribute, or of neighboring ones together; a number has a mean and no rows."""
+    """What is estimated of one value of one attribute, or of neighboring ones together; a number has a mean
+    and no rows.
+    """
 
     attribute: str
     value: str | int | float
@@ -132,7 +146,9 @@ class Row(Message, frozen=True, omit_defaults=True):
     projected: float | None = None
     low_together: Annotated[
         float | None,
-        msgspec.Meta(description="Of a place: the low end of its interval, if those of all places are to hold at once."),
+        msgspec.Meta(
+            description="Of a place: the low end of its interval, if those of all places are to hold at once."
+        ),
     ] = None
 
 
@@ -146,7 +162,9 @@ class Mean(Message, frozen=True):
     high: float
     within: Annotated[
         float,
-        msgspec.Meta(description="How far mean, low and high may be off beside: half a bin of a range, 0 for a number."),
+        msgspec.Meta(
+            description="How far mean, low and high may be off beside: half a bin of a range, 0 for a number."
+        ),
     ]
     n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
 
@@ -162,7 +180,10 @@ class Estimates(Message, frozen=True):
     rows: list[Row]
     means: list[Mean]
     groups: Annotated[
-        list[Row], msgspec.Meta(description="Neighboring values together: bins of a long range, blocks of a large grid.")
+        list[Row],
+        msgspec.Meta(
+            description="Neighboring values together: bins of a long range, blocks of a large grid."
+        ),
     ]
 
 
@@ -179,7 +200,9 @@ class Counted(Message, frozen=True):
     """The tallies of a plan, from which everything is estimated."""
 
     plan: str
-    round: Annotated[int | None, msgspec.Meta(description="Where none was asked for, the only one that has reports.")]
+    round: Annotated[
+        int | None, msgspec.Meta(description="Where none was asked for, the only one that has reports.")
+    ]
     n: int
     tallies: dict[str, dict[str, Any]]
 

@@ -1,4 +1,6 @@
-"""What the collector counts about itself, in the text format that Prometheus reads. Nothing in it is about a person."""
+"""What the collector counts about itself, in the text format that Prometheus reads. Nothing in it is about a
+person.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,18 @@ class Metrics:
     def text(self, queue: int, reports: Iterable[tuple[str, int, int]]) -> str:
         """All of it; `reports` has the reports that are counted, by plan and round."""
         lines = [
-            *_head("deniable_reports_total", "counter", "Reports that were counted, or had been counted before."),
+            *_head(
+                "deniable_reports_total", "counter", "Reports that were counted, or had been counted before."
+            ),
             f'deniable_reports_total{{outcome="counted"}} {self.counted}',
             f'deniable_reports_total{{outcome="counted before"}} {self.before}',
             *_head("deniable_refused_total", "counter", "Requests and reports that were refused, by reason."),
             *(f'deniable_refused_total{{reason="{reason}"}} {n}' for reason, n in self.refused.items()),
             *_head("deniable_queue_length", "gauge", "Reports that wait to be made durable."),
             f"deniable_queue_length {queue}",
-            *_head("deniable_commit_seconds", "histogram", "How long it took to make a group of reports durable."),
+            *_head(
+                "deniable_commit_seconds", "histogram", "How long it took to make a group of reports durable."
+            ),
             *self._histogram("deniable_commit_seconds"),
             *_head("deniable_reports", "gauge", "Reports in the store, by plan and round."),
             *(f'deniable_reports{{plan="{plan}",round="{number}"}} {n}' for plan, number, n in reports),

@@ -71,13 +71,39 @@ def _json(message: Any) -> dict[str, Any]:
 
 
 _LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
-_REPORTED = ("malformed", "version", "form", "size", "round", "plan", "closed", "invitation", "large", "type", "store")
+_REPORTED = (
+    "malformed",
+    "version",
+    "form",
+    "size",
+    "round",
+    "plan",
+    "closed",
+    "invitation",
+    "large",
+    "type",
+    "store",
+)
 _READ = ("plan", "parameter", "few", "store")
 _HTML = {200: {"text/html; charset=utf-8": {"type": "string"}}}
 
 OPERATIONS = (
-    Operation("list_plans", "GET", "/plans", "The plans that are collected here", {200: _json(messages.Plans)}, ("store",)),
-    Operation("show_plan", "GET", "/plans/{id}", "A plan: what a device needs", {200: _json(_PLAN), 304: {}}, ("plan",)),
+    Operation(
+        "list_plans",
+        "GET",
+        "/plans",
+        "The plans that are collected here",
+        {200: _json(messages.Plans)},
+        ("store",),
+    ),
+    Operation(
+        "show_plan",
+        "GET",
+        "/plans/{id}",
+        "A plan: what a device needs",
+        {200: _json(_PLAN), 304: {}},
+        ("plan",),
+    ),
     Operation(
         "add_report",
         "POST",
@@ -100,7 +126,14 @@ OPERATIONS = (
         invitation=True,
         limits=f"At most {_MOST.batch_reports:,} reports, and {_MOST.batch_bytes:,} bytes.",
     ),
-    Operation("list_rounds", "GET", "/plans/{id}/rounds", "A plan's rounds", {200: _json(messages.Rounds)}, ("plan", "store")),
+    Operation(
+        "list_rounds",
+        "GET",
+        "/plans/{id}/rounds",
+        "A plan's rounds",
+        {200: _json(messages.Rounds)},
+        ("plan", "store"),
+    ),
     Operation(
         "set_round",
         "PUT",
@@ -157,7 +190,14 @@ OPERATIONS = (
         query={"round": {**_ROUND, "default": 1}, "format": {"enum": ["parquet"], "default": "parquet"}},
     ),
     Operation("show_health", "GET", "/health", "The collector runs", {200: _json(messages.Status)}),
-    Operation("show_ready", "GET", "/ready", "It runs and reaches its store", {200: _json(messages.Status)}, ("store",)),
+    Operation(
+        "show_ready",
+        "GET",
+        "/ready",
+        "It runs and reaches its store",
+        {200: _json(messages.Status)},
+        ("store",),
+    ),
     Operation(
         "show_metrics",
         "GET",
@@ -170,7 +210,14 @@ OPERATIONS = (
     Operation("show_openapi", "GET", "/openapi.json", "This description", {200: _json({"type": "object"})}),
     Operation("show_survey", "GET", "/", "The survey, in a browser", _HTML, ("path",)),
     Operation("show_dashboard", "GET", "/dashboard", "The dashboard, in a browser", _HTML, ("path",)),
-    Operation("show_asset", "GET", "/assets/{name}", "A file of the pages", {200: {"*/*": _BYTES}, 304: {}}, ("path",)),
+    Operation(
+        "show_asset",
+        "GET",
+        "/assets/{name}",
+        "A file of the pages",
+        {200: {"*/*": _BYTES}, 304: {}},
+        ("path",),
+    ),
 )
 
 
@@ -186,7 +233,8 @@ def describe(version: str) -> dict[str, Any]:
         "info": {
             "title": "Deniable collector",
             "version": version,
-            "description": "Collects reports that were randomized on people's devices, and says what they add up to.",
+            "description": "Collects reports that were randomized on people's devices, and says what they "
+            "add up to.",
         },
         "paths": paths,
         "components": {"schemas": schemas, "securitySchemes": _SECURITY},
@@ -201,7 +249,9 @@ def _described(operation: Operation) -> dict[str, Any]:
         )
     reasons = (*operation.refuses, *_EVERYWHERE, *(("token",) if operation.operator else ()))
     for status in sorted({REASONS[reason][0] for reason in reasons}):
-        why = " ".join(f"`{reason}`: {REASONS[reason][1]}" for reason in reasons if REASONS[reason][0] == status)
+        why = " ".join(
+            f"`{reason}`: {REASONS[reason][1]}" for reason in reasons if REASONS[reason][0] == status
+        )
         responses[str(status)] = {"description": why, "content": _content(_json(messages.Problem))}
     described: dict[str, Any] = {
         "operationId": operation.name,
@@ -232,7 +282,11 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 def _content(content: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        kind: {"schema": {"$ref": f"#/components/schemas/{what.__name__}"} if isinstance(what, type) else what} if what else {}
+        kind: {
+            "schema": {"$ref": f"#/components/schemas/{what.__name__}"} if isinstance(what, type) else what
+        }
+        if what
+        else {}
         for kind, what in content.items()
     }
 

@@ -16,9 +16,11 @@ from deniable.errors import InvalidParameter
 _DEFAULTS = {"connect_timeout": "5", "tcp_user_timeout": "15000", "application_name": "deniable"}
 _PATIENCE = "SET lock_timeout = '10s'"
 _SETTINGS = (
-    "SET synchronous_commit = on",  # nothing is acknowledged before it is durable, whatever the server's default
+    # nothing is acknowledged before it is durable, whatever the server's default
+    "SET synchronous_commit = on",
     _PATIENCE,
-    "SET enable_seqscan = off",  # every query goes by a key; old statistics must not make it read millions of rows
+    # every query goes by a key; old statistics must not make it read millions of rows
+    "SET enable_seqscan = off",
     "SET enable_bitmapscan = off",
     "SET client_min_messages = error",
 )
@@ -30,7 +32,8 @@ _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.CannotConnectNow: "it is starting up or shutting down",
     errors.AdminShutdown: "it was shut down",
     errors.ReadOnlySqlTransaction: "it may only be read; is it a standby?",
-    errors.DuplicateTable: "its schema has tables of something else; choose another --store, or another search_path",
+    errors.DuplicateTable: "its schema has tables of something else; choose another --store, or another "
+    "search_path",
 }
 
 
@@ -71,17 +74,19 @@ class Postgres(Database):
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
         # As quick as COPY into a temporary table for a thousand rows, quicker for few, and one round trip.
         sql = (
-            "INSERT INTO reports (plan, round, id, body) SELECT ?, ?, given.id, given.body "
-            "FROM unnest(?::bytea[], ?::bytea[]) AS given (id, body) ON CONFLICT DO NOTHING RETURNING id"
+            "INSERT INTO reports (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM "
+            "unnest(?::bytea[], ?::bytea[]) AS given (id, body) ON CONFLICT DO NOTHING RETURNING id"
         )
         inserted = self.run(sql, plan, number, ids, bodies)
         return set() if len(inserted) == len(ids) else set(ids) - {name for (name,) in inserted}
 
-    def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
+    def present(
+        self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]
+    ) -> set[bytes]:
         where = " AND ".join(f"{name} = ?" for name in head)
         sql = (  # LIMIT makes it look up one key after the other
-            f"SELECT given.value FROM unnest(?::bytea[]) AS given (value) CROSS JOIN LATERAL "
-            f"(SELECT 1 FROM {table} WHERE {where} AND {column} = given.value LIMIT 1) AS found"
+            "SELECT given.value FROM unnest(?::bytea[]) AS given (value) CROSS JOIN LATERAL (SELECT 1 FROM "
+            f"{table} WHERE {where} AND {column} = given.value LIMIT 1) AS found"
         )
         return {value for (value,) in self.run(sql, list(values), *head.values())}
 
@@ -90,7 +95,8 @@ class Postgres(Database):
             return False
         self.run("SET lock_timeout = '200ms'")  # who waits for this lock makes others wait
         try:
-            # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left to a new file.
+            # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left
+            # to a new file.
             for table in ("invitations", "reports") if reports else ("invitations",):
                 self.run(f"VACUUM (FULL) {table}")
         except errors.LockNotAvailable:
@@ -102,12 +108,18 @@ class Postgres(Database):
     def _looked_back_at(self) -> bool:
         """Whether somebody still sees what was deleted before now, so that no VACUUM may take it away."""
         [(now,)] = self.run("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text")
-        others = "pg_stat_activity WHERE pid <> pg_backend_pid() AND coalesce(datname, current_database()) = current_database()"
-        seen = (
-            f"SELECT backend_xmin AS oldest FROM {others} UNION ALL SELECT backend_xid FROM {others} "
-            "UNION ALL SELECT xmin FROM pg_replication_slots UNION ALL SELECT transaction FROM pg_prepared_xacts"
+        others = (
+            "pg_stat_activity WHERE pid <> pg_backend_pid() AND coalesce(datname, current_database()) = "
+            "current_database()"
         )
-        sql = f"SELECT count(*) FROM ({seen}) AS seen WHERE oldest IS NOT NULL AND age(oldest) > age(?::text::xid)"
+        seen = (
+            f"SELECT backend_xmin AS oldest FROM {others} UNION ALL SELECT backend_xid FROM {others} UNION "
+            "ALL SELECT xmin FROM pg_replication_slots UNION ALL SELECT transaction FROM pg_prepared_xacts"
+        )
+        sql = (
+            f"SELECT count(*) FROM ({seen}) AS seen WHERE oldest IS NOT NULL AND age(oldest) > "
+            "age(?::text::xid)"
+        )
         [(count,)] = self.run(sql, now)
         return bool(count)
 

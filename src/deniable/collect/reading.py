@@ -35,7 +35,9 @@ class Collected(NamedTuple):
 
 
 def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str | None = None) -> Collected:
-    """The tallies of one round of a plan, or of the only one with reports, from http://…, sqlite:///… or postgresql://…"""
+    """The tallies of one round of a plan, or of the only one with reports, from http://…, sqlite:///… or
+    postgresql://…
+    """
     if source.startswith(("http://", "https://")):
         return _from_collector(plan, _address(source), number, token)
     from deniable.collect.store import open_store
@@ -61,18 +63,23 @@ def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParamete
     """What to say of a plan that a store does not have."""
     known = ", ".join(each[:12] for each in plans)
     has = f"it has {known}" if known else "it is empty"
-    return InvalidParameter(f"{store.name} has no plan {plan_id[:12]}; {has}: name another plan, or another store")
+    return InvalidParameter(
+        f"{store.name} has no plan {plan_id[:12]}; {has}: name another plan, or another store"
+    )
 
 
 def _refuse_several(numbers: Iterable[int]) -> None:
     """Refuse to choose among rounds."""
     asked = list(numbers)
     if len(asked) > 1:
-        raise InvalidParameter(f"the same people answered in {listed('round', asked)}, which are not added up; {_CHOOSE}")
+        raise InvalidParameter(
+            f"the same people answered in {listed('round', asked)}, which are not added up; {_CHOOSE}"
+        )
 
 
 def token_file_for(source: str, named: Path | None) -> Path | None:
-    """The file of the operator's token: the one that is named, or the one in this folder for a collector of this machine.
+    """The file of the operator's token: the one that is named, or the one in this folder for a collector of
+    this machine.
 
     What lies here is not sent to other machines unless somebody says so.
     """
@@ -93,12 +100,13 @@ def find_token(file: Path | None) -> str:
         token = file.read_text(encoding="utf-8").strip()
     if not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidParameter(
-            f"{file or 'DENIABLE_TOKEN'} does not hold an operator's token; deniable serve makes operator.token"
+            f"{file or 'DENIABLE_TOKEN'} does not hold an operator's token; deniable serve makes "
+            "operator.token"
         )
     if not token:
         raise InvalidParameter(
-            "a collector shows results to its operator: set DENIABLE_TOKEN, or name the file that deniable serve made where it "
-            f"was started: --token-file {TOKEN_FILE}"
+            "a collector shows results to its operator: set DENIABLE_TOKEN, or name the file that deniable "
+            f"serve made where it was started: --token-file {TOKEN_FILE}"
         )
     return token
 
@@ -123,19 +131,24 @@ def _from_collector(plan: Plan, source: str, number: int | None, token: str | No
             why = _detail(refusal.read(10_000)) or str(refusal)
         if refusal.code == 401:
             why = (
-                "this is not its operator's token, or not any more. The one that holds is in operator.token in the folder "
-                "where it was started, or in its DENIABLE_TOKEN; give it with --token-file or in DENIABLE_TOKEN"
+                "this is not its operator's token, or not any more. The one that holds is in operator.token "
+                "in the folder where it was started, or in its DENIABLE_TOKEN; give it with --token-file or "
+                "in DENIABLE_TOKEN"
             )
         elif refusal.code == 400 and number is None:
             why = f"{why.rstrip('.').removesuffix(_ASK)}; {_CHOOSE}"
         raise DeniableError(f"the collector at {source} refused: {why}") from None
     except OSError as problem:  # also no answer in time, or no such place
-        raise DeniableError(f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}") from None
+        raise DeniableError(
+            f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}"
+        ) from None
     try:
         said = json.loads(raw)
         found, answered = Tallies.from_dict(said), said.get("round")
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise DeniableError(f"what is at {source} is not a collector: it answered something else than tallies") from None
+        raise DeniableError(
+            f"what is at {source} is not a collector: it answered something else than tallies"
+        ) from None
     if found.plan_id != plan.id:
         raise DeniableError(f"the collector at {source} answered with the tallies of another plan")
     return Collected(answered if type(answered) is int else number, found)

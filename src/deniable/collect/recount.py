@@ -15,7 +15,9 @@ BLOCK = 10_000
 """Reports that are held in memory at a time."""
 
 
-def rows(database: Database, key: int, number: int, after: bytes, block: int, scrubbed: bool = False) -> list[Any]:
+def rows(
+    database: Database, key: int, number: int, after: bytes, block: int, scrubbed: bool = False
+) -> list[Any]:
     """Ids and bodies of the next reports in the order of their ids."""
     some = "" if scrubbed else "AND body IS NOT NULL "
     sql = f"SELECT id, body FROM reports WHERE plan = ? AND round = ? AND id > ? {some}ORDER BY id LIMIT ?"
@@ -27,12 +29,16 @@ def check(database: Database, plans: Iterable[Known]) -> list[str]:
     problems = database.damage()
     held = dict.fromkeys(_rounds_with_reports(database))
     for known in plans:
-        numbers = database.run("SELECT number, sums, scrubbed FROM rounds WHERE plan = ? ORDER BY number", known.key)
+        numbers = database.run(
+            "SELECT number, sums, scrubbed FROM rounds WHERE plan = ? ORDER BY number", known.key
+        )
         for number, sums, scrubbed in numbers:
             held.pop((known.key, number), None)
             where = f"plan {known.plan.id[:12]}, round {number}"
             problems += [f"{where}: {text}" for text in _check(database, known, number, sums, scrubbed)]
-    return problems + [f"there are reports of plan number {key}, round {number}, which nobody made" for key, number in held]
+    return problems + [
+        f"there are reports of plan number {key}, round {number}, which nobody made" for key, number in held
+    ]
 
 
 def _check(database: Database, known: Known, number: int, stored: bytes, scrubbed: bytes) -> Iterator[str]:
@@ -49,7 +55,9 @@ def _check(database: Database, known: Known, number: int, stored: bytes, scrubbe
     if empty != gone[0]:
         yield f"{empty} reports have no body, but {gone[0]} were scrubbed"
     yield from _differences(known, total, found + gone)
-    for n, raw in database.run("SELECT n, sums FROM snapshots WHERE plan = ? AND round = ?", known.key, number):
+    for n, raw in database.run(
+        "SELECT n, sums FROM snapshots WHERE plan = ? AND round = ?", known.key, number
+    ):
         past = known.sums.read(raw)
         if past[0] != n or (past > total).any():
             yield f"the snapshot of {n} reports has more than the tallies"
@@ -61,7 +69,8 @@ def _differences(known: Known, total: Integers, found: Integers) -> Iterator[str
     if total[0] != found[0]:
         yield f"the tallies say {total[0]} reports, but there are {found[0]}"
     else:
-        yield f"the tallies differ from a recount in {int(np.count_nonzero(total != found))} of {known.sums.size} numbers"
+        differing = int(np.count_nonzero(total != found))
+        yield f"the tallies differ from a recount in {differing} of {known.sums.size} numbers"
 
 
 def _rounds_with_reports(database: Database) -> Iterator[tuple[int, int]]:
@@ -74,7 +83,8 @@ def _rounds_with_reports(database: Database) -> Iterator[tuple[int, int]]:
 
 
 def scrub(database: Database, known: Known, number: int, after: bytes) -> bytes | None:
-    """Delete the bodies of one block, within a transaction and with the plan's lock; where to go on, or None at the end.
+    """Delete the bodies of one block, within a transaction and with the plan's lock; where to go on, or None
+    at the end.
 
     What they add to the tallies is kept apart, so that the rest can still be recounted exactly.
     """
@@ -85,7 +95,16 @@ def scrub(database: Database, known: Known, number: int, after: bytes) -> bytes 
     [(before,)] = database.run("SELECT scrubbed FROM rounds WHERE plan = ? AND number = ?", known.key, number)
     gone = known.sums.read(before) + known.count(known.wire.reports([body for _, body in block]))
     database.run(
-        "UPDATE reports SET body = NULL WHERE plan = ? AND round = ? AND id > ? AND id <= ?", known.key, number, after, last
+        "UPDATE reports SET body = NULL WHERE plan = ? AND round = ? AND id > ? AND id <= ?",
+        known.key,
+        number,
+        after,
+        last,
     )
-    database.run("UPDATE rounds SET scrubbed = ? WHERE plan = ? AND number = ?", known.sums.write(gone), known.key, number)
+    database.run(
+        "UPDATE rounds SET scrubbed = ? WHERE plan = ? AND number = ?",
+        known.sums.write(gone),
+        known.key,
+        number,
+    )
     return last

@@ -26,7 +26,12 @@ def enough(tallies: Tallies, minimum: int) -> Tallies:
 
 
 def estimated(
-    plan: Plan, tallies: Tallies, number: int | None, level: float, project: str | None = None, blocks: bool = True
+    plan: Plan,
+    tallies: Tallies,
+    number: int | None,
+    level: float,
+    project: str | None = None,
+    blocks: bool = True,
 ) -> Estimates:
     """What `deniable estimate` finds, by the same code; nothing of an attribute that nobody has reported yet.
 
@@ -42,7 +47,9 @@ def estimated(
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
     reported = [row for row in about["rows"] if row["attribute"] in result]
-    rows = _told(Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported))
+    rows = _told(
+        Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported)
+    )
     means, groups = _told(Mean, about["means"]), _told(Row, about["groups"])
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, means, groups)
 
@@ -78,12 +85,16 @@ def require_pyarrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise Refusal("parameter", "This collector writes no Parquet; it needs: pip install 'deniable[frames]'") from None
+        raise Refusal(
+            "parameter", "This collector writes no Parquet; it needs: pip install 'deniable[frames]'"
+        ) from None
     return pa, parquet
 
 
 def _table(found: Estimates) -> list[dict[str, Any]]:
-    """Rows that say by themselves what they are, wherever they are pasted to: those of `deniable estimate`, in its order."""
+    """Rows that say by themselves what they are, wherever they are pasted to: those of `deniable estimate`,
+    in its order.
+    """
     rows = [
         msgspec.to_builtins(row) | {"kind": kind}
         for kind, told in (("value", found.rows), ("group", found.groups))

@@ -2,9 +2,11 @@
 
 Nothing here says when a report came, from where, or by which invitation:
 
-- `reports`: a random id and a body (none once it is scrubbed). In SQLite the rows lie in the order of their random ids.
+- `reports`: a random id and a body (none once it is scrubbed). In SQLite the rows lie in the order of
+  their random ids.
 - `rounds`: when a round is open, and the tallies of all its reports as one row of integers (see `sums`).
-- `snapshots`: what the tallies were when there were fewer reports, each at least the square root of 2 times the last.
+- `snapshots`: what the tallies were when there were fewer reports, each at least the square root of 2
+  times the last.
 - `invitations`: hashes of tokens that are still to be used; one that is used is deleted.
 """
 
@@ -16,25 +18,30 @@ from deniable.errors import DeniableError
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        "CREATE TABLE plans ({key}, id TEXT NOT NULL UNIQUE, document TEXT NOT NULL, invited INTEGER NOT NULL)",
+        "CREATE TABLE plans ({key}, id TEXT NOT NULL UNIQUE, document TEXT NOT NULL, invited INTEGER NOT "
+        "NULL)",
         "CREATE TABLE rounds (plan INTEGER NOT NULL, number INTEGER NOT NULL, opens {real}, closes {real}, "
-        "sums {bytes} NOT NULL, scrubbed {bytes} NOT NULL, snapshot BIGINT NOT NULL, PRIMARY KEY (plan, number)){sorted}",
-        "CREATE TABLE reports (plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body {bytes}, "
-        "PRIMARY KEY (plan, round, id)){sorted}",
-        "CREATE TABLE snapshots (plan INTEGER NOT NULL, round INTEGER NOT NULL, n BIGINT NOT NULL, sums {bytes} NOT NULL, "
-        "PRIMARY KEY (plan, round, n)){sorted}",
-        "CREATE TABLE invitations (plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, hash)){sorted}",
+        "sums {bytes} NOT NULL, scrubbed {bytes} NOT NULL, snapshot BIGINT NOT NULL, PRIMARY KEY (plan, "
+        "number)){sorted}",
+        "CREATE TABLE reports (plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body "
+        "{bytes}, PRIMARY KEY (plan, round, id)){sorted}",
+        "CREATE TABLE snapshots (plan INTEGER NOT NULL, round INTEGER NOT NULL, n BIGINT NOT NULL, sums "
+        "{bytes} NOT NULL, PRIMARY KEY (plan, round, n)){sorted}",
+        "CREATE TABLE invitations (plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, "
+        "hash)){sorted}",
     ),
 )
-"""What makes version i + 1 of version i, from an empty database (version 0) on. What is released is never changed."""
+"""What makes version i + 1 of version i, from an empty database (version 0) on. What is released is never
+changed.
+"""
 
 
 def steps(version: int, where: str, words: Mapping[str, str]) -> list[str]:
     """The statements that bring a store of this version to the newest, in the words of its database."""
     if version > len(MIGRATIONS):
         raise NewerStore(
-            f"{where} was written by a newer Deniable (store version {version}; this one knows {len(MIGRATIONS)}); "
-            "install that version, or use another store"
+            f"{where} was written by a newer Deniable (store version {version}; this one knows "
+            f"{len(MIGRATIONS)}); install that version, or use another store"
         )
     found = [statement.format_map(words) for migration in MIGRATIONS[version:] for statement in migration]
     return [*found, f"UPDATE deniable SET version = {len(MIGRATIONS)}"] if found else []

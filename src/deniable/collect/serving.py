@@ -1,4 +1,6 @@
-"""Runs the collector: one process, one event loop, one writer. It ends with nothing lost when it is told to."""
+"""Runs the collector: one process, one event loop, one writer. It ends with nothing lost when it
+is told to.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0
 class Punctual(HttpToolsProtocol):
     """The server's protocol, for which slow and endless requests are no way to hold memory or connections.
 
-    The server itself waits for ever for the rest of a request, or until an answer is read, and takes headers of any length.
+    The server itself waits for ever for the rest of a request, or until an answer is read, and takes headers
+    of any length.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -122,8 +125,12 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, OverflowError) as problem:
-        reason = str(getattr(problem, "strerror", None) or problem).partition(" (while ")[0]  # the address is said already
-        raise DeniableError(f"cannot listen on {host} port {port}: {reason}; choose another with --host and --port") from None
+        reason = str(getattr(problem, "strerror", None) or problem).partition(" (while ")[
+            0
+        ]  # the address is said already
+        raise DeniableError(
+            f"cannot listen on {host} port {port}: {reason}; choose another with --host and --port"
+        ) from None
 
 
 def address_of(taken: socket.socket) -> str:
@@ -148,7 +155,9 @@ def _own_address(family: int) -> str | None:
     """This machine's address in its network; nothing is sent to find it."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9))  # of no machine, by RFC 5737
+            probe.connect(
+                ("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9)
+            )  # of no machine, by RFC 5737
             return str(probe.getsockname()[0])
         except OSError:  # no network
             return None
@@ -171,9 +180,13 @@ def run(collector: Collector, taken: socket.socket, proxy: str | None = None) ->
         timeout_graceful_shutdown=20,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)  # the server raises its signal again when it is done; that is the end, not a failure
+        signal.signal(
+            number, _end
+        )  # the server raises its signal again when it is done; that is the end, not a failure
     server = uvicorn.Server(config)
-    collector.crowded = lambda: len(server.server_state.connections) > CONNECTIONS  # the server's own refusal says nothing
+    collector.crowded = lambda: (
+        len(server.server_state.connections) > CONNECTIONS
+    )  # the server's own refusal says nothing
     server.run(sockets=[taken])
 
 
@@ -182,7 +195,9 @@ def _end(*_: object) -> None:
 
 
 def operator_token(file: Path) -> tuple[str, str]:
-    """The operator's token, and where it is from: the environment, the file, or a new file that only its owner can read."""
+    """The operator's token, and where it is from: the environment, the file, or a new file that only its
+    owner can read.
+    """
     token, origin = os.environ.get("DENIABLE_TOKEN", ""), "DENIABLE_TOKEN"
     if not token:
         try:
@@ -194,5 +209,7 @@ def operator_token(file: Path) -> tuple[str, str]:
             with os.fdopen(handle, "w", encoding="utf-8") as opened:
                 opened.write(token + "\n")
     if len(token) < _WEAK or not token.isascii() or not token.isprintable() or " " in token:
-        raise InvalidParameter(f"the operator's token in {origin} must have at least {_WEAK} letters, at random")
+        raise InvalidParameter(
+            f"the operator's token in {origin} must have at least {_WEAK} letters, at random"
+        )
     return token, origin

@@ -29,7 +29,8 @@ _PRAGMAS = (
     "synchronous = FULL",  # the log is on the disk before anything is acknowledged
     "secure_delete = ON",  # what is deleted is overwritten with zeros
     "cache_size = -32768",  # kilobytes: random ids touch pages all over the file
-    "wal_autocheckpoint = 8192",  # pages: so that most are changed many times before they are written to their places
+    # pages: so that most are changed many times before they are written to their places
+    "wal_autocheckpoint = 8192",
     "journal_size_limit = 67108864",  # bytes: what the log grew to beside a long reader is given back
 )
 _EACH = "WITH RECURSIVE each (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
@@ -81,12 +82,14 @@ class Sqlite(Database):
         return there
 
     def _insert(self, plan: int, number: int, rows: Sequence[tuple[bytes, bytes]]) -> int:
-        """Rows with bodies of one length, by one statement: where there are many, others get a turn at every one of them."""
+        """Rows with bodies of one length, by one statement: where there are many, others get a turn at every
+        one of them.
+        """
         if not rows:
             return 0
         sql = (
-            f"INSERT INTO reports (plan, round, id, body) {_EACH} "
-            "SELECT ?4, ?5, substr(?2, 1 + ?3 * n, ?3), substr(?6, 1 + ?7 * n, ?7) FROM each WHERE true ON CONFLICT DO NOTHING"
+            f"INSERT INTO reports (plan, round, id, body) {_EACH} SELECT ?4, ?5, substr(?2, 1 + ?3 * n, ?3), "
+            "substr(?6, 1 + ?7 * n, ?7) FROM each WHERE true ON CONFLICT DO NOTHING"
         )
         ids, bodies = b"".join([row[0] for row in rows]), b"".join([row[1] for row in rows])
         values = (len(rows), ids, len(rows[0][0]), plan, number, bodies, len(rows[0][1]))
@@ -94,13 +97,15 @@ class Sqlite(Database):
         assert inserted >= 0, "the number of inserted rows is told of statements that begin with INSERT"
         return inserted
 
-    def present(self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]) -> set[bytes]:
+    def present(
+        self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]
+    ) -> set[bytes]:
         if not values:
             return set()
         where = " AND ".join(f"{name} = ?{place}" for place, name in enumerate(head, 4))
         sql = (
-            f"{_EACH} SELECT group_concat(n) FROM each "
-            f"WHERE EXISTS (SELECT 1 FROM {table} WHERE {where} AND {column} = substr(?2, 1 + ?3 * n, ?3))"
+            f"{_EACH} SELECT group_concat(n) FROM each WHERE EXISTS (SELECT 1 FROM {table} WHERE {where} AND "
+            f"{column} = substr(?2, 1 + ?3 * n, ?3))"
         )
         [(found,)] = self.run(sql, len(values), b"".join(values), len(values[0]), *head.values())
         return {values[int(place)] for place in found.split(",")} if found else set()
@@ -109,7 +114,9 @@ class Sqlite(Database):
         if self._connection is None:
             self._connect()
         self.run("PRAGMA busy_timeout = 0")  # whoever reads now is not waited for
-        [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")  # only the log still has what was overwritten
+        [(busy, *_)] = self.run(
+            "PRAGMA wal_checkpoint(TRUNCATE)"
+        )  # only the log still has what was overwritten
         self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
         return not busy
 
@@ -124,7 +131,9 @@ class Sqlite(Database):
     def _begin(self, write: bool) -> None:
         if self._connection is None:
             self._connect()
-        if self._identity() != self._file:  # what is written to a deleted file would be acknowledged, and lost
+        if (
+            self._identity() != self._file
+        ):  # what is written to a deleted file would be acknowledged, and lost
             self._drop()
             raise StoreUnavailable(f"{self.name} cannot be used now: the file was moved, deleted or replaced")
         self._open.execute("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -150,10 +159,14 @@ class Sqlite(Database):
             try:
                 os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))  # for nobody else to read
             except OSError as problem:
-                raise InvalidParameter(f"{self.name} cannot be made: {problem.strerror}; does its folder exist?") from None
+                raise InvalidParameter(
+                    f"{self.name} cannot be made: {problem.strerror}; does its folder exist?"
+                ) from None
         elif self._path.is_dir():
             raise InvalidParameter(f"{self.name} is a folder; name a file")
-        self._connection = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(
+            self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
         self._file = self._identity()
         self.connections += 1
         try:
@@ -173,7 +186,9 @@ class Sqlite(Database):
             [(version,)] = self.run("SELECT version FROM deniable")
             return int(version)
         if tables:
-            raise InvalidParameter(f"{self.name} is a database of something else; choose another file with --store")
+            raise InvalidParameter(
+                f"{self.name} is a database of something else; choose another file with --store"
+            )
         return None
 
     def _identity(self) -> tuple[int, int] | None:

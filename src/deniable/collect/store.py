@@ -1,13 +1,14 @@
 """Where reports are counted, durably and once each, in SQLite or PostgreSQL.
 
-One transaction takes a batch: the reports, the tallies that they add to and the invitations that they use change together
-or not at all. A report is known by its random id, so that it can be sent again until it is acknowledged.
+One transaction takes a batch: the reports, the tallies that they add to and the invitations that they use
+change together or not at all. A report is known by its random id, so that it can be sent again until it is
+acknowledged.
 
-What is at rest does not tell which invitation let a report in: a used one is deleted in the report's transaction, and its
-traces are cleared away after every thousand, when reports are scrubbed, when the store is closed, and when a collector
-starts, after one that was killed. Until then the log
-of SQLite, and in PostgreSQL the deleted row with the number of the transaction that its report also carries, still tell
-someone who reads the files. Backups, replicas and archived logs from that time keep telling. PostgreSQL also keeps in
+What is at rest does not tell which invitation let a report in: a used one is deleted in the report's
+transaction, and its traces are cleared away after every thousand, when reports are scrubbed, when the store
+is closed, and when a collector starts, after one that was killed. Until then the log of SQLite, and in
+PostgreSQL the deleted row with the number of the transaction that its report also carries, still tell someone
+who reads the files. Backups, replicas and archived logs from that time keep telling. PostgreSQL also keeps in
 which order reports came; scrubbing takes away what they say.
 """
 
@@ -26,7 +27,18 @@ from deniable.collect.database import Database, StoreUnavailable
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
 
-__all__ = ["Arrival", "Offer", "Outcome", "Registered", "Round", "Store", "StoreUnavailable", "Times", "no_round", "open_store"]
+__all__ = [
+    "Arrival",
+    "Offer",
+    "Outcome",
+    "Registered",
+    "Round",
+    "Store",
+    "StoreUnavailable",
+    "Times",
+    "no_round",
+    "open_store",
+]
 
 SWEEP = 1000
 """Used invitations whose traces may remain for a while."""
@@ -45,7 +57,9 @@ class Registered:
 
 @dataclass(frozen=True)
 class Times:
-    """When a round is open: from `opens` until before `closes` (seconds since 1970; None is without limit)."""
+    """When a round is open: from `opens` until before `closes` (seconds since 1970; None is
+    without limit).
+    """
 
     number: int
     opens: float | None
@@ -76,16 +90,22 @@ class Offer:
 
 
 def no_round(plan: Plan, number: int) -> InvalidParameter:
-    """What to say of a round that is not there: it was not opened yet, or the plan has none of this number."""
+    """What to say of a round that is not there: it was not opened yet, or the plan has none of
+    this number.
+    """
     rounds = plan.content.rounds or 1
     if 1 <= number <= rounds:
-        return InvalidParameter(f"round {number} of plan {plan.id[:12]} was not opened yet; deniable rounds opens it")
+        return InvalidParameter(
+            f"round {number} of plan {plan.id[:12]} was not opened yet; deniable rounds opens it"
+        )
     has = f"has rounds 1 to {rounds}" if rounds > 1 else "asks once, in round 1"
     return InvalidParameter(f"plan {plan.id[:12]} has no round {number}: it {has}")
 
 
 def open_store(url: str, create: bool = True) -> Store:
-    """The store at `sqlite:///file`, `sqlite:////folder/file` or `postgresql://…`, made if it is not there."""
+    """The store at `sqlite:///file`, `sqlite:////folder/file` or `postgresql://…`, made if it is
+    not there.
+    """
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from deniable.collect.postgres import Postgres
@@ -102,7 +122,9 @@ def open_store(url: str, create: bool = True) -> Store:
 
 @final
 class Store:
-    """Few verbs over a database. Any thread may use them, one at a time; several stores may share a database."""
+    """Few verbs over a database. Any thread may use them, one at a time; several stores may share
+    a database.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -126,11 +148,15 @@ class Store:
         with database.transaction(write=True):
             new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
             database.run(new, plan.id, plan.to_json(), int(invited))
-            [(key, before)] = database.run(f"SELECT key, invited FROM plans WHERE id = ? {database.lock}", plan.id)
+            [(key, before)] = database.run(
+                f"SELECT key, invited FROM plans WHERE id = ? {database.lock}", plan.id
+            )
             if bool(before) != invited:
                 if self._counted(Known(key, plan), None):
                     takes = "takes invitations" if before else "takes no invitations"
-                    raise InvalidParameter(f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now")
+                    raise InvalidParameter(
+                        f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now"
+                    )
                 database.run("UPDATE plans SET invited = ? WHERE key = ?", int(invited), key)
 
     def plans(self) -> list[Registered]:
@@ -139,7 +165,9 @@ class Store:
             rows = self._database.run("SELECT id, invited FROM plans ORDER BY key")
             return [Registered(self._known(plan_id).plan, bool(invited)) for plan_id, invited in rows]
 
-    def set_round(self, plan_id: str, number: int, opens: float | None = None, closes: float | None = None) -> None:
+    def set_round(
+        self, plan_id: str, number: int, opens: float | None = None, closes: float | None = None
+    ) -> None:
         """Make a round, or change when it is open (seconds since 1970; None is without limit)."""
         if opens is not None and closes is not None and not opens < closes:
             raise InvalidParameter(f"a round opens before it closes, got {opens:g} and {closes:g}")
@@ -147,20 +175,23 @@ class Store:
             known = self._known(plan_id)
             if not 1 <= number <= known.wire.rounds:
                 raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
-            self._lock(known)  # what is being counted is counted first, and after this nothing that came too late
+            self._lock(
+                known
+            )  # what is being counted is counted first, and after this nothing that came too late
             nothing = known.sums.write(known.sums.zero())
             when = [None if limit is None else float(limit) for limit in (opens, closes)]
             self._database.run(
-                "INSERT INTO rounds (plan, number, opens, closes, sums, scrubbed, snapshot) VALUES (?, ?, ?, ?, ?, ?, 0) "
-                "ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = excluded.closes",
+                "INSERT INTO rounds (plan, number, opens, closes, sums, scrubbed, snapshot) VALUES (?, ?, ?, "
+                "?, ?, ?, 0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
+                "excluded.closes",
                 *(known.key, number, *when, nothing, nothing),
             )
 
     def offers(self) -> dict[str, Offer]:
         """What all plans offer now, by their ids; no tallies are read, so that anybody may ask often."""
         sql = (
-            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes "
-            "FROM plans LEFT JOIN rounds ON rounds.plan = plans.key ORDER BY plans.key, rounds.number"
+            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes FROM plans LEFT JOIN "
+            "rounds ON rounds.plan = plans.key ORDER BY plans.key, rounds.number"
         )
         with self._database.transaction():
             rows = self._database.run(sql)
@@ -179,17 +210,21 @@ class Store:
             found = self._database.run(sql, known.key)
         read = known.sums.read
         return [
-            Round(number, opens, closes, int(read(sums)[0]), int(read(gone)[0])) for number, opens, closes, sums, gone in found
+            Round(number, opens, closes, int(read(sums)[0]), int(read(gone)[0]))
+            for number, opens, closes, sums, gone in found
         ]
 
     def add(self, arrivals: Sequence[Arrival], now: float | Callable[[], float]) -> list[Outcome]:
-        """Count reports in one transaction, each by itself: one that is refused is no reason to refuse another.
+        """Count reports in one transaction, each by itself: one that is refused is no reason to refuse
+        another.
 
         What became of each is told in the order in which they are given.
 
-        A clock is read once nobody else can open or close a round: a report that waited has not come earlier for it.
+        A clock is read once nobody else can open or close a round: a report that waited has not come earlier
+        for it.
 
-        A report whose id is stored was counted before, whatever it says now, and even if its round is closed since then.
+        A report whose id is stored was counted before, whatever it says now, and even if its round is closed
+        since then.
         """
         outcomes: list[Outcome] = ["counted"] * sum([len(arrival.ids) for arrival in arrivals])
         database = self._database
@@ -200,7 +235,10 @@ class Store:
             return outcomes
         with database.transaction(write=True):
             plans = {batch.known.key: batch.known for batch in batches}
-            invited, used = {key: self._lock(plans[key]) for key in sorted(plans)}, 0  # sorted: no two wait for each other
+            invited, used = (
+                {key: self._lock(plans[key]) for key in sorted(plans)},
+                0,
+            )  # sorted: no two wait for each other
             when = now() if callable(now) else now
             for batch in batches:
                 used += counting.count(database, batch, invited[batch.known.key], when, outcomes)
@@ -222,7 +260,9 @@ class Store:
             self._database.many(sql, [(key, each) for each in given])
 
     def withdraw(self, plan_id: str) -> int:
-        """Let in nobody more by the invitations that are unused; how many it were. Traces go as those of used ones do."""
+        """Let in nobody more by the invitations that are unused; how many it were. Traces go as those of used
+        ones do.
+        """
         with self._database.transaction(write=True):
             known = self._known(plan_id)
             self._lock(known)  # what is being counted is counted first
@@ -230,7 +270,9 @@ class Store:
             self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
         self._used += int(left)
         if left:
-            with suppress(StoreUnavailable):  # they are withdrawn; this is tried again when the store is closed
+            with suppress(
+                StoreUnavailable
+            ):  # they are withdrawn; this is tried again when the store is closed
                 self._sweep()
         return int(left)
 
@@ -244,13 +286,15 @@ class Store:
     def tallies(self, plan_id: str, number: int | None = None) -> Tallies:
         """All that estimates need, however many reports there are.
 
-        Without a round, those of the only round that has reports. Rounds are not added up: the same people answer in each,
-        and keep their first answers, so that error bars of the sum would be too narrow.
+        Without a round, those of the only round that has reports. Rounds are not added up: the same people
+        answer in each, and keep their first answers, so that error bars of the sum would be too narrow.
         """
         return self.tallied(plan_id, number)[1]
 
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
-        """The same, with the number of the round they are of: None where none was named, and none has reports."""
+        """The same, with the number of the round they are of: None where none was named, and none has
+        reports.
+        """
         with self._database.transaction():
             known = self._known(plan_id)
             rows = {n: known.sums.read(raw) for n, raw in self._sums(known, number)}
@@ -262,7 +306,9 @@ class Store:
         return number, known.sums.tallies(row)
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
-        """The tallies as reports arrived, whenever there were the square root of 2 times as many; the last are today's."""
+        """The tallies as reports arrived, whenever there were the square root of 2 times as many; the last
+        are today's.
+        """
         with self._database.transaction():
             known = self._known(plan_id)
             sql = "SELECT n, sums FROM snapshots WHERE plan = ? AND round = ? ORDER BY n"
@@ -277,7 +323,9 @@ class Store:
             return self._counted(self._known(plan_id), number)
 
     def bodies(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[list[bytes]]:
-        """The reports that are not scrubbed, in blocks, in the order of their random ids; newer ones may be missing."""
+        """The reports that are not scrubbed, in blocks, in the order of their random ids; newer ones may be
+        missing.
+        """
         after = b""
         while True:
             with self._database.transaction():
@@ -288,7 +336,9 @@ class Store:
             after = rows[-1][0]
 
     def scrub(self, plan_id: str, number: int | None = None) -> int:
-        """Delete what reports say, in one round or in all; ids stay, so that duplicates are still known. How many it were."""
+        """Delete what reports say, in one round or in all; ids stay, so that duplicates are still known. How
+        many it were.
+        """
         database, known = self._database, self._of(plan_id)
         before = sum(each.scrubbed for each in self.rounds(plan_id))
         for each in [one.number for one in self.rounds(plan_id)] if number is None else [number]:
@@ -301,8 +351,8 @@ class Store:
         while not self._sweep(reports=True):
             if next(tries, None) is None:
                 raise StoreUnavailable(
-                    f"the reports in {self.name} are scrubbed, but somebody has been reading it all the while, so that the log "
-                    "still has what they said; scrub again when nobody does"
+                    f"the reports in {self.name} are scrubbed, but somebody has been reading it all the "
+                    "while, so that the log still has what they said; scrub again when nobody does"
                 )
             time.sleep(_PAUSE)
         return sum(each.scrubbed for each in self.rounds(plan_id)) - before
@@ -310,7 +360,8 @@ class Store:
     def check(self) -> list[str]:
         """Count all reports again and compare with the tallies; what is wrong, in plain words.
 
-        Where reports are scrubbed, the tallies must be those that are left and what was counted when the others went.
+        Where reports are scrubbed, the tallies must be those that are left and what was counted when the
+        others went.
         """
         database = self._database.again()  # a snapshot of its own, so that nobody waits
         try:
@@ -326,7 +377,8 @@ class Store:
             self._database.run("SELECT version FROM deniable")
 
     def tidy(self) -> None:
-        """Clear away the traces of used invitations, also of those that a collector used before it was killed.
+        """Clear away the traces of used invitations, also of those that a collector used before it was
+        killed.
 
         What cannot be done now is tried again later.
         """
@@ -342,7 +394,9 @@ class Store:
         self._database.close()
 
     def _sweep(self, reports: bool = False) -> bool:
-        """Clear away the traces of what was deleted, if nobody reads; the more invitations are left, the less often."""
+        """Clear away the traces of what was deleted, if nobody reads; the more invitations are left, the less
+        often.
+        """
         with self._database.outside():
             swept = self._database.sweep(reports=reports)
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations")
@@ -356,7 +410,9 @@ class Store:
         found = self._database.run(sql, known.key, known.plan.id)
         if not found:  # a backup was put in its place, say: keys mean other plans there
             self._plans.clear()
-            raise StoreUnavailable(f"{self.name} has been replaced by another one, which has other plans; try again")
+            raise StoreUnavailable(
+                f"{self.name} has been replaced by another one, which has other plans; try again"
+            )
         return bool(found[0][0])
 
     def _of(self, plan_id: str) -> Known:
@@ -377,8 +433,12 @@ class Store:
 
     def _sums(self, known: Known, number: int | None) -> list[tuple[int, bytes]]:
         if number is None:
-            return self._database.run("SELECT number, sums FROM rounds WHERE plan = ? ORDER BY number", known.key)
-        found = self._database.run("SELECT number, sums FROM rounds WHERE plan = ? AND number = ?", known.key, number)
+            return self._database.run(
+                "SELECT number, sums FROM rounds WHERE plan = ? ORDER BY number", known.key
+            )
+        found = self._database.run(
+            "SELECT number, sums FROM rounds WHERE plan = ? AND number = ?", known.key, number
+        )
         if not found:
             raise no_round(known.plan, number)
         return found

@@ -1,4 +1,6 @@
-"""The tallies of a plan as one row of integers: they are added in one step and stored in a few bytes per value."""
+"""The tallies of a plan as one row of integers: they are added in one step and stored in a few bytes per
+value.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,18 @@ _STORED = np.dtype("<i8")
 
 @final
 class Sums:
-    """Where the numbers stand in the row: n, then for each attribute its n, its counts, and how many were asked."""
+    """Where the numbers stand in the row: n, then for each attribute its n, its counts, and how many were
+    asked.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan_id, self._mechanisms = plan.id, [plain(part) for part in plan.content.parts]
-        nothing = plan.tally(Reports(plan.id, Records(0, tuple(part.blank(0) for part in plan.content.parts))))
-        self._parts = [(name, tally.counts.size, tally.asked is not None) for name, tally in nothing.tallies.items()]
+        nothing = plan.tally(
+            Reports(plan.id, Records(0, tuple(part.blank(0) for part in plan.content.parts)))
+        )
+        self._parts = [
+            (name, tally.counts.size, tally.asked is not None) for name, tally in nothing.tallies.items()
+        ]
         self.size = 1 + sum(1 + k * (1 + asked) for _, k, asked in self._parts)
 
     def zero(self) -> Integers:
@@ -46,7 +54,9 @@ class Sums:
         found, place = {}, 1
         for name, k, asked in self._parts:
             ends = place + 1, place + 1 + k, place + 1 + k * (1 + asked)
-            found[name] = Tally(int(row[place]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None)
+            found[name] = Tally(
+                int(row[place]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None
+            )
             place = ends[2]
         return Tallies(self._plan_id, int(row[0]), found)
 
@@ -54,7 +64,8 @@ class Sums:
         """A row as it is stored."""
         if len(raw) != self.size * _STORED.itemsize:
             raise InvalidReport(
-                f"stored tallies have {len(raw)} bytes where {self.size * _STORED.itemsize} belong; restore a backup"
+                f"stored tallies have {len(raw)} bytes where {self.size * _STORED.itemsize} belong; restore "
+                "a backup"
             )
         return np.frombuffer(raw, dtype=_STORED).astype(np.int64)
 

@@ -1,6 +1,7 @@
 """Group commit: whatever waits is made durable together, and acknowledged after that.
 
-A disk can be made to keep a thousand reports as quickly as one, so while one group is being written the next one gathers.
+A disk can be made to keep a thousand reports as quickly as one, so while one group is being written the next
+one gathers.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ class Writer:
         size = sum([len(body) for arrival in arrivals for body in arrival.bodies]) + _HEADER * count
         if self._closing:
             raise Busy("the collector is shutting down; send it again in a moment")
-        if self.waiting and (self.waiting + count > self._most_waiting or self._bytes + size > self._most_bytes):
+        if self.waiting and (
+            self.waiting + count > self._most_waiting or self._bytes + size > self._most_bytes
+        ):
             raise Busy(f"{self.waiting} reports wait to be written; send it again in a moment")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Outcome]] = loop.create_future()
@@ -126,7 +129,8 @@ class Writer:
         try:
             outcomes = self._store.add(arrivals, self._clock)
         except StoreUnavailable as problem:
-            # Whatever came meanwhile would wait in vain for as long again, so it is told at once; it can be sent again.
+            # Whatever came meanwhile would wait in vain for as long again, so it is told at once; it can be
+            # sent again.
             self._settle([(entry, StoreUnavailable(str(problem))) for entry in group + self._take(inf, inf)])
             return
         except Exception as problem:  # a fault of ours in one report must not take others with it

@@ -1,4 +1,5 @@
-"""A file of answers to a plan. What is refused is told all at once: each kind, how often it is there, and where first.
+"""A file of answers to a plan. What is refused is told all at once: each kind, how often it is there, and
+where first.
 
 A kind is a column and a reason: a number that is too large is one, whichever it is.
 """
@@ -28,14 +29,18 @@ _EXAMPLES = 3  # of a kind, after the first
 @final
 @dataclass(frozen=True)
 class Answers:
-    """A CSV or Parquet file, with the separator of its cells and the column that says who a row is, where they are named."""
+    """A CSV or Parquet file, with the separator of its cells and the column that says who a row is, where
+    they are named.
+    """
 
     plan: Plan
     path: Path
     separator: str | None = None
     person: str | None = None
     analysed: bool = False
-    """Whether these are looked at and not collected: no answer is then -1, and so is all of an attribute without a column."""
+    """Whether these are looked at and not collected: no answer is then -1, and so is all of an attribute
+    without a column.
+    """
     absent: Counter[str] = field(default_factory=Counter)
     """How many answers were missing among those that were read, by attribute, where they are to be random."""
     _people: list[Any] = field(default_factory=list)
@@ -53,17 +58,27 @@ class Answers:
                 kinds.add(block)
             else:
                 if not kinds.found:
-                    self.absent.update(dict(zip(self.plan.names, (codes == NO_ANSWER).sum(axis=1).tolist(), strict=True)))
+                    self.absent.update(
+                        dict(zip(self.plan.names, (codes == NO_ANSWER).sum(axis=1).tolist(), strict=True))
+                    )
                     yield codes
             kinds.rows += len(next(iter(block.values())))
         if kinds.found:
             raise InvalidValue(self._told(kinds))
 
     def _asked(self) -> dict[str, Any]:
-        """The columns that are read, and the labels of their values; if none is there, all of them are asked for."""
+        """The columns that are read, and the labels of their values; if none is there, all of them are asked
+        for.
+        """
         labels = dict(self.plan.labels)
-        absent = lacking(self.path, self.plan.names, self.separator, self.plan.places) if self.analysed else []
-        return labels if len(absent) == len(labels) else {name: labels[name] for name in labels if name not in absent}
+        absent = (
+            lacking(self.path, self.plan.names, self.separator, self.plan.places) if self.analysed else []
+        )
+        return (
+            labels
+            if len(absent) == len(labels)
+            else {name: labels[name] for name in labels if name not in absent}
+        )
 
     def _looked_at(self, block: Mapping[str, Any]) -> Integers:
         import numpy as np
@@ -93,14 +108,18 @@ class Answers:
         ]
         if len(lines) == 1:
             return f"{self.path.name}, {lines[0]}"
-        heading = f"{self.path.name}: {len(lines)} kinds of answers are refused{' at least' if kinds.more else ''}"
+        heading = (
+            f"{self.path.name}: {len(lines)} kinds of answers are refused{' at least' if kinds.more else ''}"
+        )
         return "\n  ".join([heading, *lines])
 
 
 @final
 @dataclass
 class _Kind:
-    """Answers that are refused for one reason: their column, the first row of them, why, and how often they are there."""
+    """Answers that are refused for one reason: their column, the first row of them, why, and how often they
+    are there.
+    """
 
     name: str
     row: int
@@ -141,7 +160,10 @@ class _Kinds:
         for attribute in (one for one in self.plan.content.attributes if one.name in block):
             answers = listed(block[attribute.name], attribute.name)
             texts = list(map(repr, answers))
-            counts, first = Counter(texts), dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
+            counts, first = (
+                Counter(texts),
+                dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True)),
+            )
             for text in counts:
                 if (attribute.name, text) in self.known:
                     self.known[attribute.name, text].count += counts[text]
@@ -173,6 +195,7 @@ class _Kinds:
     def _no_answer(self) -> str:
         own = 'missing = "value" (one more value) or ' if self.plan.content.has_no_answer else ""
         return (
-            "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what it means, "
+            "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what "
+            "it means, "
             f'{own}missing = "random" (a random value is reported), and make the plan again'
         )

@@ -19,8 +19,12 @@ _some, _any = partial(whole, least=1, most=100), partial(whole, least=1)
 
 @click.command("attack")
 @click.argument("plan", type=FILE)
-@click.option("--data", type=FILE, help="A CSV or Parquet file of people, as background and to be looked for.")
-@click.option("--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]")
+@click.option(
+    "--data", type=FILE, help="A CSV or Parquet file of people, as background and to be looked for."
+)
+@click.option(
+    "--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]"
+)
 @click.option(
     "--collections",
     callback=one(_some),
@@ -29,8 +33,12 @@ _some, _any = partial(whole, least=1, most=100), partial(whole, least=1)
     help="How often they answer.",
 )
 @click.option("--top", callback=one(_any), default="10", show_default=True, help="How many candidates count.")
-@click.option("--users", callback=one(_any), default="2000", show_default=True, help="How many people are looked for.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The simulation is drawn from it.")
+@click.option(
+    "--users", callback=one(_any), default="2000", show_default=True, help="How many people are looked for."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The simulation is drawn from it."
+)
 @console.as_json
 @writing.plot("the page")
 @console.force
@@ -50,9 +58,10 @@ def attack_plan(
 ) -> None:
     """Attack PLAN as well as anyone can, and print what that tells, beside blind guessing.
 
-    Without data: how often answers and whole records are guessed, exactly or with an error. With the answers of people, which
-    never leave this machine, also what background data adds: how frequent the answers are, and records to find a person among.
-    The file may lack some of the attributes, and answers; what is left out is counted.
+    Without data: how often answers and whole records are guessed, exactly or with an error. With the answers
+    of people, which never leave this machine, also what background data adds: how frequent the answers are,
+    and records to find a person among. The file may lack some of the attributes, and answers; what is left
+    out is counted.
     """
     import numpy as np
 
@@ -69,7 +78,9 @@ def attack_plan(
     if data is not None:
         with console.progress("reading") as show:
             codes = np.concatenate(list(Answers(read, data, separator, analysed=True).codes(show)), axis=1)
-        for slip in misspelt(read.names, header_of(data, separator_of(data, separator)), read.places, data.name):
+        for slip in misspelt(
+            read.names, header_of(data, separator_of(data, separator)), read.places, data.name
+        ):
             click.echo(f"warning: {slip}", err=True)
     with console.progress("attacking") as show:
         found = examine(read, codes, collections, top, users, seed, show)

@@ -30,7 +30,11 @@ _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
     help=f"Devices for each of two answers.  [default: {_TRIALS:,}; of a program {_TRIALS_OF_PROGRAMS:,}]",
 )
 @click.option(
-    "--per", type=click.Choice(["record", "attribute"]), default="record", show_default=True, help="Who is told apart."
+    "--per",
+    type=click.Choice(["record", "attribute"]),
+    default="record",
+    show_default=True,
+    help="Who is told apart.",
 )
 @click.option(
     "--rounds",
@@ -38,15 +42,28 @@ _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
     help="Of a plan that asks again: reports of each device.  [default: all, up to 10]",
 )
 @click.option(
-    "--pairs", type=click.Choice(["ends", "every"]), default="ends", show_default=True, help="Answers that are compared."
+    "--pairs",
+    type=click.Choice(["ends", "every"]),
+    default="ends",
+    show_default=True,
+    help="Answers that are compared.",
 )
 @click.option(
     "--claim",
     callback=one(positive),
-    help="An epsilon to hold it to, in place of the plan's: all pairs, where values have distances those far apart, too.",
+    help="An epsilon to hold it to, in place of the plan's: all pairs, where values have distances those far "
+    "apart, too.",
 )
-@click.option("--level", callback=one(real), default="0.9999", show_default=True, help="How sure the bound must be.")
-@click.option("--timeout", callback=one(positive), default="30", show_default=True, help="Seconds for a program to move.")
+@click.option(
+    "--level", callback=one(real), default="0.9999", show_default=True, help="How sure the bound must be."
+)
+@click.option(
+    "--timeout",
+    callback=one(positive),
+    default="30",
+    show_default=True,
+    help="Seconds for a program to move.",
+)
 @console.as_json
 def audit_client(
     plan: Path,
@@ -62,15 +79,18 @@ def audit_client(
 ) -> None:
     """Audit the client of a plan: a lower bound on epsilon from the bytes of its reports, beside the claim.
 
-    Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the claim allows is
-    a leak. Without --command the Python client is audited: the library's code for many devices at once, and up to 30,000
-    reports of the client itself. A program reads a line of JSON for each report, {"answers": {...}, "round": 1, "secret":
-    "..."}, and writes a line with its bytes in hexadecimal or base64, or its JSON form.
+    Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the
+    claim allows is a leak. Without --command the Python client is audited: the library's code for many
+    devices at once, and up to 30,000 reports of the client itself. A program reads a line of JSON for each
+    report, {"answers": {...}, "round": 1, "secret": "..."}, and writes a line with its bytes in hexadecimal
+    or base64, or its JSON form.
 
-    "ends" compares the first values of all attributes with the last, "every" each value with the next. Per attribute, only
-    one answer differs. Where values have distances, neighbors are compared as well, and held to what is claimed of neighbors.
+    "ends" compares the first values of all attributes with the last, "every" each value with the next. Per
+    attribute, only one answer differs. Where values have distances, neighbors are compared as well, and held
+    to what is claimed of neighbors.
 
-    Exit codes: 0 PASS, 3 FAIL, 1 the program or the plan cannot be used, 2 the command was called wrongly. A pass is no proof.
+    Exit codes: 0 PASS, 3 FAIL, 1 the program or the plan cannot be used, 2 the command was called wrongly. A
+    pass is no proof.
     """
     from deniable import audit
 
@@ -102,7 +122,9 @@ def _print(found: Audit, who: str) -> None:
     rounds = "" if setting.rounds == 1 else f", {setting.rounds} rounds"
     pairs = len(setting.pairs)
     apart = "" if len(found.claims) == 1 else ", for answers that are so far apart"
-    click.echo(f"{who}: {found.trials:,} devices for each answer, {pairs:,} pair{'' if pairs == 1 else 's'}{rounds}")
+    click.echo(
+        f"{who}: {found.trials:,} devices for each answer, {pairs:,} pair{'' if pairs == 1 else 's'}{rounds}"
+    )
     facts = {
         "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
         "claim": f"{found.claim:.4f}   per {setting.per}{apart}",

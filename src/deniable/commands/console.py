@@ -1,7 +1,8 @@
-"""What all commands share: numbers as people write them, files that are not overwritten, tables, JSON and a progress bar.
+"""What all commands share: numbers as people write them, files that are not overwritten, tables, JSON and a
+progress bar.
 
-Results go to stdout and nothing else does; progress and what was written go to stderr. No file that is there is overwritten
-without `--force`.
+Results go to stdout and nothing else does; progress and what was written go to stderr. No file that is there
+is overwritten without `--force`.
 """
 
 from __future__ import annotations
@@ -52,11 +53,20 @@ def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
         number = Decimal(text.replace(",", "") if _THOUSANDS.fullmatch(text.strip()) else text.strip())
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite() or number.adjusted() > 18 or number != number.to_integral_value() or number > most:
+    if (
+        not number.is_finite()
+        or number.adjusted() > 18
+        or number != number.to_integral_value()
+        or number > most
+    ):
         power = len(str(most)) - 1
         if power < 4:  # too few for how large numbers are written to help
-            raise click.BadParameter(f"it must be a whole number from {0 if least is None else least} to {most}, got {text}")
-        raise click.BadParameter(f"{text!r} is not a whole number up to 10^{power}, such as 10000, 10_000 or 1e4")
+            raise click.BadParameter(
+                f"it must be a whole number from {0 if least is None else least} to {most}, got {text}"
+            )
+        raise click.BadParameter(
+            f"{text!r} is not a whole number up to 10^{power}, such as 10000, 10_000 or 1e4"
+        )
     if least is not None and number < least:
         raise click.BadParameter(f"it must be at least {least}, got {text}")
     return int(number)
@@ -91,8 +101,12 @@ def one(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter,
     return lambda _context, _parameter, text: None if text is None else read(text)
 
 
-def several(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, Iterable[str]], list[Any]]:
-    """Read an option that may be given several times, and may hold several things with commas between them."""
+def several(
+    read: Callable[[str], Any],
+) -> Callable[[click.Context, click.Parameter, Iterable[str]], list[Any]]:
+    """Read an option that may be given several times, and may hold several things with commas
+    between them.
+    """
     return lambda _context, _parameter, texts: [read(part) for text in texts for part in text.split(",")]
 
 
@@ -102,14 +116,18 @@ def refuse_existing(files: Iterable[Path], overwrite: bool) -> None:
         if file.is_dir():
             raise InvalidParameter(f"{file} is a folder; name a file")
         if file.exists() and not overwrite:
-            raise InvalidParameter(f"{file} is there already; choose another name, or overwrite it with --force")
+            raise InvalidParameter(
+                f"{file} is there already; choose another name, or overwrite it with --force"
+            )
 
 
 def refuse_ending(file: Path, endings: Iterable[str], what: str) -> None:
     """Refuse a file whose ending does not say how to write it."""
     allowed = list(endings)
     if file.suffix.lower() not in allowed:
-        raise InvalidParameter(f"{what} is written to a file ending in {', '.join(allowed)}; got {file.name!r}")
+        raise InvalidParameter(
+            f"{what} is written to a file ending in {', '.join(allowed)}; got {file.name!r}"
+        )
 
 
 def check_plots(files: Sequence[Path], overwrite: bool) -> None:
@@ -133,7 +151,9 @@ def save_plot(figure: Figure, file: Path) -> None:
 
 @contextmanager
 def writing(file: Path, private: bool = False, told: bool = True) -> Iterator[Path]:
-    """A temporary file that takes its place when all of it is written, which may be told; for its owner only, if private."""
+    """A temporary file that takes its place when all of it is written, which may be told; for its owner only,
+    if private.
+    """
     from deniable.tables import replacing
 
     with replacing(file, private) as temporary:
@@ -144,7 +164,9 @@ def writing(file: Path, private: bool = False, told: bool = True) -> Iterator[Pa
 
 @contextmanager
 def progress(text: str) -> Iterator[Show]:
-    """A bar on stderr where a terminal shows it, gone when the work is done; elsewhere, of long work, a line now and then."""
+    """A bar on stderr where a terminal shows it, gone when the work is done; elsewhere, of long work, a line
+    now and then.
+    """
     if not sys.stderr.isatty():
         yield _lines(text)
         return

@@ -24,14 +24,31 @@ _PEOPLE, _SEED = 3000, 1
 
 
 @click.command("demo")
-@click.option("--people", callback=one(partial(whole, least=200, most=10**6)), default=str(_PEOPLE), show_default=True,
-              help="How many invented people answer.")  # fmt: skip
-@click.option("--seed", callback=one(partial(whole, least=0)), default=str(_SEED), show_default=True, help="Who they are.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The collector's port.  [default: any that is free]")
+@click.option(
+    "--people",
+    callback=one(partial(whole, least=200, most=10**6)),
+    default=str(_PEOPLE),
+    show_default=True,
+    help="How many invented people answer.",
+)
+@click.option(
+    "--seed",
+    callback=one(partial(whole, least=0)),
+    default=str(_SEED),
+    show_default=True,
+    help="Who they are.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The collector's port.  [default: any that is free]",
+)
 @click.option("--keep", is_flag=True, help="Leave the collector running until Ctrl+C.")
 @console.as_json
 def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> None:
-    """Run everything at once on loopback: a collector, invented people who answer over HTTP, and what came of it.
+    """Run everything at once on loopback: a collector, invented people who answer over HTTP, and what came of
+    it.
 
     Reports are kept in a temporary folder, and are gone in the end.
     """
@@ -39,7 +56,9 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
         from deniable.collect.reading import fetch_tallies
         from deniable.demo import live
     except ModuleNotFoundError as problem:
-        raise DeniableError(f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'") from None
+        raise DeniableError(
+            f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'"
+        ) from None
     plan = live.make_plan(people)
     crowd = live.make_people(people, seed)
     with ExitStack() as stack:
@@ -61,7 +80,10 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
             click.echo("the collector goes on; Ctrl+C ends it", err=True)
             collector.wait()
     if not keep:
-        click.echo(f"the collector has ended, and its links with it; to look around: {_again(people, seed)} --keep", err=True)
+        click.echo(
+            f"the collector has ended, and its links with it; to look around: {_again(people, seed)} --keep",
+            err=True,
+        )
 
 
 def _again(people: int, seed: int) -> str:
@@ -76,11 +98,21 @@ def _show(rows: Sequence[Row], loss: float, n: int, in_python: int, in_node: int
         f"{n:,} reports were counted, each once; one loses at most {loss:.6g}",
         ["question", "answer", "truth", "estimate", "95 % interval"],
         [
-            [row.attribute, row.value, f"{row.truth:.1%}", f"{row.estimate:.1%}", f"{row.low:.1%} to {row.high:.1%}"]
+            [
+                row.attribute,
+                row.value,
+                f"{row.truth:.1%}",
+                f"{row.estimate:.1%}",
+                f"{row.low:.1%} to {row.high:.1%}",
+            ]
             for row in rows
         ],
     )
     inside = sum(row.low <= row.truth <= row.high for row in rows)
     click.echo(f"{inside} of {len(rows)} intervals hold the truth; 95 % of them should.")
-    other = f", {in_node:,} the TypeScript client in Node" if in_node else "; Node is not installed, so none used TypeScript"
+    other = (
+        f", {in_node:,} the TypeScript client in Node"
+        if in_node
+        else "; Node is not installed, so none used TypeScript"
+    )
     click.echo(f"{in_python:,} people used the Python client{other}. The collector never saw an answer.")

@@ -1,4 +1,6 @@
-"""`deniable estimate`: what reports say, from a file, a collector or its store, as a table, a plot or a file."""
+"""`deniable estimate`: what reports say, from a file, a collector or its store, as a table, a
+plot or a file.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,42 @@ if TYPE_CHECKING:
 @click.command("estimate")
 @click.argument("plan", type=FILE)
 @click.argument("reports", type=FILE, required=False)
-@click.option("--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…).")
+@click.option(
+    "--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…)."
+)
 @click.option("--round", "number", callback=one(round_number), help="With --from: the round.")
 @click.option(
     "--token-file",
     type=FILE,
-    help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it, or operator.token in this folder.",
+    help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it, or operator.token in "
+    "this folder.",
 )
 @writing.out
 @writing.plot("the shares")
-@click.option("--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals.")
-@click.option("--project", help=f"Show a consistent version, too: {', '.join(consistency.NAMES)}.")
-@click.option("--mle", is_flag=True, help="Show the most likely shares, too, with how near they are to the best.")
-@click.option("--smooth", is_flag=True, help="Show the most likely shares of ranges and grids, smoothed, too; no intervals.")
 @click.option(
-    "--quantile", "shares", callback=several(real), multiple=True, help="Of ranges: quantiles, such as 0.5,0.9, with intervals."
+    "--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals."
 )
-@click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid, not groups of them.")
+@click.option("--project", help=f"Show a consistent version, too: {', '.join(consistency.NAMES)}.")
+@click.option(
+    "--mle", is_flag=True, help="Show the most likely shares, too, with how near they are to the best."
+)
+@click.option(
+    "--smooth",
+    is_flag=True,
+    help="Show the most likely shares of ranges and grids, smoothed, too; no intervals.",
+)
+@click.option(
+    "--quantile",
+    "shares",
+    callback=several(real),
+    multiple=True,
+    help="Of ranges: quantiles, such as 0.5,0.9, with intervals.",
+)
+@click.option(
+    "--bins",
+    is_flag=True,
+    help="Show every bin of a long range and every cell of a large grid, not groups of them.",
+)
 @console.as_json
 @console.force
 def estimate_file(
@@ -60,13 +81,15 @@ def estimate_file(
 ) -> None:
     """Estimate every attribute's shares from REPORTS, a Parquet file, or from a collector, with error bars.
 
-    Of a long range or a large grid the table and the plot show groups of neighboring values, whose shares are known far better
-    than single ones; files and JSON have both. A range without open ends has its mean below.
+    Of a long range or a large grid the table and the plot show groups of neighboring values, whose shares are
+    known far better than single ones; files and JSON have both. A range without open ends has its mean below.
     """
     from deniable.plan.findings import Findings
 
     if (reports is None) == (source is None):
-        raise InvalidParameter("reports come from a file, or with --from from a collector or its store; give one of both")
+        raise InvalidParameter(
+            "reports come from a file, or with --from from a collector or its store; give one of both"
+        )
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
     if reports is not None:

@@ -15,10 +15,12 @@ EXAMPLE = """\
 
 title = "How people come to work"
 
-# The privacy budget of one report: no report is more than e^epsilon times likelier from one person than from another.
+# The privacy budget of one report: no report is more than e^epsilon times likelier from one person than
+# from another.
 epsilon = 1.0
 
-# What epsilon is about: the whole "record" (any two people), or one "attribute" (two people who differ in one answer).
+# What epsilon is about: the whole "record" (any two people), or one "attribute" (two people who differ in
+# one answer).
 per = "record"
 
 # A missing answer: "refuse" it, make it a "value" of its own ("no answer"), or answer at "random".
@@ -41,14 +43,15 @@ high = 120
 step = 10
 open_high = true        # 120 and above count in the last bin; without this they are refused
 
-# What is ordered, or a place, can have an epsilon of its own, per unit of distance: near answers are hidden best.
+# What is ordered, or a place, can have an epsilon of its own, per unit of distance: near answers are
+# hidden best.
 # [attributes.age]
 # low = 0
 # high = 100
 # step = 1
 # privacy = "metric"
 # epsilon = 0.1         # per unit, here per year; the epsilon above is shared by all other attributes
-# [attributes.home]     # two columns of the data: home.latitude and home.longitude; or one, with "47.64, 6.86"
+# [attributes.home]     # two columns of the data, home.latitude and home.longitude; or one, "47.64, 6.86"
 # south = 47.60
 # west = 6.80
 # north = 47.70
@@ -82,7 +85,11 @@ INVENTED = 50_000
 
 @click.command("init")
 @click.argument("study", type=FILE, default=Path("study.toml"))
-@click.option("--data", type=FILE, help=f"Write answers of {INVENTED:,} invented people, too: a CSV file to try it with.")
+@click.option(
+    "--data",
+    type=FILE,
+    help=f"Write answers of {INVENTED:,} invented people, too: a CSV file to try it with.",
+)
 @console.force
 def write_example(study: Path, data: Path | None, force: bool) -> None:
     """Write a commented example of a study to STUDY (study.toml)."""
@@ -101,9 +108,13 @@ def write_example(study: Path, data: Path | None, force: bool) -> None:
 
 
 def _invented(people: int) -> str:
-    """Answers to the example, in round shares: 45 % come by car, 70 % are satisfied, few take more than an hour."""
+    """Answers to the example, in round shares: 45 % come by car, 70 % are satisfied, few take more than an
+    hour.
+    """
     transport = ["car"] * 45 + ["train"] * 20 + ["bus"] * 15 + ["bicycle"] * 12 + ["on foot"] * 8
     satisfied = ["yes"] * 7 + ["no"] * 3
     minutes = [5 + 90 * i * i // 10**6 for i in range(1000)]
-    rows = (f"{transport[i % 100]},{satisfied[i // 100 % 10]},{minutes[i * 617 % 1000]}\n" for i in range(people))
+    rows = (
+        f"{transport[i % 100]},{satisfied[i // 100 % 10]},{minutes[i * 617 % 1000]}\n" for i in range(people)
+    )
     return "transport,satisfied,minutes\n" + "".join(rows)

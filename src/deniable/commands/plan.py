@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--out", type=FILE, help="Where to write the plan, a JSON file.")
 @click.option("--cite", is_flag=True, help="Print BibTeX of what the plan uses, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the plan itself, which is JSON, in place of the explanation.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the plan itself, which is JSON, in place of the explanation.",
+)
 @console.force
 def make_plan(study: Path, people: int, out: Path | None, cite: bool, as_json: bool, force: bool) -> None:
     """Make a plan of a study and explain it.
@@ -58,18 +63,28 @@ def make_plan(study: Path, people: int, out: Path | None, cite: bool, as_json: b
 @click.option("--cap", callback=one(positive), help="Refuse a plan that loses more than this per record.")
 @console.as_json
 def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
-    """Recompute from a plan's integers alone what it gives away, and print it; or refuse the plan with the reason."""
+    """Recompute from a plan's integers alone what it gives away, and print it; or refuse the plan with the
+    reason.
+    """
     from deniable.plan import InvalidPlan
 
     read = reading.read_plan(plan)
     loss = read.verify()
     most = loss.record if loss.repeated is None else max(loss.record, loss.repeated.one_value_forever)
     if cap is not None and not most <= cap:
-        raise InvalidPlan(f"{plan.name} is refused: it loses {most:.9g} per record, more than the cap of {cap:g}")
+        raise InvalidPlan(
+            f"{plan.name} is refused: it loses {most:.9g} per record, more than the cap of {cap:g}"
+        )
     if as_json:
         again = None if loss.repeated is None else _finite(asdict(loss.repeated))
         units = [asdict(one) for one in loss.units]
-        found = {"plan": read.id, "loss_record": loss.record, "loss_attribute": loss.attribute, "repeated": again, "cap": cap}
+        found = {
+            "plan": read.id,
+            "loss_record": loss.record,
+            "loss_attribute": loss.attribute,
+            "repeated": again,
+            "cap": cap,
+        }
         console.print_json(found if loss.rest is None else found | {"loss_rest": loss.rest, "units": units})
         return
     click.echo(f"plan {read.id}")
@@ -84,7 +99,9 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     if loss.repeated is not None:
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
-    click.echo("OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is stated")
+    click.echo(
+        "OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is stated"
+    )
 
 
 def _finite(losses: dict[str, float]) -> dict[str, float | None]:
@@ -97,9 +114,17 @@ def _finite(losses: dict[str, float]) -> dict[str, float | None]:
 @click.argument("data", type=FILE)
 @click.option("-o", "--out", type=FILE, required=True, help="The reports, a Parquet file.")
 @click.option("--seed", type=click.IntRange(0), help="Simulate: reproducible words, which protect nobody.")
-@click.option("--round", "number", callback=one(round_number), help="Of a plan that asks again: which round this is.")
-@click.option("--person", metavar="COLUMN", help="Of a plan that asks again: who a row is.  [default: row 1 is person 1]")
-@click.option("--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]")
+@click.option(
+    "--round", "number", callback=one(round_number), help="Of a plan that asks again: which round this is."
+)
+@click.option(
+    "--person",
+    metavar="COLUMN",
+    help="Of a plan that asks again: who a row is.  [default: row 1 is person 1]",
+)
+@click.option(
+    "--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]"
+)
 @console.force
 def privatize_file(
     plan: Path,
@@ -113,8 +138,8 @@ def privatize_file(
 ) -> None:
     """Turn DATA, a CSV or Parquet file with a row per person, into reports.
 
-    For data that you hold already, and for simulations; devices make their own reports, with a client. Random words come from
-    the operating system. Nothing is written unless all of it is.
+    For data that you hold already, and for simulations; devices make their own reports, with a client. Random
+    words come from the operating system. Nothing is written unless all of it is.
     """
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
@@ -130,7 +155,10 @@ def privatize_file(
     if answers.absent.total():
         where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
         missing = counted(answers.absent.total(), "missing answer")
-        click.echo(f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers", err=True)
+        click.echo(
+            f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers",
+            err=True,
+        )
     if seed is not None:
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
 
@@ -153,11 +181,13 @@ def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -
     rounds = answers.plan.content.rounds
     if seed is None:
         raise InvalidParameter(
-            "this plan asks again and again, so that every person's first answer must be kept on their own device; "
-            "a file of people can only be simulated, with --seed"
+            "this plan asks again and again, so that every person's first answer must be kept on their own "
+            "device; a file of people can only be simulated, with --seed"
         )
     if number is None or number > (rounds or 0):
-        raise InvalidParameter(f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}")
+        raise InvalidParameter(
+            f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}"
+        )
     codes = np.concatenate(list(answers.codes(show)), axis=1)
     yield answers.plan.privatize_codes(codes, simulated.remembering(seed, round=number), answers.people())
 

@@ -20,18 +20,26 @@ _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
 
 @click.command("protocols")
 @click.option("--k", callback=one(whole), default="100", show_default=True, help="Number of possible values.")
-@click.option("--epsilon", callback=one(real), default="1.0", show_default=True, help="Privacy budget of one report.")
-@click.option("--n", callback=one(whole), default="10_000", show_default=True, help="Number of people, for the variance.")
+@click.option(
+    "--epsilon", callback=one(real), default="1.0", show_default=True, help="Privacy budget of one report."
+)
+@click.option(
+    "--n",
+    callback=one(whole),
+    default="10_000",
+    show_default=True,
+    help="Number of people, for the variance.",
+)
 @writing.out
 @console.as_json
 @console.force
 def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json: bool, force: bool) -> None:
     """List all protocols for one k and epsilon.
 
-    The loss is exact. The variance is that of an estimated share that is truly 0. The best guess is that of an attacker
-    who sees one report. Those that know distances have a table of their own: there epsilon is per unit of distance, the loss
-    of any two values is that of the worst case, and the variance is averaged over the values. Protocols that need a number
-    besides k and epsilon are named below.
+    The loss is exact. The variance is that of an estimated share that is truly 0. The best guess is that of
+    an attacker who sees one report. Those that know distances have a table of their own: there epsilon is per
+    unit of distance, the loss of any two values is that of the worst case, and the variance is averaged over
+    the values. Protocols that need a number besides k and epsilon are named below.
     """
     writing.check(out, (), force)
     facts = [_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
@@ -58,7 +66,9 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
         ]
         for fact in facts
     ]
-    console.print_table(f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {percent(1 / k)}", headers, rows)
+    console.print_table(
+        f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {percent(1 / k)}", headers, rows
+    )
     console.print_refusals((fact["protocol"], fact["refused"]) for fact in facts)
     _print_distanced(distanced, k, epsilon)
     page = console.console()
@@ -69,8 +79,17 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
 
 
 def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]:
-    asked = {"protocol": protocol.name, "title": protocol.title, "k": k, "epsilon": epsilon, "n": n, "baseline": 1 / max(k, 1)}
-    known: dict[str, Any] = dict.fromkeys(("p", "q", "loss", "no_loss", "variance", "success", "report_bytes", "refused"))
+    asked = {
+        "protocol": protocol.name,
+        "title": protocol.title,
+        "k": k,
+        "epsilon": epsilon,
+        "n": n,
+        "baseline": 1 / max(k, 1),
+    }
+    known: dict[str, Any] = dict.fromkeys(
+        ("p", "q", "loss", "no_loss", "variance", "success", "report_bytes", "refused")
+    )
     try:
         mechanism = protocol.make(k, epsilon)
         if isinstance(mechanism, Metric):
@@ -87,7 +106,9 @@ def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]
 
 
 def _distanced_facts(mechanism: Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
-    """The same of a mechanism that knows distances, for k ordered values one step apart, if it is for such."""
+    """The same of a mechanism that knows distances, for k ordered values one step apart, if it is
+    for such.
+    """
     if mechanism.ordered is None:
         asked = _facts(Protocol(mechanism.name, _never), k, epsilon, n) | {"refused": mechanism.instead}
     else:
@@ -102,7 +123,16 @@ def _never(k: int, epsilon: float) -> Mechanism:
 
 
 def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) -> None:
-    headers = ["mechanism", "epsilon per", "loss per step", "worst case", "variance", "best guess", "bytes", "what it does"]
+    headers = [
+        "mechanism",
+        "epsilon per",
+        "loss per step",
+        "worst case",
+        "variance",
+        "best guess",
+        "bytes",
+        "what it does",
+    ]
     rows = [
         [fact["protocol"], fact["per"], *[""] * 5, fact["title"]]
         if fact["refused"]
@@ -120,7 +150,9 @@ def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) ->
     ]
     title = f"\nKnowing distances: {k:,} ordered values one step apart, epsilon = {epsilon:g} per unit"
     console.print_table(title, headers, rows)
-    console.print_refusals((fact["protocol"], fact["refused"]) for fact in facts if DISTANCED[fact["protocol"]].ordered)
+    console.print_refusals(
+        (fact["protocol"], fact["refused"]) for fact in facts if DISTANCED[fact["protocol"]].ordered
+    )
 
 
 def refuse_nothing_but_refusals(reasons: Sequence[str | None]) -> None:

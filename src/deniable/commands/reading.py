@@ -24,7 +24,9 @@ def planned(path: Path, people: int) -> Plan:
     except InvalidParameter as problem:
         kind = file_kind(path)
         if kind and kind != "a study":
-            raise DeniableError(f"{path.name} is {kind}, not a study; deniable init writes an example of one") from None
+            raise DeniableError(
+                f"{path.name} is {kind}, not a study; deniable init writes an example of one"
+            ) from None
         raise DeniableError(str(problem)) from None
     try:
         return study.plan(people)
@@ -45,7 +47,9 @@ def read_plan(path: Path) -> Plan:
             made = f"deniable plan {path} --people 50000 -o plan.json"
             raise InvalidPlan(f"{path.name} is a study, not a plan; make a plan of it with: {made}") from None
         if kind != "a plan":
-            raise InvalidPlan(f"{path.name} is {kind or 'no JSON'}, not a plan; {_WHERE_PLANS_COME_FROM}") from None
+            raise InvalidPlan(
+                f"{path.name} is {kind or 'no JSON'}, not a plan; {_WHERE_PLANS_COME_FROM}"
+            ) from None
         raise InvalidPlan(f"{path.name} is refused: {problem}") from None
 
 

@@ -1,4 +1,6 @@
-"""`deniable reproduce`: the figures of the papers as tables, JSON or plots, with the true losses beside them."""
+"""`deniable reproduce`: the figures of the papers as tables, JSON or plots, with the true losses
+beside them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,12 @@ def reproduce() -> None:
 _options = studying.options(
     "100",
     f"Only {_QUICK_RUNS} runs, and datasets that need no files.",
-    click.option("--dataset", callback=studying.names, multiple=True, help="A dataset; several with commas.  [default: all]"),
+    click.option(
+        "--dataset",
+        callback=studying.names,
+        multiple=True,
+        help="A dataset; several with commas.  [default: all]",
+    ),
 )
 
 
@@ -46,7 +53,8 @@ def reproduce_rsfd(
 ) -> None:
     """Figures 6 to 10 of the RS+FD paper: splitting, sampling, and sampling plus fake data.
 
-    Every RS+FD method is there as published, and `at record`: with a true loss per record of no more than epsilon.
+    Every RS+FD method is there as published, and `at record`: with a true loss per record of no more than
+    epsilon.
     """
     from deniable.studies import rsfd
     from deniable.studies.plot import sweeps as plot_studies
@@ -59,7 +67,13 @@ def reproduce_rsfd(
         return
     headers = ["dataset", "method", "epsilon", "MSE_avg", "unbiased", "true loss per record", "per attribute"]
     cells = [
-        [row.dataset, row.method, f"{row.epsilon:.4f}", *_errors(row), *map(_number, (row.loss_record, row.loss_attribute))]
+        [
+            row.dataset,
+            row.method,
+            f"{row.epsilon:.4f}",
+            *_errors(row),
+            *map(_number, (row.loss_record, row.loss_attribute)),
+        ]
         for row in rows
     ]
     console.print_table(_title(rows[0].runs, seed), headers, cells)
@@ -88,10 +102,22 @@ def reproduce_allomfree(
     writing.check(out, plot_files, force)
     sets = _loaded(dataset, allomfree.DATASETS, quick)
     with console.progress("measuring") as show:
-        rows = list(allomfree.reproduce(sets, runs=runs or _runs(allomfree.RUNS, quick), seed=seed, progress=show))
+        rows = list(
+            allomfree.reproduce(sets, runs=runs or _runs(allomfree.RUNS, quick), seed=seed, progress=show)
+        )
     if writing.measured(rows, plot_studies.allomfree_plot, out, plot_files, as_json):
         return
-    headers = ["dataset", "method", "epsilon", "of one report", "MSE_avg", "unbiased", "true loss of one", "for ever", "L-GRR"]
+    headers = [
+        "dataset",
+        "method",
+        "epsilon",
+        "of one report",
+        "MSE_avg",
+        "unbiased",
+        "true loss of one",
+        "for ever",
+        "L-GRR",
+    ]
     cells = [
         [
             *(row.dataset, row.method, f"{row.epsilon_forever:g}", f"{row.epsilon_first:g}", *_errors(row)),
@@ -139,13 +165,35 @@ def _number(number: float | None) -> str:
 @studying.options(
     "40",
     "Only 3 runs, up to n = 4, uniform people, unless others are named.",
-    click.option("--n", "ns", callback=several(whole), multiple=True, help="The largest values.  [default: 2,4,8,20,100]"),
-    click.option("--epsilons", callback=several(positive), multiple=True, help="Budgets of a step.  [default: 0.1,0.5,1,2]"),
-    click.option("--prior", callback=studying.names, multiple=True, help="uniform, zipf, bimodal.  [default: all]"),
     click.option(
-        "--channel", callback=studying.names, multiple=True, help="Only these, such as geometric,grr.  [default: all]"
+        "--n",
+        "ns",
+        callback=several(whole),
+        multiple=True,
+        help="The largest values.  [default: 2,4,8,20,100]",
     ),
-    click.option("--people", callback=one(partial(whole, least=1)), default="10_000", show_default=True, help="Who are asked."),
+    click.option(
+        "--epsilons",
+        callback=several(positive),
+        multiple=True,
+        help="Budgets of a step.  [default: 0.1,0.5,1,2]",
+    ),
+    click.option(
+        "--prior", callback=studying.names, multiple=True, help="uniform, zipf, bimodal.  [default: all]"
+    ),
+    click.option(
+        "--channel",
+        callback=studying.names,
+        multiple=True,
+        help="Only these, such as geometric,grr.  [default: all]",
+    ),
+    click.option(
+        "--people",
+        callback=one(partial(whole, least=1)),
+        default="10_000",
+        show_default=True,
+        help="Who are asked.",
+    ),
 )
 def reproduce_geometric(
     ns: Sequence[int],
@@ -163,9 +211,9 @@ def reproduce_geometric(
 ) -> None:
     """The conjecture of the geometric paper: does the truncated geometric reconstruct best at equal privacy?
 
-    Every channel tells neighbors apart by at most epsilon, and the table says by how much where that is less. Exact risks
-    for many people stand beside the best there can be (up to n = 8) and measured errors of the most likely shares. It is
-    false for small epsilon, true from 1 to 3 on.
+    Every channel tells neighbors apart by at most epsilon, and the table says by how much where that is less.
+    Exact risks for many people stand beside the best there can be (up to n = 8) and measured errors of the
+    most likely shares. It is false for small epsilon, true from 1 to 3 on.
     """
     from deniable.studies import geometric
     from deniable.studies.plot import geometric as plot_geometric
@@ -179,8 +227,22 @@ def reproduce_geometric(
         rows = list(geometric.reproduce(people=people, runs=runs or usual, seed=seed, progress=show, **few))
     if writing.measured(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
         return
-    reasons = {reason: number for number, reason in enumerate(dict.fromkeys(row.unspent for row in rows if row.unspent), 1)}
-    headers = ["prior", "n", "epsilon", "channel", "spent", "people x L2", "no channel below", "MSE", "W1", "KL"]
+    reasons = {
+        reason: number
+        for number, reason in enumerate(dict.fromkeys(row.unspent for row in rows if row.unspent), 1)
+    }
+    headers = [
+        "prior",
+        "n",
+        "epsilon",
+        "channel",
+        "spent",
+        "people x L2",
+        "no channel below",
+        "MSE",
+        "W1",
+        "KL",
+    ]
     cells = [
         [
             *(row.prior, str(row.n), f"{row.epsilon:g}", row.channel),
@@ -198,13 +260,18 @@ def reproduce_geometric(
         ]
         for row in rows
     ]
-    title = f"{rows[0].people:,} people, {counted(rows[0].runs, 'run')}, seed {seed}; most likely shares, certified to 1e-9"
+    title = (
+        f"{rows[0].people:,} people, {counted(rows[0].runs, 'run')}, seed {seed}; most likely shares, "
+        "certified to 1e-9"
+    )
     console.print_table(title, headers, cells)
     for reason, number in reasons.items():
         named = dict.fromkeys(row.channel for row in rows if row.unspent == reason)
         click.echo(f"({number}) less than epsilon is spent ({', '.join(named)}): {reason}")
     if any(row.refused == geometric.UNDETERMINED for row in rows):
-        click.echo("infinite: the channel gives up some outputs, so that its reports do not determine the shares")
+        click.echo(
+            "infinite: the channel gives up some outputs, so that its reports do not determine the shares"
+        )
 
 
 def _spent(loss: float | None, epsilon: float, footnote: int | None) -> str:

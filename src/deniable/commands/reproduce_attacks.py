@@ -1,4 +1,6 @@
-"""`deniable reproduce risks` and `revisited`: the attack studies as tables, JSON or plots, the stronger attack beside."""
+"""`deniable reproduce risks` and `revisited`: the attack studies as tables, JSON or plots, the stronger
+attack beside.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _SHOWN = 40  # rows of a table; all of them are in --json and -o
 _NOBODY = 1e-7  # a share of this or less is shown as 0
 _QUICK = "Few epsilons, runs, people and attacks, to see that it works."
 
-_budgets = click.option("--epsilons", callback=several(positive), multiple=True, help="Budgets, such as 1,2,4.")
+_budgets = click.option(
+    "--epsilons", callback=several(positive), multiple=True, help="Budgets, such as 1,2,4."
+)
 
 
 @click.command("risks")
@@ -28,22 +32,35 @@ _budgets = click.option("--epsilons", callback=several(positive), multiple=True,
     "5; the study has 20",
     f"{_QUICK} Nursery only, unless a dataset is named; as with --users 500 --training 1000. Half a minute.",
     click.option(
-        "--dataset", callback=studying.names, multiple=True, help="adult, acs, nursery; several with commas.  [default: all]"
+        "--dataset",
+        callback=studying.names,
+        multiple=True,
+        help="adult, acs, nursery; several with commas.  [default: all]",
     ),
     click.option(
-        "--figure", callback=studying.names, multiple=True, help="value, sampled-attribute, rsrfd, reidentify.  [default: all]"
+        "--figure",
+        callback=studying.names,
+        multiple=True,
+        help="value, sampled-attribute, rsrfd, reidentify.  [default: all]",
     ),
-    click.option("--attack", callback=studying.names, multiple=True, help="Only these, such as NK-1n,bayes.  [default: all]"),
+    click.option(
+        "--attack",
+        callback=studying.names,
+        multiple=True,
+        help="Only these, such as NK-1n,bayes.  [default: all]",
+    ),
     _budgets,
     click.option(
         "--users",
         callback=one(partial(whole, least=1)),
-        help="Attack only so many people, drawn at random; trained attacks still learn from as many as published.",
+        help="Attack only so many people, drawn at random; trained attacks still learn from as many as "
+        "published.",
     ),
     click.option(
         "--training",
         callback=one(partial(whole, least=1)),
-        help="Trained attacks invent and compromise people as if there were only so many: quicker, and not as published.",
+        help="Trained attacks invent and compromise people as if there were only so many: quicker, and not "
+        "as published.",
     ),
 )
 def reproduce_risks(
@@ -63,16 +80,16 @@ def reproduce_risks(
 ) -> None:
     """The attack study: values, the sampled attribute, people; as published, and by the strongest attack.
 
-    NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All classifiers on all datasets
-    take DAYS of a core, most of it for adult and acs; how long is told once the first ones are trained. Name a figure, a
-    dataset, an attack or epsilons, or begin with --quick. With -o, what is done is kept. The datasets are read from the folder
-    $DENIABLE_DATA, or fetched and kept.
+    NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All classifiers
+    on all datasets take DAYS of a core, most of it for adult and acs; how long is told once the first ones
+    are trained. Name a figure, a dataset, an attack or epsilons, or begin with --quick. With -o, what is done
+    is kept. The datasets are read from the folder $DENIABLE_DATA, or fetched and kept.
 
     NK invents people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid model).
 
-    In reidentify, a background FK (full knowledge) has all columns of the table, and PK (partial knowledge) half of them to all
-    but one, drawn anew for each run. By the uniform metric nobody is asked for the same attribute twice; by the non-uniform
-    one anybody may be, and then the first report of it is sent again.
+    In reidentify, a background FK (full knowledge) has all columns of the table, and PK (partial knowledge)
+    half of them to all but one, drawn anew for each run. By the uniform metric nobody is asked for the same
+    attribute twice; by the non-uniform one anybody may be, and then the first report of it is sent again.
     """
     from deniable import data
     from deniable.attack.trained import KNOWLEDGE, require_classifier
@@ -86,7 +103,10 @@ def reproduce_risks(
     trains = not figure or {"sampled-attribute", "rsrfd"} & set(figure)
     if trains and (not attack or set(attack) & set(KNOWLEDGE)):
         require_classifier("xgboost")
-    sets = [data.load(risks.DATASETS[name]) for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))]
+    sets = [
+        data.load(risks.DATASETS[name])
+        for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))
+    ]
     for people in sets:
         studying.tell_if_all(users, people.n, people.name, "attacked")
     with console.progress("attacking") as show:
@@ -113,7 +133,10 @@ def reproduce_risks(
             *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}", *_accuracy(row)),
             console.percent(row.baseline),
             f"{row.users:,}" if row.stderr else "",
-            *("" if value is None else str(value) for value in (row.surveys, row.top, row.background, row.metric, row.prior)),
+            *(
+                "" if value is None else str(value)
+                for value in (row.surveys, row.top, row.background, row.metric, row.prior)
+            ),
         ]
         for row in _some(rows)
     ]
@@ -125,10 +148,16 @@ def reproduce_risks(
     "20",
     _QUICK,
     click.option(
-        "--dataset", type=click.Choice(["adult", "synthetic"]), default="synthetic", show_default=True, help="Whose values."
+        "--dataset",
+        type=click.Choice(["adult", "synthetic"]),
+        default="synthetic",
+        show_default=True,
+        help="Whose values.",
     ),
     _budgets,
-    click.option("--users", callback=one(partial(whole, least=1)), help="Ask only so many people, drawn at random."),
+    click.option(
+        "--users", callback=one(partial(whole, least=1)), help="Ask only so many people, drawn at random."
+    ),
 )
 def reproduce_revisited(
     dataset: str,
@@ -144,8 +173,8 @@ def reproduce_revisited(
 ) -> None:
     """Error against attack for classical and robust protocols, and which of them nothing beats.
 
-    `published` has the study's formulas, `exact` those of the law, `guess` what was measured. 100 values: Adult's ages (read
-    from the folder $DENIABLE_DATA, or fetched and kept), or 50,000 invented people.
+    `published` has the study's formulas, `exact` those of the law, `guess` what was measured. 100 values:
+    Adult's ages (read from the folder $DENIABLE_DATA, or fetched and kept), or 50,000 invented people.
     """
     from deniable import data
     from deniable.studies import revisited

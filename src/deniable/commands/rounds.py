@@ -25,7 +25,9 @@ def _moment(text: str) -> float:
     try:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise click.BadParameter(f"{text!r} is not a time, such as 2027-03-01T08:00 or 2027-03-01T08:00+01:00") from None
+        raise click.BadParameter(
+            f"{text!r} is not a time, such as 2027-03-01T08:00 or 2027-03-01T08:00+01:00"
+        ) from None
 
 
 @click.command("rounds")
@@ -33,12 +35,23 @@ def _moment(text: str) -> float:
 @store_option
 @click.option("--open", "opens", callback=option(round_number),
               help="Open this round now, until it is closed; or when --from and --until say.")  # fmt: skip
-@click.option("--from", "start", callback=option(_moment), help="When the round opens, such as 2027-03-01T08:00 (local time).")
+@click.option(
+    "--from",
+    "start",
+    callback=option(_moment),
+    help="When the round opens, such as 2027-03-01T08:00 (local time).",
+)
 @click.option("--until", "end", callback=option(_moment), help="When the round closes.")
 @click.option("--close", "closes", callback=option(round_number), help="Close this round now.")
 @console.as_json
 def show_rounds(
-    plan: Path, store: str, opens: int | None, start: float | None, end: float | None, closes: int | None, as_json: bool
+    plan: Path,
+    store: str,
+    opens: int | None,
+    start: float | None,
+    end: float | None,
+    closes: int | None,
+    as_json: bool,
 ) -> None:
     """Show the rounds of PLAN; open one, now or at a time, close one, or both.
 
@@ -77,7 +90,13 @@ def show_rounds(
         click.echo("no round was opened yet; deniable serve opens the first, or --open one now")
         return
     rows = [
-        [str(one["number"]), "yes" if one["open"] else "no", one["opens"] or "", one["closes"] or "", f"{one['reports']:,}"]
+        [
+            str(one["number"]),
+            "yes" if one["open"] else "no",
+            one["opens"] or "",
+            one["closes"] or "",
+            f"{one['reports']:,}",
+        ]
         for one in found
     ]
     console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
@@ -86,7 +105,11 @@ def show_rounds(
 def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
     """Close a round now; one that is closed stays as it is."""
     if number not in before:
-        opened = f"only {listed('round', before)} {'was' if len(before) == 1 else 'were'}" if before else "none was"
+        opened = (
+            f"only {listed('round', before)} {'was' if len(before) == 1 else 'were'}"
+            if before
+            else "none was"
+        )
         raise InvalidParameter(f"round {number} was never opened, so it cannot be closed; {opened}")
     start, end = before[number].opens, before[number].closes
     if end is not None and end <= now:

@@ -41,26 +41,49 @@ def needing_extra() -> Iterator[None]:
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] == "deniable":
             raise
-        raise DeniableError(f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'") from None
+        raise DeniableError(
+            f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'"
+        ) from None
 
 
 @click.command("serve")
 @click.argument("plans", type=FILE, nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 is any that is free.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 is any that is free."
+)
 @store_option
 @click.option("--minimum", callback=option(partial(whole, least=1)), default="100", show_default=True,
               help="Show nothing of fewer reports.")  # fmt: skip
-@click.option("--invited", is_flag=True, help="Every report takes an invitation; make them with deniable tokens.")
-@click.option("--round", "number", callback=option(round_number), help="Open this round now, if it is not defined.")
 @click.option(
-    "--allow-origin", "origins", multiple=True, help="A site whose pages may send reports, such as https://example.org."
+    "--invited", is_flag=True, help="Every report takes an invitation; make them with deniable tokens."
 )
-@click.option("--token-file", type=FILE, default=Path("operator.token"), show_default=True,
-              help="The operator's token, unless DENIABLE_TOKEN has it; made if it is not there.")  # fmt: skip
-@click.option("--rate", callback=option(real), default="50", show_default=True,
-              help="Requests a second from one sender, with bursts of ten times as many; 0 is without limit.")  # fmt: skip
-@click.option("--proxy", help="The address of a reverse proxy, which says who the sender is (X-Forwarded-For).")
+@click.option(
+    "--round", "number", callback=option(round_number), help="Open this round now, if it is not defined."
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    help="A site whose pages may send reports, such as https://example.org.",
+)
+@click.option(
+    "--token-file",
+    type=FILE,
+    default=Path("operator.token"),
+    show_default=True,
+    help="The operator's token, unless DENIABLE_TOKEN has it; made if it is not there.",
+)
+@click.option(
+    "--rate",
+    callback=option(real),
+    default="50",
+    show_default=True,
+    help="Requests a second from one sender, with bursts of ten times as many; 0 is without limit.",
+)
+@click.option(
+    "--proxy", help="The address of a reverse proxy, which says who the sender is (X-Forwarded-For)."
+)
 @click.option("--workers", type=int, default=1, hidden=True)
 def run_collector(
     plans: Sequence[Path],
@@ -78,12 +101,13 @@ def run_collector(
 ) -> None:
     """Collect the reports of PLANS, with a survey at / and a dashboard at /dashboard.
 
-    Every plan is verified first; one that leaks more than it says is refused. SIGTERM or Ctrl+C ends it: what has arrived
-    is written, and nothing that was acknowledged is lost.
+    Every plan is verified first; one that leaks more than it says is refused. SIGTERM or Ctrl+C ends it: what
+    has arrived is written, and nothing that was acknowledged is lost.
     """
     if workers != 1:
         raise InvalidParameter(
-            "a collector is one process with one writer; for more, start several on one PostgreSQL, behind a reverse proxy"
+            "a collector is one process with one writer; for more, start several on one PostgreSQL, behind a "
+            "reverse proxy"
         )
     if not 0 <= rate < 1e9:
         raise InvalidParameter(f"--rate is the number of requests a second, 0 or more, got {rate:g}")
@@ -126,7 +150,9 @@ def run_collector(
 
 
 def _register(store: Store, plan: Plan, invited: bool) -> None:
-    """Collect a plan's reports; where the store's own do not allow it, as after a rehearsal, say what to do."""
+    """Collect a plan's reports; where the store's own do not allow it, as after a rehearsal, say
+    what to do.
+    """
     try:
         store.register(plan, invited)
     except InvalidParameter as problem:
@@ -134,22 +160,27 @@ def _register(store: Store, plan: Plan, invited: bool) -> None:
 
 
 def _warn_of_readers(url: str) -> None:
-    """Of files that others on this machine can read: those that were made here are the owner's alone, copies may not be."""
+    """Of files that others on this machine can read: those that were made here are the owner's alone, copies
+    may not be.
+    """
     path = Path(url.removeprefix("sqlite:///"))
     if os.name != "posix" or not url.startswith("sqlite:///"):
         return
     files = [file for file in (path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))) if file.exists()]
     shared = [str(file) for file in files if file.stat().st_mode & 0o077]
     if shared:
-        text = f"warning: others on this machine may read {', '.join(shared)}; forbid it with: chmod 600 {' '.join(shared)}"
+        text = (
+            f"warning: others on this machine may read {', '.join(shared)}; forbid it with: chmod 600 "
+            f"{' '.join(shared)}"
+        )
         click.echo(text, err=True)
 
 
 def _warn_of_http(address: str) -> None:
     text = (
-        f"warning: from other machines this is {address}/, where no survey can be answered: browsers give a page the "
-        "cryptography that it takes only over https, or on the machine itself. Put a reverse proxy with a certificate before "
-        "it, and name the proxy with --proxy (docs/collecting.md)"
+        f"warning: from other machines this is {address}/, where no survey can be answered: browsers give a "
+        "page the cryptography that it takes only over https, or on the machine itself. Put a reverse proxy "
+        "with a certificate before it, and name the proxy with --proxy (docs/collecting.md)"
     )
     click.echo(text, err=True)
 
@@ -177,24 +208,40 @@ def _say_where(address: str, served: Sequence[Served], token: str, origin: str) 
 @click.command("tokens")
 @click.argument("plan", type=FILE)
 @click.option("--count", callback=option(partial(whole, least=1, most=10**7)), help="How many.")
-@click.option("--withdraw", is_flag=True, help="Withdraw all that are unused instead: their links let nobody in any more.")
+@click.option(
+    "--withdraw",
+    is_flag=True,
+    help="Withdraw all that are unused instead: their links let nobody in any more.",
+)
 @click.option("--yes", is_flag=True, help="With --withdraw: do it.")
 @store_option
 @click.option("--url", help="The survey's address: makes links of the invitations.")
 @click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
 @console.force
 def make_tokens(
-    plan: Path, count: int | None, withdraw: bool, yes: bool, store: str, url: str | None, out: Path | None, force: bool
+    plan: Path,
+    count: int | None,
+    withdraw: bool,
+    yes: bool,
+    store: str,
+    url: str | None,
+    out: Path | None,
+    force: bool,
 ) -> None:
     """Make invitations to PLAN, each for one report in any round; or withdraw those that nobody used.
 
-    The store keeps only their hashes. Whoever has this list can tell who was invited, but not what anybody reported.
+    The store keeps only their hashes. Whoever has this list can tell who was invited, but not what anybody
+    reported.
     """
     if (count is None) is not withdraw:
-        raise InvalidParameter("say with --count how many invitations to make, or --withdraw those that are unused")
+        raise InvalidParameter(
+            "say with --count how many invitations to make, or --withdraw those that are unused"
+        )
     if count is None:
         if (url, out) != (None, None):
-            raise InvalidParameter("--url and -o are for invitations that are made; leave them out with --withdraw")
+            raise InvalidParameter(
+                "--url and -o are for invitations that are made; leave them out with --withdraw"
+            )
         _withdraw(reading.read_plan(plan), store, yes)
         return
     if yes:
@@ -213,10 +260,14 @@ def make_tokens(
     if url is None:
         writer.writerows([["invitation"], *([token] for token in made)])
     else:
-        writer.writerows([["invitation", "link"], *([token, f"{url.rstrip('/')}/#invitation={token}"] for token in made)])
+        writer.writerows(
+            [["invitation", "link"], *([token, f"{url.rstrip('/')}/#invitation={token}"] for token in made)]
+        )
     with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
         if out is not None:
-            both.enter_context(console.writing(out, private=True)).write_text(text.getvalue(), encoding="utf-8")
+            both.enter_context(console.writing(out, private=True)).write_text(
+                text.getvalue(), encoding="utf-8"
+            )
         with opened_store(store, read, invited=True, warn=True) as opened:
             opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
             left = opened.invitations_left(read.id)
@@ -233,23 +284,32 @@ def _withdraw(plan: Plan, url: str, yes: bool) -> None:
     with opened_store(url, plan, invited=None, create=False) as store:
         left = store.invitations_left(plan.id)
         if left and not yes:
-            raise InvalidParameter(f"this withdraws {counted(left, 'unused invitation')} for ever; repeat it with --yes")
+            raise InvalidParameter(
+                f"this withdraws {counted(left, 'unused invitation')} for ever; repeat it with --yes"
+            )
         gone = store.withdraw(plan.id) if left else 0
     click.echo(
-        f"withdrew {counted(gone, 'unused invitation')}" if gone else "no invitation is unused; there is none to withdraw"
+        f"withdrew {counted(gone, 'unused invitation')}"
+        if gone
+        else "no invitation is unused; there is none to withdraw"
     )
 
 
 def _new_token() -> str:
-    """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is drawn again."""
+    """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is
+    drawn again.
+    """
     while (token := secrets.token_urlsafe(24)).startswith("-"):
         pass
     return token
 
 
 @contextmanager
-def opened_store(url: str, plan: Plan, invited: bool | None, create: bool = True, warn: bool = False) -> Iterator[Store]:
-    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only reads makes none.
+def opened_store(
+    url: str, plan: Plan, invited: bool | None, create: bool = True, warn: bool = False
+) -> Iterator[Store]:
+    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only
+    reads makes none.
 
     With `warn`, who adds a plan to a store of other plans is told.
     """
@@ -266,7 +326,10 @@ def opened_store(url: str, plan: Plan, invited: bool | None, create: bool = True
             _register(store, plan, bool(invited))
         if warn and known and plan.id not in known:
             others = listed("plan", [each[:12] for each in known])
-            text = f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan named?"
+            text = (
+                f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan "
+                "named?"
+            )
             click.echo(text, err=True)
         yield store
     finally:

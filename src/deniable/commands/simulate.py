@@ -30,15 +30,27 @@ _FEW = ("grr", "oue", "olh", "ss", "hr")
     show_default=True,
     help="Names, or all; geometric and its kin, too.",
 )
-@click.option("--epsilon", callback=several(real), multiple=True, default=["1.0"], show_default=True, help="Budgets.")
+@click.option(
+    "--epsilon", callback=several(real), multiple=True, default=["1.0"], show_default=True, help="Budgets."
+)
 @click.option("--k", callback=several(whole), multiple=True, help="Numbers of values.  [default: 100]")
-@click.option("--n", callback=several(whole), multiple=True, help="Numbers of people, such as 1e6.  [default: 10_000]")
-@click.option("--population", help=f"One of {', '.join(POPULATIONS)}; zipf:1.5 sets its number.  [default: zipf]")
+@click.option(
+    "--n", callback=several(whole), multiple=True, help="Numbers of people, such as 1e6.  [default: 10_000]"
+)
+@click.option(
+    "--population", help=f"One of {', '.join(POPULATIONS)}; zipf:1.5 sets its number.  [default: zipf]"
+)
 @click.option("--data", type=FILE, help="A CSV file with a header, instead of a population.")
 @click.option("--column", help="The column of the file; its people are asked, or --n people drawn from them.")
-@click.option("--repeats", callback=one(whole), default="20", show_default=True, help="How often each cell is done.")
-@click.option("--seed", callback=one(whole), default="1", show_default=True, help="Everything is drawn from it.")
-@click.option("--project", help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}.")
+@click.option(
+    "--repeats", callback=one(whole), default="20", show_default=True, help="How often each cell is done."
+)
+@click.option(
+    "--seed", callback=one(whole), default="1", show_default=True, help="Everything is drawn from it."
+)
+@click.option(
+    "--project", help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}."
+)
 @writing.out
 @console.as_json
 @writing.plot("error against epsilon")
@@ -65,12 +77,13 @@ def run_sweep(
 
     Options with several values take commas, or may be given several times: --epsilon 0.5,1,2 --epsilon 4.
 
-    All errors are those of estimated shares, averaged over the repeats: mse (squared, averaged over the values), max error,
-    total variation, wasserstein (for ordered values, in steps from one value to the next) and kl (in nats). With --project
-    they are measured after that step; expected mse and coverage are always those of the unbiased estimates.
+    All errors are those of estimated shares, averaged over the repeats: mse (squared, averaged over the
+    values), max error, total variation, wasserstein (for ordered values, in steps from one value to the next)
+    and kl (in nats). With --project they are measured after that step; expected mse and coverage are always
+    those of the unbiased estimates.
 
-    For ordered values geometric, exponential, tight_constraints and square_wave can be named, too. The epsilon of the first
-    three is per step from one value to the next; `loss` is that of any two values.
+    For ordered values geometric, exponential, tight_constraints and square_wave can be named, too. The
+    epsilon of the first three is per step from one value to the next; `loss` is that of any two values.
     """
     writing.check(out, (*plot_files, *plot_attack_files), force)
     names = list(PROTOCOLS) if "all" in protocol else list(dict.fromkeys(protocol))
@@ -89,9 +102,14 @@ def run_sweep(
     title = f"population {first.population}, {repeats:,} repeats, seed {seed}{step}; blind guess 1 / k"
     console.print_table(title, ["protocol", "epsilon", "k", "n", *_MEASURED], [_cells(row) for row in rows])
     console.print_refusals((row.protocol, row.refused) for row in rows)
-    steps = dict.fromkeys(row.protocol for row in rows if row.unit_loss is not None and (row.loss or 0) > row.unit_loss)
+    steps = dict.fromkeys(
+        row.protocol for row in rows if row.unit_loss is not None and (row.loss or 0) > row.unit_loss
+    )
     if steps:
-        click.echo(f"{', '.join(steps)}: epsilon is per step from one value to the next; loss is that of any two values")
+        click.echo(
+            f"{', '.join(steps)}: epsilon is per step from one value to the next; loss is that of any two "
+            "values"
+        )
 
 
 _MEASURED: dict[str, Callable[[Row], str]] = {
@@ -123,7 +141,9 @@ def _asked_people(
     if data is None and column is None:
         return named_population(population or "zipf", seed), k or [100], n or [10_000]
     if data is None or column is None:
-        raise click.UsageError("--data and --column go together: a CSV file and the name of one of its columns")
+        raise click.UsageError(
+            "--data and --column go together: a CSV file and the name of one of its columns"
+        )
     if population is not None or k:
         raise click.UsageError("--data brings its own people and values; leave out --population and --k")
     try:

@@ -51,7 +51,9 @@ def _chosen(store: Store, plan_file: Path | None) -> Plan:
     plans = {each.plan.id: each.plan for each in store.plans()}
     wanted = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
     if not wanted:
-        raise InvalidParameter(f"{store.name} is empty: no plan was ever served from it; name another with --store")
+        raise InvalidParameter(
+            f"{store.name} is empty: no plan was ever served from it; name another with --store"
+        )
     if len(wanted) != 1:
         raise InvalidParameter(f"name the plan's file: {store.name} has {len(plans)} plans")
     if wanted[0] not in plans:
@@ -70,7 +72,8 @@ def look_after() -> None:
 def check_store(url: str, as_json: bool) -> None:
     """Count all reports again and compare with the tallies that estimates are made from.
 
-    Where reports are scrubbed, those that are left are counted, and the count that was made of the others is added.
+    Where reports are scrubbed, those that are left are counted, and the count that was made of the others is
+    added.
     """
     with _opened(url) as store:
         problems, name = store.check(), store.name
@@ -78,7 +81,8 @@ def check_store(url: str, as_json: bool) -> None:
         rounds = [(plan, part) for plan in plans for part in store.rounds(plan)]
     if as_json:
         facts = [
-            {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed} for plan, part in rounds
+            {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed}
+            for plan, part in rounds
         ]
         console.print_json({"rounds": facts, "problems": problems})
     else:
@@ -88,7 +92,9 @@ def check_store(url: str, as_json: bool) -> None:
         for problem in problems:
             click.echo(f"wrong: {problem}")
     if problems:
-        raise Damaged(f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help")
+        raise Damaged(
+            f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help"
+        )
     if not as_json:
         click.echo(_verdict(name, plans, rounds))
 
@@ -99,14 +105,19 @@ def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]
         return f"there is nothing in {name}: no plan was ever served from it; is it the right --store?"
     if not any(part.counted for _, part in rounds):
         return f"no report was counted in {name} yet, so there is nothing to compare"
-    total, gone = (sum(numbers) for numbers in zip(*((part.counted, part.scrubbed) for _, part in rounds), strict=True))
+    total, gone = (
+        sum(numbers) for numbers in zip(*((part.counted, part.scrubbed) for _, part in rounds), strict=True)
+    )
     if gone == total:
         return (
-            f"nothing could be counted again: what all {total:,} reports say is scrubbed. "
-            "There are as many ids as were counted, and the tallies are those that were kept when the reports were scrubbed"
+            f"nothing could be counted again: what all {total:,} reports say is scrubbed. There are as many "
+            "ids as were counted, and the tallies are those that were kept when the reports were scrubbed"
         )
     if gone:
-        return f"OK: the tallies are those of the {total - gone:,} reports that are left, and what was kept of those scrubbed"
+        return (
+            f"OK: the tallies are those of the {total - gone:,} reports that are left, and what was kept of "
+            "those scrubbed"
+        )
     return "OK: the tallies are those of the reports"
 
 
@@ -116,7 +127,8 @@ def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]
 @_round
 @click.option("--yes", is_flag=True, help="Do it.")
 def scrub_store(url: str, plan_file: Path | None, number: int | None, yes: bool) -> None:
-    """Delete what the reports of PLAN say; their tallies, and so all estimates, stay, and none can be counted twice.
+    """Delete what the reports of PLAN say; their tallies, and so all estimates, stay, and none can be counted
+    twice.
 
     Estimates that need the reports themselves can then not be made any more.
     """
@@ -127,11 +139,15 @@ def scrub_store(url: str, plan_file: Path | None, number: int | None, yes: bool)
         rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
         if not rounds:
             raise (
-                no_round(plan, number) if number else InvalidParameter("no round was opened yet, so there is nothing to scrub")
+                no_round(plan, number)
+                if number
+                else InvalidParameter("no round was opened yet, so there is nothing to scrub")
             )
         if not yes:
             held = sum(each.counted - each.scrubbed for each in rounds)
-            raise InvalidParameter(f"this deletes for ever what {held:,} reports say (the tallies stay); repeat it with --yes")
+            raise InvalidParameter(
+                f"this deletes for ever what {held:,} reports say (the tallies stay); repeat it with --yes"
+            )
         gone = store.scrub(plan.id, number)
     click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")
 
@@ -157,10 +173,15 @@ def export_store(url: str, plan_file: Path | None, number: int | None, out: Path
     gone = found[number or 1].scrubbed
     if gone and not n:
         click.echo(
-            f"warning: {out} has no reports: what all {gone:,} say is scrubbed; estimates come from the tallies", err=True
+            f"warning: {out} has no reports: what all {gone:,} say is scrubbed; estimates come from the "
+            "tallies",
+            err=True,
         )
         return
-    click.echo(f"wrote {counted(n, 'report')} to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""), err=True)
+    click.echo(
+        f"wrote {counted(n, 'report')} to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""),
+        err=True,
+    )
 
 
 def _reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:

@@ -1,4 +1,6 @@
-"""What the reproductions of papers share: options, how long it takes, and rows that are kept as they are done."""
+"""What the reproductions of papers share: options, how long it takes, and rows that are kept as they are
+done.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[C
                 *before,
                 click.option("--runs", type=click.IntRange(1), help=often),
                 click.option(
-                    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Everything is drawn from it."
+                    "--seed",
+                    type=click.IntRange(0),
+                    default=1,
+                    show_default=True,
+                    help="Everything is drawn from it.",
                 ),
                 writing.out,
                 console.as_json,
@@ -57,7 +63,9 @@ def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[C
 
 
 def estimating(show: Show) -> Show:
-    """A progress that also says, once and on stderr, how long all of it takes, by what the first part of it took."""
+    """A progress that also says, once and on stderr, how long all of it takes, by what the first part of it
+    took.
+    """
     began, told = time.monotonic(), False
 
     def step(done: int, total: int) -> None:
@@ -68,7 +76,9 @@ def estimating(show: Show) -> Show:
             told = True
             left = passed * (total - done) / done
             if left >= _LONG:
-                click.echo(f"this takes about {duration(left)} more, by the first {passed:.0f} seconds", err=True)
+                click.echo(
+                    f"this takes about {duration(left)} more, by the first {passed:.0f} seconds", err=True
+                )
 
     return step
 
@@ -86,11 +96,16 @@ def duration(seconds: float) -> str:
 def tell_if_all(users: int | None, people: int, name: str, happens: str) -> None:
     """Say on stderr that there are no more people than this, where more were asked for."""
     if users is not None and users > people:
-        click.echo(f"{name} has {people:,} people, fewer than --users {users:,}: all {people:,} are {happens}", err=True)
+        click.echo(
+            f"{name} has {people:,} people, fewer than --users {users:,}: all {people:,} are {happens}",
+            err=True,
+        )
 
 
 def kept_as_done(files: Sequence[Path], rows: Iterable[_Row], as_json: bool) -> list[_Row]:
-    """All rows; while they are measured, those that are done are printed, and in the files once in a while."""
+    """All rows; while they are measured, those that are done are printed, and in the files once
+    in a while.
+    """
     done, written = list[Any](), time.monotonic()
     with writing.json_rows() if _streams(as_json) else nullcontext() as add:
         for row in rows:
@@ -105,7 +120,11 @@ def kept_as_done(files: Sequence[Path], rows: Iterable[_Row], as_json: bool) -> 
 
 
 def told_to_machines(
-    rows: Sequence[Any], draw: Callable[[Any], Figure], tables: Sequence[Path], plots: Sequence[Path], as_json: bool
+    rows: Sequence[Any],
+    draw: Callable[[Any], Figure],
+    tables: Sequence[Path],
+    plots: Sequence[Path],
+    as_json: bool,
 ) -> bool:
     """Write and draw what was kept as done; what was refused is no row, but told. Whether all is printed."""
     kept = [row for row in rows if row.refused is None]

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".json", ".parquet")
 out = click.option(
-    "-o", "--out", type=console.FILE, multiple=True, help="Write the table (.csv, .json, .parquet), once or several times."
+    "-o",
+    "--out",
+    type=console.FILE,
+    multiple=True,
+    help="Write the table (.csv, .json, .parquet), once or several times.",
 )
 
 
@@ -30,7 +34,11 @@ def plot(what: str, name: str = "--plot") -> Callable[[Any], Any]:
     """An option that draws, once or several times."""
     into = f"{name.strip('-').replace('-', '_')}_files"
     return click.option(
-        name, into, type=console.FILE, multiple=True, help=f"Draw {what} (png, svg, pdf), once or several times."
+        name,
+        into,
+        type=console.FILE,
+        multiple=True,
+        help=f"Draw {what} (png, svg, pdf), once or several times.",
     )
 
 
@@ -45,7 +53,9 @@ def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> Non
         raise InvalidParameter("the same file is named twice; give each result a file of its own")
 
 
-def write_tables(files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data: object, told: bool = True) -> None:
+def write_tables(
+    files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data: object, told: bool = True
+) -> None:
     """Rows as CSV or Parquet, and as JSON just what --json prints."""
     flat = [_flat(row) for row in rows]
     columns = dict.fromkeys(name for row in flat for name in row)
@@ -53,7 +63,9 @@ def write_tables(files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data:
     for file in files:
         with console.writing(file, told=told) as temporary:
             ending = file.suffix.lower()
-            written = csv_bytes(whole) if ending == ".csv" else _parquet(whole) if ending == ".parquet" else None
+            written = (
+                csv_bytes(whole) if ending == ".csv" else _parquet(whole) if ending == ".parquet" else None
+            )
             temporary.write_bytes(console.json_text(data).encode() if written is None else written)
 
 
@@ -71,7 +83,9 @@ def measured(
     as_json: bool,
     printed: bool = False,
 ) -> bool:
-    """Write and draw what a study measured, where that is asked for; whether it is printed as JSON, now or already."""
+    """Write and draw what a study measured, where that is asked for; whether it is printed as JSON, now or
+    already.
+    """
     plain = [asdict(row) for row in rows]
     write_tables(tables, plain, plain)
     save_plots(plots, partial(draw, rows))
@@ -82,7 +96,9 @@ def measured(
 
 @contextmanager
 def json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """What prints one row more of a JSON array, at once; the array is closed when all is done, and only then."""
+    """What prints one row more of a JSON array, at once; the array is closed when all is done,
+    and only then.
+    """
     before = "["
 
     def add(row: Mapping[str, Any]) -> None:
@@ -95,7 +111,9 @@ def json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
 
 
 def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """A row without tables inside: the mean of something that is measured has its name, and its error is beside it."""
+    """A row without tables inside: the mean of something that is measured has its name, and its error is
+    beside it.
+    """
     cells: dict[str, Any] = {}
     for name, cell in row.items():
         if isinstance(cell, Mapping):

@@ -1,4 +1,6 @@
-"""Public datasets as tables of integers, with the attributes and domains of the papers; `source` says what is not theirs."""
+"""Public datasets as tables of integers, with the attributes and domains of the papers; `source` says what is
+not theirs.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Dataset:
     @cached_property
     def counts(self) -> tuple[Integers, ...]:
         """How many people have each value, for each attribute."""
-        return tuple(np.bincount(column, minlength=k) for column, k in zip(self.table.T, self.ks, strict=True))
+        return tuple(
+            np.bincount(column, minlength=k) for column, k in zip(self.table.T, self.ks, strict=True)
+        )
 
 
 def load(name: str) -> Dataset:
@@ -71,7 +75,9 @@ def load(name: str) -> Dataset:
     return _LOADERS[name]()
 
 
-def _coded(name: str, attributes: Sequence[str], rows: Sequence[Sequence[str]], source: str, ks: Sequence[int] = ()) -> Dataset:
+def _coded(
+    name: str, attributes: Sequence[str], rows: Sequence[Sequence[str]], source: str, ks: Sequence[int] = ()
+) -> Dataset:
     """Labels become integers, in the order of numbers where all are numbers, else of text."""
     columns, labels = [], []
     for attribute, column in zip(attributes, zip(*rows, strict=True), strict=True):
@@ -102,23 +108,49 @@ _ADULT = {
 def _adult(name: str, attributes: Sequence[str], ks: Sequence[int]) -> Dataset:
     """Both parts of the file, without the rows in which something is unknown."""
     rows = [*rows_of(FILES["adult.data"]), *rows_of(FILES["adult.test"])]
-    kept = [[row[_ADULT[attribute]].rstrip(".") for attribute in attributes] for row in rows if "?" not in row]
-    return _coded(name, attributes, kept, "UCI Adult (census of 1994), rows with an unknown value left out", ks)
+    kept = [
+        [row[_ADULT[attribute]].rstrip(".") for attribute in attributes] for row in rows if "?" not in row
+    ]
+    return _coded(
+        name, attributes, kept, "UCI Adult (census of 1994), rows with an unknown value left out", ks
+    )
 
 
 def _nursery() -> Dataset:
-    attributes = ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health", "class")
+    attributes = (
+        "parents",
+        "has_nurs",
+        "form",
+        "children",
+        "housing",
+        "finance",
+        "social",
+        "health",
+        "class",
+    )
     rows = rows_of(FILES["nursery.data"])
-    return _coded("nursery", attributes, rows, "UCI Nursery (applications in Ljubljana, 1980s)", (3, 5, 4, 4, 3, 2, 3, 3, 5))
+    return _coded(
+        "nursery",
+        attributes,
+        rows,
+        "UCI Nursery (applications in Ljubljana, 1980s)",
+        (3, 5, 4, 4, 3, 2, 3, 3, 5),
+    )
 
 
-_ACS = tuple("AGEP,SCHL,MAR,SEX,DIS,ESP,MIG,CIT,MIL,ANC,NATIVITY,RELP,DEAR,DEYE,DREM,RAC1P,GCL,ESR".split(","))  # noqa: SIM905
+_ACS_COLUMNS = "AGEP,SCHL,MAR,SEX,DIS,ESP,MIG,CIT,MIL,ANC,NATIVITY,RELP,DEAR,DEYE,DREM,RAC1P,GCL,ESR"
+_ACS = tuple(_ACS_COLUMNS.split(","))
 
 
 def _acs_employment() -> Dataset:
     rows = rows_of(FILES["acs-employment-montana.csv"], _ACS)
-    source = "American Community Survey 2018, Montana (the columns of folktables' ACSEmployment); -99999 is no answer"
-    return _coded("acs-employment", _ACS, rows, source, (92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6))
+    source = (
+        "American Community Survey 2018, Montana (the columns of folktables' ACSEmployment); -99999 is no "
+        "answer"
+    )
+    return _coded(
+        "acs-employment", _ACS, rows, source, (92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6)
+    )
 
 
 _CENSUS = {
@@ -162,21 +194,31 @@ def _census_income() -> Dataset:
     """32 nominal attributes of people, and their income; unknown values count as values."""
     whole = [FILES["census-income.data"], FILES["census-income.test"]]
     if all(present(file) for file in whole):
-        rows, source = [row for file in whole for row in rows_of(file)], "UCI Census-Income (KDD), 1994 and 1995"
+        rows, source = (
+            [row for file in whole for row in rows_of(file)],
+            "UCI Census-Income (KDD), 1994 and 1995",
+        )
     elif present(FILES["census-income-sample.data"]):
-        rows, source = rows_of(FILES["census-income-sample.data"]), "the first 1,891 rows of UCI Census-Income (KDD), no more"
+        rows, source = (
+            rows_of(FILES["census-income-sample.data"]),
+            "the first 1,891 rows of UCI Census-Income (KDD), no more",
+        )
     else:
         raise DataUnavailable(
-            "census-income.data and census-income.test are not here; unpack them from UCI's Census-Income (KDD), "
-            f"https://archive.ics.uci.edu/dataset/117, into a folder and set ${FOLDER} to that folder"
+            "census-income.data and census-income.test are not here; unpack them from UCI's Census-Income "
+            f"(KDD), https://archive.ics.uci.edu/dataset/117, into a folder and set ${FOLDER} to that folder"
         )
-    source += "; which of its columns are attributes is our choice: the nominal ones, an unknown value being a value"
+    source += (
+        "; which of its columns are attributes is our choice: the nominal ones, an unknown value being a "
+        "value"
+    )
     kept = [[row[column].rstrip(".") for column in _CENSUS.values()] for row in rows]
     return _coded("census-income", tuple(_CENSUS), kept, source)
 
 
 def _ms_fimu() -> Dataset:
-    """A stand-in: the published counts of every attribute hold exactly; who has which values together is invented.
+    """A stand-in: the published counts of every attribute hold exactly; who has which values together is
+    invented.
 
     Foreign tourists have no known gender, age or life style; all else is shuffled, always in the same way.
     """
@@ -184,9 +226,14 @@ def _ms_fimu() -> Dataset:
     path = find(file)
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-        marginals = {str(name): {str(label): int(n) for label, n in of.items()} for name, of in known["attributes"].items()}
+        marginals = {
+            str(name): {str(label): int(n) for label, n in of.items()}
+            for name, of in known["attributes"].items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise DataUnavailable(f"{path} is not the counts of {file.columns} attributes in JSON: {problem!r}") from None
+        raise DataUnavailable(
+            f"{path} is not the counts of {file.columns} attributes in JSON: {problem!r}"
+        ) from None
     people = {name: sum(of.values()) for name, of in marginals.items()}
     if list(people.values()) != [file.rows] * file.columns:
         raise DataUnavailable(f"{path} counts {people}; {expected(file)}")
@@ -197,8 +244,12 @@ def _ms_fimu() -> Dataset:
         values = list(Counter(of).elements())
         if name in ("Gender", "Age", "Geolife"):
             if of.get("NR", 0) < foreign:
-                raise DataUnavailable(f"{path} has fewer people of unknown {name.lower()} than foreign tourists ({foreign:,})")
-            values = ["NR"] * foreign + _shuffled(list((Counter(of) - Counter(NR=foreign)).elements()), words.take)
+                raise DataUnavailable(
+                    f"{path} has fewer people of unknown {name.lower()} than foreign tourists ({foreign:,})"
+                )
+            values = ["NR"] * foreign + _shuffled(
+                list((Counter(of) - Counter(NR=foreign)).elements()), words.take
+            )
         elif name == first:
             values.sort(key=lambda value: value != "Foreign tourist")
         else:
@@ -206,7 +257,8 @@ def _ms_fimu() -> Dataset:
         rows.append(values)
     source = (
         "a stand-in for the personal table of MS-FIMU: the published counts of each attribute hold exactly, "
-        "which values go together is invented, but that foreign tourists have no known gender, age and life style"
+        "which values go together is invented, but that foreign tourists have no known gender, age and life "
+        "style"
     )
     return _coded("ms-fimu", tuple(marginals), list(zip(*rows, strict=True)), source)
 
@@ -223,7 +275,9 @@ _SYNTHETIC = {
     5: (50_000, tuple(range(10, 101, 10))),
     6: (500_000, tuple(range(10, 101, 10))),
 }
-"""Numbers of people and of values of the six synthetic sets. They are our choice, of the kind that the RS+FD paper uses."""
+"""Numbers of people and of values of the six synthetic sets. They are our choice, of the kind that the RS+FD
+paper uses.
+"""
 
 
 def _synthetic(number: int) -> Dataset:
@@ -232,8 +286,12 @@ def _synthetic(number: int) -> Dataset:
     words = seeded(number)
     table = np.column_stack([below(words.take(n), k).astype(np.uint8) for k in ks])
     labels = tuple(tuple(map(str, range(k))) for k in ks)
-    source = "invented: all values equally likely; the numbers of people, attributes and values are our choice"
-    return Dataset(f"synthetic-{number}", tuple(f"attribute {j}" for j in range(len(ks))), labels, table, source)
+    source = (
+        "invented: all values equally likely; the numbers of people, attributes and values are our choice"
+    )
+    return Dataset(
+        f"synthetic-{number}", tuple(f"attribute {j}" for j in range(len(ks))), labels, table, source
+    )
 
 
 _ADULT_KS = (7, 16, 7, 14, 6, 5, 2, 41, 2)
@@ -248,4 +306,5 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
 }
 
 NAMES = tuple(_LOADERS)
-"""What can be loaded: `adult` as RS+FD uses it, `adult-10` with age as the attack study does, and the others."""
+"""What can be loaded: `adult` as RS+FD uses it, `adult-10` with age as the attack study does, and the others.
+"""

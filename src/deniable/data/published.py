@@ -1,7 +1,8 @@
 """Files that others publish: found in a folder or in the user's cache, or fetched and checked; read by rows.
 
-Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache; what its publisher offers for download is
-then fetched, checked and kept there. A file that is not what it should be is refused with what was found in it.
+Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache; what its publisher offers for
+download is then fetched, checked and kept there. A file that is not what it should be is refused with what
+was found in it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ FOLDER = "DENIABLE_DATA"
 @final
 @dataclass(frozen=True)
 class File:
-    """A file that a dataset is read from: how many rows and columns it has and, for an original, who publishes it."""
+    """A file that a dataset is read from: how many rows and columns it has and, for an original, who
+    publishes it.
+    """
 
     name: str
     rows: int
@@ -67,23 +70,27 @@ FILES = {
         File("ms-fimu-marginals.json", 88_935, 6),
     )
 }
-"""Every file, by name. The hashes are of the originals; a copy in `$DENIABLE_DATA` is judged by what is in it."""
+"""Every file, by name. The hashes are of the originals; a copy in `$DENIABLE_DATA` is judged by what is in
+it.
+"""
 
 
 def find(file: File) -> Path:
-    """The path of a file: in the folder, in the cache, or fetched into the cache; else what to do, in plain words."""
+    """The path of a file: in the folder, in the cache, or fetched into the cache; else what to do, in plain
+    words.
+    """
     here = present(file)
     if here is not None:
         return here
     if file.url is None or file.sha256 is None:
         raise DataUnavailable(
-            f"{file.name} is not here, and is not an original that can be fetched from its publisher; "
-            f"put it in a folder and set ${FOLDER} to that folder"
+            f"{file.name} is not here, and is not an original that can be fetched from its publisher; put it "
+            f"in a folder and set ${FOLDER} to that folder"
         )
     if find_spec("pooch") is None:
         raise DataUnavailable(
-            f"{file.name} is not here; download {file.url} to a folder and set ${FOLDER} to that folder, "
-            "or let it be fetched: pip install 'deniable[data]'"
+            f"{file.name} is not here; download {file.url} to a folder and set ${FOLDER} to that folder, or "
+            "let it be fetched: pip install 'deniable[data]'"
         )
     return _fetch(file, file.url, file.sha256)
 
@@ -117,14 +124,20 @@ def _fetch(file: File, url: str, sha256: str) -> Path:
     pooch.get_logger().setLevel(logging.WARNING)
     bar = _Bar(file.name) if sys.stderr.isatty() else False
     try:
-        return Path(pooch.retrieve(url, f"sha256:{sha256}", file.name, cache, downloader=pooch.HTTPDownloader(progressbar=bar)))
+        return Path(
+            pooch.retrieve(
+                url, f"sha256:{sha256}", file.name, cache, downloader=pooch.HTTPDownloader(progressbar=bar)
+            )
+        )
     except OSError as problem:
         raise DataUnavailable(
-            f"cannot fetch {file.name} ({type(problem).__name__}); download {url} by other means, "
-            f"and put it in {cache} or in a folder that ${FOLDER} names"
+            f"cannot fetch {file.name} ({type(problem).__name__}); download {url} by other means, and put it "
+            f"in {cache} or in a folder that ${FOLDER} names"
         ) from None
     except ValueError as problem:
-        raise DataUnavailable(f"{url} is not the file that was published, so it was not kept: {problem}") from None
+        raise DataUnavailable(
+            f"{url} is not the file that was published, so it was not kept: {problem}"
+        ) from None
 
 
 class _Bar:
@@ -162,14 +175,20 @@ def rows_of(file: File, header: Sequence[str] = ()) -> list[list[str]]:
     """The fields of a file without quotes, a list for each row; wrong columns or missing rows are refused."""
     path = find(file)
     try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("|")]
+        lines = [
+            line
+            for line in path.read_text(encoding="utf-8").splitlines()
+            if line and not line.startswith("|")
+        ]
     except UnicodeDecodeError:
         raise DataUnavailable(f"{path} is not text; {expected(file)}") from None
     rows = [[field.strip() for field in line.split(",")] for line in lines]
     if header:
         found = rows[0] if rows else []
         if found != list(header):
-            raise DataUnavailable(f"{path} has the columns {', '.join(found) or '(none)'}; expected {', '.join(header)}")
+            raise DataUnavailable(
+                f"{path} has the columns {', '.join(found) or '(none)'}; expected {', '.join(header)}"
+            )
         del rows[0]
     odd = next((number for number, row in enumerate(rows, 1) if len(row) != file.columns), None)
     if odd is not None:

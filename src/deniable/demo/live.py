@@ -1,7 +1,8 @@
-"""The whole system at once, on loopback: a collector in a process of its own, and invented people who answer over HTTP.
+"""The whole system at once, on loopback: a collector in a process of its own, and invented people who answer
+over HTTP.
 
-Most of them use the Python client; some the TypeScript client in Node, where that is installed. Every device draws its own
-randomness from the operating system, so that no two runs are alike.
+Most of them use the Python client; some the TypeScript client in Node, where that is installed. Every device
+draws its own randomness from the operating system, so that no two runs are alike.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def make_plan(people: int) -> Plan:
 def make_people(count: int, seed: int) -> list[Answers]:
     """Invented people, the same for the same seed."""
     draw = np.random.default_rng(seed)
-    columns = {name: draw.choice(list(shares), count, p=list(shares.values())) for name, shares in SHARES.items()}
+    columns = {
+        name: draw.choice(list(shares), count, p=list(shares.values())) for name, shares in SHARES.items()
+    }
     return [{name: str(column[i]) for name, column in columns.items()} for i in range(count)]
 
 
@@ -128,8 +131,12 @@ def _addresses(process: subprocess.Popen[str]) -> dict[str, str]:
     return {}
 
 
-def answer(plan: Plan, people: Sequence[Answers], url: str, folder: Path, show: Callable[[int, int], None]) -> tuple[int, int]:
-    """Every person answers once, over HTTP; how many with the Python client, and how many with the TypeScript one in Node."""
+def answer(
+    plan: Plan, people: Sequence[Answers], url: str, folder: Path, show: Callable[[int, int], None]
+) -> tuple[int, int]:
+    """Every person answers once, over HTTP; how many with the Python client, and how many with the TypeScript
+    one in Node.
+    """
     node = shutil.which("node")
     by_node = [one for i, one in enumerate(people) if node and i % _NODE_EVERY == 0]
     by_python = [one for i, one in enumerate(people) if not (node and i % _NODE_EVERY == 0)]
@@ -142,12 +149,18 @@ def answer(plan: Plan, people: Sequence[Answers], url: str, folder: Path, show: 
             show(arrived, len(people))
 
     def in_python(one: Answers) -> None:
-        client = Client(plan)  # a device of its own: it verifies the plan, and has a secret that nobody else has
+        client = Client(
+            plan
+        )  # a device of its own: it verifies the plan, and has a secret that nobody else has
         client.send(url, client.report(one))
         one_more()
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        jobs = [pool.submit(_answer_in_node, str(node), folder / "plan.json", by_node, url, one_more)] if by_node else []
+        jobs = (
+            [pool.submit(_answer_in_node, str(node), folder / "plan.json", by_node, url, one_more)]
+            if by_node
+            else []
+        )
         jobs += [pool.submit(in_python, one) for one in by_python]
         try:
             for job in as_completed(jobs):
@@ -158,12 +171,16 @@ def answer(plan: Plan, people: Sequence[Answers], url: str, folder: Path, show: 
     return len(by_python), len(by_node)
 
 
-def _answer_in_node(node: str, plan: Path, people: Sequence[Answers], url: str, one_more: Callable[[], None]) -> None:
+def _answer_in_node(
+    node: str, plan: Path, people: Sequence[Answers], url: str, one_more: Callable[[], None]
+) -> None:
     command = [node, str(_NODE_CLIENT), str(plan), "--send", url]
     with TemporaryFile("w+", encoding="utf-8") as lines, TemporaryFile("w+", encoding="utf-8") as errors:
         lines.write("".join(json.dumps(one) + "\n" for one in people))
         lines.seek(0)
-        with subprocess.Popen(command, stdin=lines, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+        with subprocess.Popen(
+            command, stdin=lines, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as process:
             assert process.stdout is not None
             for _ in process.stdout:
                 one_more()

@@ -1,6 +1,7 @@
 """One complete story on invented people: a question, a plan, reports, estimates, the exact loss, an attacker.
 
-The story is told once, as sections of text, tables and drawings, and shown twice: in the terminal and as a page.
+The story is told once, as sections of text, tables and drawings, and shown twice: in the terminal and as a
+page.
 """
 
 from __future__ import annotations
@@ -83,14 +84,26 @@ class Section:
 
 
 def tell(seed: int | None = None) -> list[Section]:
-    """Ask everybody and tell what came of it, with the system's randomness, or with a seed the same every time."""
+    """Ask everybody and tell what came of it, with the system's randomness, or with a seed the same every
+    time.
+    """
     population = Population("invented", _truth(), np.array(list(PEOPLE.values())), tuple(PEOPLE))
     mechanism = ss(len(PEOPLE), EPSILON)
     answers = np.repeat(np.arange(population.k), list(PEOPLE.values()))
     reports = mechanism.privatize(answers, system() if seed is None else seeded(seed))
     estimate = mechanism.estimate(mechanism.tally(reports))
     example = int(np.flatnonzero(answers == _EXAMPLE)[0])
-    rows = list(sweep(_COMPARED, _EPSILONS, [population.k], [None], lambda _: population, repeats=_REPEATS, seed=seed or 0))
+    rows = list(
+        sweep(
+            _COMPARED,
+            _EPSILONS,
+            [population.k],
+            [None],
+            lambda _: population,
+            repeats=_REPEATS,
+            seed=seed or 0,
+        )
+    )
     return [
         _question(population.n),
         _plan(mechanism),
@@ -104,8 +117,13 @@ def tell(seed: int | None = None) -> list[Section]:
 
 
 def _question(n: int) -> Section:
-    asked = f'{n:,} people are asked: "{QUESTION}" There are {len(PEOPLE)} possible answers, and some of them are hard to give.'
-    return Section("The question", [asked, "The people and their answers are invented for this demonstration."])
+    asked = (
+        f'{n:,} people are asked: "{QUESTION}" There are {len(PEOPLE)} possible answers, and some of '
+        f"them are hard to give."
+    )
+    return Section(
+        "The question", [asked, "The people and their answers are invented for this demonstration."]
+    )
 
 
 def _plan(mechanism: Subset) -> Section:
@@ -113,12 +131,15 @@ def _plan(mechanism: Subset) -> Section:
     return Section(
         "The plan",
         [
-            f"Protocol: subset selection (ss). Each device reports a set of {mechanism.size} of the {mechanism.k} answers. The "
-            f"true answer is in the set with probability {law.p:.4f}, any other answer with {law.q:.4f}.",
-            f"Budget: epsilon = {EPSILON:g}. Exact loss of the bytes that are sent: {mechanism.loss()!r}, rounded up: it is "
-            "computed from the integers that the device samples with, and never above the budget.",
-            f"What that means: whatever a device sends, no answer makes it more than {factor:.2f} times as likely as any other "
-            "answer does. So nobody can be held to the answer that the report seems to give.",
+            f"Protocol: subset selection (ss). Each device reports a set of {mechanism.size} of the "
+            f"{mechanism.k} answers. The true answer is in the set with probability {law.p:.4f}, any other "
+            f"answer with {law.q:.4f}.",
+            f"Budget: epsilon = {EPSILON:g}. Exact loss of the bytes that are sent: {mechanism.loss()!r}, "
+            "rounded up: it is computed from the integers that the device samples with, and never above the "
+            "budget.",
+            f"What that means: whatever a device sends, no answer makes it more than {factor:.2f} times as "
+            "likely as any other answer does. So nobody can be held to the answer that the report seems to "
+            "give.",
         ],
     )
 
@@ -130,7 +151,8 @@ def _report(mechanism: Subset, reports: Array) -> Section:
     return Section(
         "What leaves a device",
         [
-            f'One person\'s answer is "{labels[_EXAMPLE]}". What left the device is a set, in {mechanism.report_bytes} bytes '
+            f'One person\'s answer is "{labels[_EXAMPLE]}". What left the device is a set, in '
+            f"{mechanism.report_bytes} bytes "
             f"({reports.tobytes().hex(' ')}): {', '.join(members)}.",
             f"Here the true answer {holds} in the set. Only this person knows.",
         ],
@@ -141,7 +163,12 @@ def _results(estimate: Estimate, note: str) -> Section:
     truth, (low, high) = _truth(), estimate.interval(0.95)
     inside = (low <= truth) & (truth <= high)
     rows = [
-        (label, *(f"{100 * x:.2f}" for x in shares), f"{100 * ends[0]:.2f} to {100 * ends[1]:.2f}", "yes" if held else "no")
+        (
+            label,
+            *(f"{100 * x:.2f}" for x in shares),
+            f"{100 * ends[0]:.2f} to {100 * ends[1]:.2f}",
+            "yes" if held else "no",
+        )
         for label, *shares, ends, held in zip(
             PEOPLE, truth, estimate.frequencies, zip(low, high, strict=True), inside, strict=True
         )
@@ -150,12 +177,15 @@ def _results(estimate: Estimate, note: str) -> Section:
     return Section(
         "What the collector learns",
         [
-            f"From {estimate.n:,} such reports, and nothing else, the share of each answer is estimated without bias.",
+            f"From {estimate.n:,} such reports, and nothing else, the share of each answer is estimated "
+            "without bias.",
             Grid("Share of each answer, in percent", headers, rows),
-            f"{int(inside.sum())} of {inside.size} intervals hold the truth; in the long run at least 95 in 100 do.",
+            f"{int(inside.sum())} of {inside.size} intervals hold the truth; in the long run at least 95 in "
+            "100 do.",
             Drawing(
                 "histogram",
-                "Bars of the true share of each answer, with the estimates and their 95 % intervals as points on top.",
+                "Bars of the true share of each answer, with the estimates and their 95 % intervals as "
+                "points on top.",
                 lambda: plot.histogram_plot(estimate, truth, list(PEOPLE), note),
             ),
         ],
@@ -165,14 +195,17 @@ def _results(estimate: Estimate, note: str) -> Section:
 def _attacker(mechanism: Subset) -> Section:
     truth = _truth()
     most, informed = float(truth.max()), mechanism.success(truth)
+    more = f"{100 * (informed - most):.2f} points more"
+    gained = "the report adds nothing to that" if informed - most < 5e-5 else more
     return Section(
         "What an attacker learns",
         [
-            f"Whoever sees your report, and holds all {mechanism.k} answers equally likely before, guesses right at most "
-            f"{_one_in(mechanism.success())}. Blind guessing is right {_one_in(1 / mechanism.k)}.",
-            f"Whoever knows how common each answer is can guess the most common one for everybody, which is right for "
-            f"{_percent(most)} of the people. With your report the best guess is right for {_percent(informed)}: "
-            f"{'the report adds nothing to that' if informed - most < 5e-5 else f'{100 * (informed - most):.2f} points more'}.",
+            f"Whoever sees your report, and holds all {mechanism.k} answers equally likely before, guesses "
+            f"right at most {_one_in(mechanism.success())}. Blind guessing is right "
+            f"{_one_in(1 / mechanism.k)}.",
+            "Whoever knows how common each answer is can guess the most common one for everybody, which is "
+            f"right for {_percent(most)} of the people. With your report the best guess is right for "
+            f"{_percent(informed)}: {gained}.",
         ],
     )
 
@@ -186,8 +219,9 @@ def _more_people(mechanism: Subset) -> Section:
     return Section(
         "More people, less error",
         [
-            "The noise of each report stays as it is, and so does each person's protection. The error of the totals goes down "
-            "with the square root of the number of people: four times as many people, half the error.",
+            "The noise of each report stays as it is, and so does each person's protection. The error of the "
+            "totals goes down with the square root of the number of people: four times as many people, half "
+            "the error.",
             Grid("Error of a share by number of people, in percentage points", headers, rows),
         ],
     )
@@ -198,24 +232,38 @@ def _comparison(rows: Sequence[Row]) -> Section:
     for row in rows:
         if row.epsilon == EPSILON and row.expected_mse and row.success:
             errors = math.sqrt(row.expected_mse), math.sqrt(row.metrics["mse"].mean)
-            shown = (*(f"{100 * error:.3f}" for error in errors), _percent(row.success), f"{row.report_bytes}")
+            shown = (
+                *(f"{100 * error:.3f}" for error in errors),
+                _percent(row.success),
+                f"{row.report_bytes}",
+            )
             cells.append((row.protocol, *shown, PROTOCOLS[row.protocol].title))
-    headers = ("protocol", "error by the law", "error measured", "best guess is right", "bytes", "what it does")
+    headers = (
+        "protocol",
+        "error by the law",
+        "error measured",
+        "best guess is right",
+        "bytes",
+        "what it does",
+    )
     best = min((row for row in rows if row.epsilon == EPSILON), key=lambda row: row.expected_mse or math.inf)
     return Section(
         "Three protocols compared",
         [
-            f"All spend the same budget. The standard errors of a share, in percentage points, are predicted by the law and "
-            f"measured over {rows[0].repeats} repeats of the whole study; {best.protocol} errs least here.",
+            "All spend the same budget. The standard errors of a share, in percentage points, are predicted "
+            f"by the law and measured over {rows[0].repeats} repeats of the whole study; {best.protocol} "
+            "errs least here.",
             Grid(f"Three protocols at epsilon = {EPSILON:g}, {rows[0].n:,} people", headers, cells),
             Drawing(
                 "error",
-                "Mean squared error falls as epsilon grows; the points measured for each protocol follow the line of its law.",
+                "Mean squared error falls as epsilon grows; the points measured for each protocol follow the "
+                "line of its law.",
                 lambda: plot.error_plot(rows),
             ),
             Drawing(
                 "attack",
-                "The attacker's success grows with epsilon, from blind guessing up to at most the limit that epsilon sets.",
+                "The attacker's success grows with epsilon, from blind guessing up to at most the limit that "
+                "epsilon sets.",
                 lambda: plot.attack_plot(rows),
             ),
         ],
@@ -227,7 +275,10 @@ def _origin(seed: int | None) -> Section:
         text = "The reports were made with the operating system's randomness: run it again and they differ. "
         text += "The comparison of protocols is a simulation with seed 0."
     else:
-        text = f"Everything here was made from the seed {seed}, so that it can be made again. Real reports never use a seed."
+        text = (
+            f"Everything here was made from the seed {seed}, so that it can be made again. Real reports "
+            "never use a seed."
+        )
     return Section("How this was made", [text])
 
 
@@ -246,7 +297,10 @@ def print_story(sections: Sequence[Section], console: Console) -> None:
             elif isinstance(block, Grid):
                 table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1))
                 for number, header in enumerate(block.headers):
-                    table.add_column(Text(header), justify="right" if number and _is_number(block.rows[0][number]) else "left")
+                    table.add_column(
+                        Text(header),
+                        justify="right" if number and _is_number(block.rows[0][number]) else "left",
+                    )
                 for row in block.rows:
                     table.add_row(*(Text(cell) for cell in row))
                 console.print(table)
@@ -255,7 +309,10 @@ def print_story(sections: Sequence[Section], console: Console) -> None:
 def write_page(sections: Sequence[Section], path: Path) -> Path:
     """The story as one file that needs nothing else: it loads no script, no font and no picture."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    body = "\n".join(f"<section>\n<h2>{_safe(s.title)}</h2>\n{''.join(map(_element, s.blocks))}</section>" for s in sections)
+    body = "\n".join(
+        f"<section>\n<h2>{_safe(s.title)}</h2>\n{''.join(map(_element, s.blocks))}</section>"
+        for s in sections
+    )
     path.write_text(_PAGE.replace("TITLE", _safe(TITLE)).replace("BODY", body), encoding="utf-8")
     return path
 
@@ -269,12 +326,17 @@ def _element(block: str | Grid | Drawing) -> str:
             for header, cell in zip(block.headers, ("", *block.rows[0][1:]), strict=True)
         )
         rows = "".join(f"<tr>{_row_cells(row)}</tr>\n" for row in block.rows)
-        table = (
-            f"<table><caption>{_safe(block.caption)}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
+        caption = f"<caption>{_safe(block.caption)}</caption>"
+        table = f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
+        return (
+            f'<div class="wide" tabindex="0" role="region" '
+            f'aria-label="{_safe(block.caption)}">{table}</div>\n'
         )
-        return f'<div class="wide" tabindex="0" role="region" aria-label="{_safe(block.caption)}">{table}</div>\n'
     if find_spec("matplotlib") is None:
-        return f"<p>{_safe(block.description)} (No plot: matplotlib is missing; pip install 'deniable[plot]'.)</p>\n"
+        return (
+            f"<p>{_safe(block.description)} (No plot: matplotlib is missing; pip install "
+            "'deniable[plot]'.)</p>\n"
+        )
     drawing = plot.inline_svg(block.draw(), block.name, block.description)
     return f"<figure>{drawing}<figcaption>{_safe(block.description)}</figcaption></figure>\n"
 
@@ -318,9 +380,11 @@ _PAGE = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>Deniable: TITLE</title>
 <style>
-:root { --ink: #24292f; --soft: #57606a; --paper: #ffffff; --line: #d0d7de; --band: #f6f8fa; --accent: #0b5cad; }
+:root { --ink: #24292f; --soft: #57606a; --paper: #ffffff;
+        --line: #d0d7de; --band: #f6f8fa; --accent: #0b5cad; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --soft: #9da7b3; --paper: #0f1318; --line: #30363d; --band: #171c23; --accent: #6cb6ff; }
+  :root { --ink: #e6edf3; --soft: #9da7b3; --paper: #0f1318;
+          --line: #30363d; --band: #171c23; --accent: #6cb6ff; }
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.6 system-ui, sans-serif; }
@@ -331,7 +395,8 @@ p { margin: 0.5rem 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; margin: 0.9rem 0; }
 table { border-collapse: collapse; font-size: 0.92rem; min-width: 60%; }
 caption { text-align: left; color: var(--soft); padding-bottom: 0.3rem; }
-th, td { padding: 0.28rem 0.7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+th, td { padding: 0.28rem 0.7rem; border-bottom: 1px solid var(--line); text-align: left;
+         vertical-align: top; }
 thead th { background: var(--band); }
 tbody th { font-weight: 600; white-space: nowrap; }
 .number { text-align: right; }

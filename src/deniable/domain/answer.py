@@ -21,27 +21,41 @@ _AS_EMOJI = "\ufe0f"
 _VIRAMA = 9  # its combining class, in all scripts
 SELF = "this attribute"
 """What is said of an attribute that was given no name."""
-BLANKS = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""What may be around a number that is a text: just what `trim` takes off in JavaScript, so that clients agree."""
+BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680"
+    + "".join(map(chr, range(0x2000, 0x200B)))
+    + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""What may be around a number that is a text: just what `trim` takes off in JavaScript, so that clients
+agree.
+"""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def checked_text(text: object, what: str) -> str:
-    """Text that can be shown and sent: not empty, without control characters and without those that nobody sees."""
+    """Text that can be shown and sent: not empty, without control characters and without those that nobody
+    sees.
+    """
     if not isinstance(text, str) or not text:
         raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise InvalidParameter(f"{what} must be one line of text without control characters, got {text!r}")
     if text != text.strip():
-        raise InvalidParameter(f"{what} has no white space at its ends, got {text!r}; strip it, and where it is used alike")
+        raise InvalidParameter(
+            f"{what} has no white space at its ends, got {text!r}; strip it, and where it is used alike"
+        )
     hidden = _hidden(text)
     if hidden is not None:
-        raise InvalidParameter(f"{what} has no characters that nobody sees, got {text!r}; remove U+{ord(hidden):04X}")
+        raise InvalidParameter(
+            f"{what} has no characters that nobody sees, got {text!r}; remove U+{ord(hidden):04X}"
+        )
     return text
 
 
 def checked_label(text: object) -> str:
-    """The name of a value, composed (NFC), without white space at its ends and without characters that nobody sees."""
+    """The name of a value, composed (NFC), without white space at its ends and without characters that nobody
+    sees.
+    """
     return composed(checked_text(text, "a label"))
 
 
@@ -95,7 +109,9 @@ def is_missing(item: Any) -> bool:
 
 
 def label_of(item: Any) -> str:
-    """The text by which a value is known; whole numbers have no decimal point, since missing answers turn them into floats."""
+    """The text by which a value is known; whole numbers have no decimal point, since missing answers turn
+    them into floats.
+    """
     if isinstance(item, str):
         return item
     if isinstance(item, bool | np.bool_):
@@ -113,19 +129,28 @@ def label_of(item: Any) -> str:
     raise InvalidValue(f"a value is text, a number or a boolean, got {item!r}")
 
 
-def people_of(people: object, n: int, place: Callable[[int], str] = "row {}, counting from 0".format) -> list[str]:
-    """The names of the people who answer, one for each of n rows, all different; `place` says where a row is."""
+def people_of(
+    people: object, n: int, place: Callable[[int], str] = "row {}, counting from 0".format
+) -> list[str]:
+    """The names of the people who answer, one for each of n rows, all different; `place` says
+    where a row is.
+    """
     items = listed(people, "people")
     if len(items) != n:
-        raise InvalidValue(f"people has a name for each row of answers: there are {n} rows, and {len(items)} names")
+        raise InvalidValue(
+            f"people has a name for each row of answers: there are {n} rows, and {len(items)} names"
+        )
     names: dict[str, int] = {}
     for row, item in enumerate(items):
         if is_missing(item):
-            raise InvalidValue(f"{place(row)}: this does not say who it is; every person needs a name or a number")
+            raise InvalidValue(
+                f"{place(row)}: this does not say who it is; every person needs a name or a number"
+            )
         name = label_of(item)
         if name in names:
             raise InvalidValue(
-                f"{place(row)}: person {name!r} was there already, {place(names[name])}; a person answers once a round"
+                f"{place(row)}: person {name!r} was there already, {place(names[name])}; a person answers "
+                "once a round"
             )
         names[name] = row
     return list(names)
@@ -156,7 +181,9 @@ def _number(item: Any, name: str) -> float:
 
 
 def number_of(item: Any) -> float:
-    """A number, or the text of one as people write it in all clients: 47, -4.7, .47, 4.7e1. NaN for everything else."""
+    """A number, or the text of one as people write it in all clients: 47, -4.7, .47, 4.7e1. NaN for
+    everything else.
+    """
     if isinstance(item, str):
         text = item.strip(BLANKS)
         return float(text) if _NUMBER.fullmatch(text) else math.nan
@@ -164,7 +191,10 @@ def number_of(item: Any) -> float:
         return math.nan
     try:
         return float(item)
-    except (OverflowError, ValueError):  # an integer beyond every float; a number that signals that it is none
+    except (
+        OverflowError,
+        ValueError,
+    ):  # an integer beyond every float; a number that signals that it is none
         return math.inf
 
 

@@ -1,7 +1,7 @@
 """What an attribute's values are: labels for people, integers from 0 to k - 1 for mechanisms.
 
-A value outside the domain is refused, never rounded or passed on. A missing answer is -1 here, and what becomes of it
-is the study's to say.
+A value outside the domain is refused, never rounded or passed on. A missing answer is -1 here, and what
+becomes of it is the study's to say.
 """
 
 from __future__ import annotations
@@ -21,7 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
-from deniable.domain.answer import SELF, called, checked_label, composed, is_missing, label_of, listed, numbers_of
+from deniable.domain.answer import (
+    SELF,
+    called,
+    checked_label,
+    composed,
+    is_missing,
+    label_of,
+    listed,
+    numbers_of,
+)
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import checked_values
@@ -39,7 +48,9 @@ _SHOWN = 8
 
 
 Privacy = Literal["equal", "metric"]
-"""Whether all values are hidden from each other alike, by the study's epsilon, or near ones better than far ones."""
+"""Whether all values are hidden from each other alike, by the study's epsilon, or near ones better than far
+ones.
+"""
 
 
 class Domain(ABC):
@@ -62,7 +73,9 @@ class Domain(ABC):
 
     @property
     def has_no_answer(self) -> bool:
-        """Whether no answer can be a value of its own, beside the others: values with distances have no place for it."""
+        """Whether no answer can be a value of its own, beside the others: values with distances have no place
+        for it.
+        """
         return self.privacy != "metric"
 
     @property
@@ -102,7 +115,11 @@ class Categories(Domain):
         if isinstance(labels, str | bytes):
             raise InvalidParameter(f"labels are a list of values, got the text {labels!r}; put it in a list")
         known = tuple(map(_label, labels))
-        twice = next((label for i, label in enumerate(known) if label in set(known[:i])), None) if _repeats(known) else None
+        twice = (
+            next((label for i, label in enumerate(known) if label in set(known[:i])), None)
+            if _repeats(known)
+            else None
+        )
         if twice is not None:
             raise InvalidParameter(f"the label {twice!r} is there twice; every value needs a name of its own")
         if len(known) < 2:
@@ -122,7 +139,9 @@ class Categories(Domain):
     def _coded(self, items: Sequence[Any], name: str) -> Integers:
         lookup = self._lookup
         try:
-            found = np.fromiter((lookup.get(item, _UNKNOWN) for item in items), dtype=np.int64, count=len(items))
+            found = np.fromiter(
+                (lookup.get(item, _UNKNOWN) for item in items), dtype=np.int64, count=len(items)
+            )
         except TypeError:
             raise InvalidValue(f"the values of {called(name)} must be text, numbers or booleans") from None
         for i in np.flatnonzero(found == _UNKNOWN).tolist():
@@ -154,10 +173,11 @@ class Categories(Domain):
 @final
 @dataclass(frozen=True)
 class Range(Domain):
-    """Numbers in bins of one width, from `low` to under `high`. With an open end, the last bin on that side has no limit.
+    """Numbers in bins of one width, from `low` to under `high`. With an open end, the last bin on that side
+    has no limit.
 
-    In a study a range with `privacy="metric"` has an epsilon of its own, per unit of its numbers: 0.1 per year of age. Bins
-    that are farther apart can be told apart better, so that near ones get less noise.
+    In a study a range with `privacy="metric"` has an epsilon of its own, per unit of its numbers: 0.1 per
+    year of age. Bins that are farther apart can be told apart better, so that near ones get less noise.
 
     >>> age = Range(0, 100, step=10, open_high=True)
     >>> age.encode([0, 9.99, 10, 104]).tolist(), age.labels[1], age.labels[-1]
@@ -180,15 +200,23 @@ class Range(Domain):
             if not isinstance(getattr(self, end), bool):
                 raise InvalidParameter(f"{end} is true or false, got {getattr(self, end)!r}")
         if self.step <= 0 or self.high <= self.low:
-            raise InvalidParameter(f"a range goes up from low by a positive step, got {self.low} to {self.high} by {self.step}")
+            raise InvalidParameter(
+                f"a range goes up from low by a positive step, got {self.low} to {self.high} by {self.step}"
+            )
         if self.digits > MOST_DIGITS or max(abs(self.scaled_low), abs(self._scaled_high)) > LARGEST:
             numbers = f"{self.low} to {self.high} by {self.step}"
-            raise InvalidParameter(f"a range's numbers have at most {MOST_DIGITS} digits, got {numbers}; round them")
+            raise InvalidParameter(
+                f"a range's numbers have at most {MOST_DIGITS} digits, got {numbers}; round them"
+            )
         bins, rest = divmod(self._scaled_high - self.scaled_low, self.scaled_step)
         if rest:
-            raise InvalidParameter(f"step {self.step} does not divide the range from {self.low} to {self.high} into whole bins")
+            raise InvalidParameter(
+                f"step {self.step} does not divide the range from {self.low} to {self.high} into whole bins"
+            )
         if not 2 <= bins <= _MOST_BINS:
-            raise InvalidParameter(f"a range has from 2 to {_MOST_BINS:,} bins, got {bins:,}; change the step")
+            raise InvalidParameter(
+                f"a range has from 2 to {_MOST_BINS:,} bins, got {bins:,}; change the step"
+            )
 
     @staticmethod
     def from_integers(low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool) -> Range:
@@ -198,7 +226,13 @@ class Range(Domain):
         whole_number("step", step, 1, LARGEST)
         whole_number("low", low, -LARGEST, LARGEST)
         high = low + bins * step
-        return Range(from_integer(low, digits), from_integer(high, digits), from_integer(step, digits), open_low, open_high)
+        return Range(
+            from_integer(low, digits),
+            from_integer(high, digits),
+            from_integer(step, digits),
+            open_low,
+            open_high,
+        )
 
     @cached_property
     def digits(self) -> int:
@@ -240,7 +274,9 @@ class Range(Domain):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
-        ends = [_plain_text(self.scaled_low + self.scaled_step * i, self.digits) for i in range(self.bins + 1)]
+        ends = [
+            _plain_text(self.scaled_low + self.scaled_step * i, self.digits) for i in range(self.bins + 1)
+        ]
         names = [f"{low} to under {high}" for low, high in pairwise(ends)]
         if self.open_low:
             names[0] = f"under {ends[1]}"
@@ -258,7 +294,9 @@ class Range(Domain):
     def codes(self, values: object, name: str = SELF) -> Integers:
         numbers, missing = numbers_of(values, name)
         codes = np.searchsorted(self.edges, numbers, side="right").astype(np.int64) - 1
-        outside = ~missing & (((codes < 0) & (not self.open_low)) | ((codes >= self.bins) & (not self.open_high)))
+        outside = ~missing & (
+            ((codes < 0) & (not self.open_low)) | ((codes >= self.bins) & (not self.open_high))
+        )
         if outside.any():
             wrong = _plain_float(float(numbers[np.argmax(outside)]))
             end = "open_low" if float(wrong) < self.low else "open_high"
@@ -279,8 +317,8 @@ def check_privacy(domain: Domain) -> None:
     positive_epsilon(domain.epsilon)
     if domain.privacy != "metric":
         raise InvalidParameter(
-            "an attribute has an epsilon of its own only with privacy='metric', per unit of distance; "
-            "all others share the study's"
+            "an attribute has an epsilon of its own only with privacy='metric', per unit of distance; all "
+            "others share the study's"
         )
 
 
@@ -288,10 +326,15 @@ def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> No
     """Refuse codes of missing answers; what can be done depends on whether no answer can be a value."""
     missing = int((codes == NO_ANSWER).sum())
     if missing:
-        where = f", the first in row {int(np.argmax(codes == NO_ANSWER))}, counting from 0" if len(codes) > 1 else ""
+        where = (
+            f", the first in row {int(np.argmax(codes == NO_ANSWER))}, counting from 0"
+            if len(codes) > 1
+            else ""
+        )
         raise InvalidValue(
             f"{missing} of {len(codes)} answers to {called(name)} are missing{where}",
-            "decide what that means: missing='value' makes it a value of its own, missing='random' answers at random"
+            "decide what that means: missing='value' makes it a value of its own, missing='random' answers "
+            "at random"
             if has_no_answer
             else "fill them in or leave these people out, or decide that missing='random' answers at random",
         )
@@ -313,7 +356,9 @@ def _repeats(labels: tuple[str, ...]) -> bool:
 def plain_number(number: Any, end: str) -> float:
     """An int where it is whole, else a float."""
     try:
-        known = not isinstance(number, bool) and isinstance(number, Real | Decimal) and np.isfinite(float(number))
+        known = (
+            not isinstance(number, bool) and isinstance(number, Real | Decimal) and np.isfinite(float(number))
+        )
     except (OverflowError, ValueError):
         raise InvalidParameter(f"{end} must be a number of at most {MOST_DIGITS} digits") from None
     if not known:

@@ -1,4 +1,6 @@
-"""Places as cells of a grid: latitudes and longitudes in, codes from 0 to k - 1 for mechanisms, and back to cell centers."""
+"""Places as cells of a grid: latitudes and longitudes in, codes from 0 to k - 1 for mechanisms, and back to
+cell centers.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,17 @@ _NANO = 10**9
 @final
 @dataclass(frozen=True)
 class Grid(Domain):
-    """Cells of a box of latitudes and longitudes, row by row from the southwest. What lies outside is refused.
+    """Cells of a box of latitudes and longitudes, row by row from the southwest. What lies outside is
+    refused.
 
-    A box that crosses the 180th meridian has a west that is larger than its east. The size of a cell, in meters, is that
-    at the edge nearest to a pole, where it is smallest: distances between cells are never taken for more than they are on a
-    sphere of radius 6,371,008.8 m. On the ground they can be up to 0.6 % shorter, since the earth is not quite a sphere, so
-    that a loss per meter or kilometer is up to 0.6 % more there.
+    A box that crosses the 180th meridian has a west that is larger than its east. The size of a cell, in
+    meters, is that at the edge nearest to a pole, where it is smallest: distances between cells are never
+    taken for more than they are on a sphere of radius 6,371,008.8 m. On the ground they can be up to 0.6 %
+    shorter, since the earth is not quite a sphere, so that a loss per meter or kilometer is up to 0.6 % more
+    there.
 
-    In a study a grid has an epsilon of its own, per meter, such as `per_meter(level=2.0, radius=200)`; with `privacy="equal"`
-    its cells are values like others, and share the study's.
+    In a study a grid has an epsilon of its own, per meter, such as `per_meter(level=2.0, radius=200)`; with
+    `privacy="equal"` its cells are values like others, and share the study's.
 
     >>> city = Grid(south=47.60, west=6.80, north=47.70, east=6.95, rows=20, columns=20)
     >>> code = city.encode([(47.642, 6.862)])
@@ -57,16 +61,26 @@ class Grid(Domain):
     def __post_init__(self) -> None:
         check_privacy(self)
         object.__setattr__(self, "rows", whole_number("the number of rows", self.rows, 2, _MOST_SIDE))
-        object.__setattr__(self, "columns", whole_number("the number of columns", self.columns, 2, _MOST_SIDE))
+        object.__setattr__(
+            self, "columns", whole_number("the number of columns", self.columns, 2, _MOST_SIDE)
+        )
         for name, most in (("south", 90.0), ("north", 90.0), ("west", 180.0), ("east", 180.0)):
             allowed = f"a number of degrees from -{most:g} to {most:g}"
-            object.__setattr__(self, name, number(name, getattr(self, name), -most - 1e-9, most + 1e-9, allowed))
+            object.__setattr__(
+                self, name, number(name, getattr(self, name), -most - 1e-9, most + 1e-9, allowed)
+            )
         if not -90 <= self.south < self.north <= 90:
-            raise InvalidParameter(f"south must be below north, from -90 to 90 degrees, got {self.south} and {self.north}")
+            raise InvalidParameter(
+                f"south must be below north, from -90 to 90 degrees, got {self.south} and {self.north}"
+            )
         if not 0 < self._wide <= 180:
-            raise InvalidParameter("a grid spans at most 180 degrees of longitude, so that the way across it is the short one")
+            raise InvalidParameter(
+                "a grid spans at most 180 degrees of longitude, so that the way across it is the short one"
+            )
         if max(abs(self.south), abs(self.north)) > 89.9:
-            raise InvalidParameter("a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on")
+            raise InvalidParameter(
+                "a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on"
+            )
 
     @property
     def _wide(self) -> float:
@@ -89,7 +103,9 @@ class Grid(Domain):
             degrees = getattr(self, name)
             found[name] = round(degrees * _NANO)
             if found[name] / _NANO != degrees:
-                raise InvalidParameter(f"a plan holds degrees with at most 9 decimals, got {name} = {degrees}; round it")
+                raise InvalidParameter(
+                    f"a plan holds degrees with at most 9 decimals, got {name} = {degrees}; round it"
+                )
         return found
 
     @staticmethod
@@ -102,7 +118,9 @@ class Grid(Domain):
         """The size of a cell in whole millimeters, rounded down: the distances that a plan counts by."""
         down, across = (math.floor(step * 1000) for step in self.steps)
         if min(down, across) < 1:
-            raise InvalidParameter("cells of a grid in a plan are at least a millimeter wide; use larger ones")
+            raise InvalidParameter(
+                "cells of a grid in a plan are at least a millimeter wide; use larger ones"
+            )
         return down, across
 
     @cached_property
@@ -126,16 +144,23 @@ class Grid(Domain):
         return self.labels_between(range(self.rows + 1), range(self.columns + 1))
 
     def labels_between(self, row_ends: Sequence[int], column_ends: Sequence[int]) -> tuple[str, ...]:
-        """The names of blocks of cells, row by row: where they begin and end, by the numbers of rows and columns."""
+        """The names of blocks of cells, row by row: where they begin and end, by the numbers of rows and
+        columns.
+        """
         down = np.linspace(self.south, self.north, self.rows + 1)[list(row_ends)]
         right = (self.west + np.arange(self.columns + 1) * self._wide / self.columns + 180) % 360 - 180
-        digits = max(0, 1 - math.floor(math.log10(min((self.north - self.south) / self.rows, self._wide / self.columns))))
+        digits = max(
+            0,
+            1 - math.floor(math.log10(min((self.north - self.south) / self.rows, self._wide / self.columns))),
+        )
         rows = _spans([_text(x, digits, "N", "S") for x in down.tolist()])
         columns = _spans([_text(x, digits, "E", "W") for x in right[list(column_ends)].tolist()])
         return tuple(f"{row}, {column}" for row in rows for column in columns)
 
     def codes(self, values: object, name: str = SELF) -> Integers:
-        """Each place's cell, for pairs of latitude and longitude in degrees; a missing one is None, or has a NaN."""
+        """Each place's cell, for pairs of latitude and longitude in degrees; a missing one is None, or has a
+        NaN.
+        """
         pairs = _pairs(values, name)
         missing = np.isnan(pairs).any(axis=1)
         cells, inside = self._cells(pairs)
@@ -144,8 +169,8 @@ class Grid(Domain):
             latitude, longitude = place.tolist()
             swapped = bool(self._cells(place[None, ::-1])[1].all())
             raise InvalidValue(
-                f"({latitude}, {longitude}) is not in the box of {called(name)} (latitude {self.south} to {self.north}, "
-                f"longitude {self.west} to {self.east})",
+                f"({latitude}, {longitude}) is not in the box of {called(name)} (latitude {self.south} to "
+                f"{self.north}, longitude {self.west} to {self.east})",
                 "are latitude and longitude swapped?" if swapped else "move it to the edge, or widen the box",
             )
         return np.where(missing, NO_ANSWER, np.where(missing, 0, cells).astype(np.int64))
@@ -167,14 +192,17 @@ def _pairs(values: object, name: str) -> Floats:
         pairs = values.astype(np.float64)
     elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidValue(
-            f"the values of {called(name)} must be a list of places, pairs of latitude and longitude, got {values!r}"
+            f"the values of {called(name)} must be a list of places, pairs of latitude and longitude, got "
+            f"{values!r}"
         )
     else:
         pairs = np.array([place_of(item, name) for item in values], dtype=np.float64)
     if pairs.size == 0:
         return np.zeros((0, 2))
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidValue(f"the values of {called(name)} must be pairs of latitude and longitude, got shape {pairs.shape}")
+        raise InvalidValue(
+            f"the values of {called(name)} must be pairs of latitude and longitude, got shape {pairs.shape}"
+        )
     if np.isinf(pairs).any():
         raise InvalidValue(f"the values of {called(name)} must be pairs of degrees, got one that is infinite")
     return pairs
@@ -189,8 +217,8 @@ def place_of(item: Any, name: str) -> tuple[float, float]:
     latitude, longitude = (number_of(parts[0]), number_of(parts[1])) if is_pair else (math.nan, math.nan)
     if math.isnan(latitude) or math.isnan(longitude):
         raise InvalidValue(
-            f"the values of {called(name)} must be pairs of latitude and longitude in degrees, or texts such as '47.64, 6.86', "
-            f"got {item!r}"
+            f"the values of {called(name)} must be pairs of latitude and longitude in degrees, or texts such "
+            f"as '47.64, 6.86', got {item!r}"
         )
     return latitude, longitude
 

@@ -29,12 +29,14 @@ def inferred_domain(name: str, column: object) -> Domain:
     """Few distinct values are categories; many numbers are a range of about ten bins."""
     if has_places(column):
         raise InvalidParameter(
-            f"{name!r} has pairs, maybe places: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} makes them cells "
-            "of a Grid with an epsilon per meter; or name the Grid yourself"
+            f"{name!r} has pairs, maybe places: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} "
+            "makes them cells of a Grid with an epsilon per meter; or name the Grid yourself"
         )
     known = _distinct(name, column)
     if len(known) < 2:
-        raise InvalidParameter(f"{name!r} has {len(known)} different values; a study needs at least two, so name them yourself")
+        raise InvalidParameter(
+            f"{name!r} has {len(known)} different values; a study needs at least two, so name them yourself"
+        )
     if None in known.values():
         return as_domain(sorted(known), name)
     numbers = {label: number for label, number in known.items() if number is not None}
@@ -45,7 +47,8 @@ def inferred_domain(name: str, column: object) -> Domain:
         return _binned(low, high)
     except (ArithmeticError, ValueError):  # no step, or not one that a range can have
         raise InvalidParameter(
-            f"{name!r} has {len(numbers)} numbers that need more than 15 digits; round them, or name the range yourself"
+            f"{name!r} has {len(numbers)} numbers that need more than 15 digits; round them, or name the "
+            "range yourself"
         ) from None
 
 
@@ -57,12 +60,18 @@ def inferred_number(name: str, column: object) -> Number:
 
 
 def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
-    """Numbers as a range of whole ones, or of about a hundred bins; places as a grid around them; each with this epsilon."""
+    """Numbers as a range of whole ones, or of about a hundred bins; places as a grid around them; each with
+    this epsilon.
+    """
     if has_places(column):
-        pairs = np.array([place_of(item, name) for item in listed(column, name) if not is_missing(item)], dtype=np.float64)
+        pairs = np.array(
+            [place_of(item, name) for item in listed(column, name) if not is_missing(item)], dtype=np.float64
+        )
         south, west = (math.floor(100 * low) / 100 for low in pairs.min(axis=0).tolist())
         north, east = (math.ceil(100 * high + 1e-9) / 100 for high in pairs.max(axis=0).tolist())
-        return Grid(south, west, max(north, south + 0.01), max(east, west + 0.01), _CELLS, _CELLS, epsilon=epsilon)
+        return Grid(
+            south, west, max(north, south + 0.01), max(east, west + 0.01), _CELLS, _CELLS, epsilon=epsilon
+        )
     low, high = _ends(name, column)
     if all(float(number).is_integer() for number in (low, high)) and high - low < _MOST_BINS:
         return Range(math.floor(low), math.floor(high) + 1, step=1, privacy="metric", epsilon=epsilon)
@@ -72,8 +81,12 @@ def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
 
 def has_places(column: object) -> bool:
     """Whether a column holds pairs of numbers."""
-    items = [item for item in listed(column, "this column") if not (isinstance(item, str) or is_missing(item))]
-    return bool(items) and all(isinstance(item, list | tuple | np.ndarray) and _is_pair(item) for item in items)
+    items = [
+        item for item in listed(column, "this column") if not (isinstance(item, str) or is_missing(item))
+    ]
+    return bool(items) and all(
+        isinstance(item, list | tuple | np.ndarray) and _is_pair(item) for item in items
+    )
 
 
 def _is_pair(item: Sequence[Any] | np.ndarray[Any, Any]) -> bool:
@@ -85,8 +98,8 @@ def hint_for(name: str, domain: Domain, column: object) -> str:
     if not isinstance(domain, Categories) or domain.k <= _BINS or None in _distinct(name, column).values():
         return ""
     return (
-        f"{name!r} has {domain.k} numbers, taken for categories: metric={{{name!r}: 0.1}} makes them a range with an epsilon "
-        f"per unit, means=[{name!r}] asks for their mean only"
+        f"{name!r} has {domain.k} numbers, taken for categories: metric={{{name!r}: 0.1}} makes them a range "
+        f"with an epsilon per unit, means=[{name!r}] asks for their mean only"
     )
 
 
@@ -94,7 +107,9 @@ def _ends(name: str, column: object) -> tuple[float, float]:
     known = _distinct(name, column)
     numbers = [number for number in known.values() if number is not None]
     if len(numbers) < 2 or len(numbers) < len(known):
-        raise InvalidParameter(f"{name!r} has no two different numbers, or other values beside them; name its range yourself")
+        raise InvalidParameter(
+            f"{name!r} has no two different numbers, or other values beside them; name its range yourself"
+        )
     return min(numbers), max(numbers)
 
 
@@ -111,7 +126,9 @@ def _distinct(name: str, column: object) -> dict[str, float | None]:
         if label not in known:
             known[label] = _as_number(item)
             if known[label] in (math.inf, -math.inf):
-                raise InvalidParameter(f"{name!r} has a value {item!r}; leave it out, or make it None for a missing answer")
+                raise InvalidParameter(
+                    f"{name!r} has a value {item!r}; leave it out, or make it None for a missing answer"
+                )
     return known
 
 

@@ -28,7 +28,8 @@ from deniable.metric.means import PLACES
 @final
 @dataclass(frozen=True)
 class Number(Domain):
-    """A number from `low` to `high` whose mean is wanted. With an open end, what lies beyond counts as the end.
+    """A number from `low` to `high` whose mean is wanted. With an open end, what lies beyond counts as the
+    end.
 
     Its code is one of 2^32 + 1 places from the lowest to the highest number, the nearest one.
 
@@ -90,7 +91,9 @@ class Number(Domain):
 
     def codes(self, values: object, name: str = SELF) -> Integers:
         numbers, missing = numbers_of(values, name)
-        outside = ((numbers < self.low) & (not self.open_low)) | ((numbers > self.high) & (not self.open_high))
+        outside = ((numbers < self.low) & (not self.open_low)) | (
+            (numbers > self.high) & (not self.open_high)
+        )
         if outside.any():
             wrong = plain_number(float(numbers[np.argmax(outside)]), "a number")
             end = "open_low" if wrong < self.low else "open_high"

@@ -1,4 +1,6 @@
-"""What is asked under a name, however it is given: a domain, a list of values, or a section of a TOML file."""
+"""What is asked under a name, however it is given: a domain, a list of values, or a section of a
+TOML file.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def as_domain(values: object, name: str = "this attribute") -> Domain:
     if isinstance(values, tuple) and len(values) == 2 and all(_is_number(value) for value in values):
         low, high = values
         raise InvalidParameter(
-            f"{name!r}: ({low}, {high}) may be two values or a range; write [{low}, {high}] or Range({low}, {high}, step=...)"
+            f"{name!r}: ({low}, {high}) may be two values or a range; write [{low}, {high}] or Range({low}, "
+            f"{high}, step=...)"
         )
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidParameter(f"{name!r} needs a list of values or a Range, got {values!r}")
@@ -66,10 +69,14 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
             all_ = dict.fromkeys(name for names in _KINDS.values() for name in names)
             if key in all_:
                 raise InvalidParameter(f"{where}.{key}: {_for_others(str(key), kind)}")
-            near = difflib.get_close_matches(str(key), known, n=1) or difflib.get_close_matches(str(key), all_, n=1)
+            near = difflib.get_close_matches(str(key), known, n=1) or difflib.get_close_matches(
+                str(key), all_, n=1
+            )
             hint = f"; did you mean {near[0]!r}?" if near else ""
             shown = key if str(key).isprintable() else repr(key)
-            allowed = _ALLOWED if kind in ("values", "range") else f"{_CALLED[kind]} may have {', '.join(known)}"
+            allowed = (
+                _ALLOWED if kind in ("values", "range") else f"{_CALLED[kind]} may have {', '.join(known)}"
+            )
             raise InvalidParameter(f"{where}.{shown}: {allowed}, and no {str(key)!r}{hint}")
     if kind == "values":
         if not isinstance(table["values"], list):
@@ -89,8 +96,9 @@ def _for_others(key: str, kind: str) -> str:
     if key in ("epsilon", "privacy"):
         whose = "a list of values has" if kind == "values" else "a number whose mean is wanted has"
         return (
-            f"{whose} no {key} of its own, only ranges and places with privacy = 'metric' have one; leave it out, and the "
-            "study's epsilon counts for all, or give each its own: dn.Plan.of(attributes, dn.smp(sizes, epsilons), people)"
+            f"{whose} no {key} of its own, only ranges and places with privacy = 'metric' have one; leave it "
+            "out, and the study's epsilon counts for all, or give each its own: dn.Plan.of(attributes, "
+            "dn.smp(sizes, epsilons), people)"
         )
     others = " or ".join(_CALLED[one] for one, keys in _KINDS.items() if key in keys)
     return f"{key!r} is for {others}, and this is {_CALLED[kind]}, which has {', '.join(_KINDS[kind])}"
@@ -106,7 +114,10 @@ def _kind(table: Mapping[Any, Any]) -> str:
 
 def _needs(kind: str) -> str:
     if kind == "grid":
-        return "places have south, west, north, east, rows and columns, and level and radius, or epsilon per meter"
+        return (
+            "places have south, west, north, east, rows and columns, and level and radius, or epsilon per "
+            "meter"
+        )
     if kind == "mean":
         return "a mean has low and high"
     return f"{_ALLOWED}; a number whose mean is wanted has low, high and mean = true"
@@ -122,7 +133,9 @@ def _made(kind: str, table: dict[str, Any]) -> Domain:
     level, radius = table.pop("level", None), table.pop("radius", None)
     if (level is None) != (radius is None) or (level is not None and "epsilon" in table):
         raise InvalidParameter("places have level and radius, in meters, or epsilon, per meter")
-    return Grid(**table) if level is None or radius is None else Grid(**table, epsilon=per_meter(level, radius))
+    return (
+        Grid(**table) if level is None or radius is None else Grid(**table, epsilon=per_meter(level, radius))
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -44,4 +44,8 @@ def located(problem: InvalidValue, domain: Domain, column: object, name: str) ->
     """The same problem with its row, where there are several."""
     answers = listed(column, name)
     row = next(refused_rows(domain, answers, missing=False), None) if len(answers) > 1 else None
-    return problem if row is None else InvalidValue(f"row {row}, counting from 0: {problem_of(domain, answers[row], name)}")
+    return (
+        problem
+        if row is None
+        else InvalidValue(f"row {row}, counting from 0: {problem_of(domain, answers[row], name)}")
+    )

@@ -14,7 +14,9 @@ from deniable.arrays import Floats
 @final
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Neighboring bins on a line. An open one has no end on its side, so nobody knows where its people are."""
+    """Neighboring bins on a line. An open one has no end on its side, so nobody knows where its
+    people are.
+    """
 
     edges: Floats
     open_low: bool = False

@@ -1,6 +1,7 @@
 """Turning unbiased estimates into a distribution. Each step has a name and is taken only when asked for.
 
-Unbiased estimates may be negative and need not add up to one; every step here trades that honesty for a shape.
+Unbiased estimates may be negative and need not add up to one; every step here trades that honesty for a
+shape.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def base_cut(frequencies: Floats, low: Floats) -> Floats:
 
 STEPS: dict[str, Callable[[Floats], Floats]] = {
     "clip": clip,
-    "norm-sub": simplex,  # adding one number to all positive estimates until they sum to one is that projection
+    # adding one number to all positive estimates until they sum to one is that projection
+    "norm-sub": simplex,
     "norm-cut": norm_cut,
     "norm-mul": norm_mul,
     "simplex": simplex,
@@ -85,7 +87,9 @@ NAMES = (*STEPS, "base-cut")
 
 
 def project(method: str, frequencies: Floats, low: Callable[[], Floats]) -> Floats:
-    """Take the named step; `low` gives lower ends for all shares at once, for the one step that needs them."""
+    """Take the named step; `low` gives lower ends for all shares at once, for the one step that
+    needs them.
+    """
     if method not in NAMES:
         raise InvalidParameter(not_among(method, "a consistency step", NAMES))
     return base_cut(frequencies, low()) if method == "base-cut" else STEPS[method](frequencies)

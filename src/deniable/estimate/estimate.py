@@ -1,4 +1,6 @@
-"""One estimator for every mechanism: counts of support in, unbiased frequencies with honest error bars out."""
+"""One estimator for every mechanism: counts of support in, unbiased frequencies with honest error
+bars out.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,11 @@ class Interval(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What n reports say about how frequent each value is: (count / n - q) / (p - q), and how far off that may be.
+    """What n reports say about how frequent each value is: (count / n - q) / (p - q), and how far off that
+    may be.
 
-    Nothing is clipped or rescaled: an estimate may be negative, and its interval may reach below 0 or above 1. Ask
-    `project` for a distribution.
+    Nothing is clipped or rescaled: an estimate may be negative, and its interval may reach below 0 or above
+    1. Ask `project` for a distribution.
     """
 
     n: int
@@ -52,7 +55,9 @@ class Estimate:
         if self.n < 1:
             raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
         if self.asked is not None and self.asked.min() < 1:
-            raise InvalidParameter("nobody was asked about some of the values yet, so there is nothing to estimate")
+            raise InvalidParameter(
+                "nobody was asked about some of the values yet, so there is nothing to estimate"
+            )
 
     @property
     def k(self) -> int:
@@ -79,7 +84,9 @@ class Estimate:
         return self.standard_errors("sampled")
 
     def standard_errors(self, population: Convention = "sampled") -> Floats:
-        """Standard errors about a `sampled` population, or about just the `fixed` people who answered (smaller)."""
+        """Standard errors about a `sampled` population, or about just the `fixed` people who answered
+        (smaller).
+        """
         return self._errors(np.clip(self.frequencies, 0.0, 1.0), population)
 
     @property
@@ -89,19 +96,22 @@ class Estimate:
             return "normal" if self.law.inside is None else "wilson"
         return "exact"
 
-    def interval(self, level: float = 0.95, method: Method | None = None, simultaneous: bool = False) -> Interval:
+    def interval(
+        self, level: float = 0.95, method: Method | None = None, simultaneous: bool = False
+    ) -> Interval:
         """Where the true shares are, with confidence `level` each, or all at once (Bonferroni).
 
-        A count of support is binomial, so an `exact` (Clopper-Pearson) or `wilson` interval for its mean maps to one
-        for the share; exact ones are the default. Shares of values with distances are no counts: theirs are Wilson's, with
-        the noise that was seen, and noisy sums have `normal` ones. Neither is exact, and `exact` is refused.
+        A count of support is binomial, so an `exact` (Clopper-Pearson) or `wilson` interval for its mean maps
+        to one for the share; exact ones are the default. Shares of values with distances are no counts:
+        theirs are Wilson's, with the noise that was seen, and noisy sums have `normal` ones. Neither is
+        exact, and `exact` is refused.
         """
         if method is not None and method not in _METHODS:
             raise InvalidParameter(f"method is 'exact', 'wilson' or 'normal', got {method!r}")
         if method == "exact" and isinstance(self.law, Moments):
             raise InvalidParameter(
-                "an exact interval is one of a count of support, and these shares are no counts; ask for 'wilson' or 'normal', "
-                "which cover about as often as they say"
+                "an exact interval is one of a count of support, and these shares are no counts; ask for "
+                "'wilson' or 'normal', which cover about as often as they say"
             )
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         return self._ends(tail / self.k if simultaneous else tail, method or self.method)
@@ -114,7 +124,9 @@ class Estimate:
         if isinstance(self.law, Moments):
             return self._scored(self.law, tail)
         counts = self.support_counts.astype(np.float64)
-        low, high = (intervals.clopper_pearson if method == "exact" else intervals.wilson)(counts, self._about, tail)
+        low, high = (intervals.clopper_pearson if method == "exact" else intervals.wilson)(
+            counts, self._about, tail
+        )
         return Interval(self._shares(low), self._shares(high))
 
     def _scored(self, law: Moments, tail: float) -> Interval:
@@ -130,7 +142,9 @@ class Estimate:
 
         No error bars come with it: a projected estimate is biased.
         """
-        return consistency.project(method, self.frequencies, lambda: self._ends(0.05 / self.k, self.method).low)
+        return consistency.project(
+            method, self.frequencies, lambda: self._ends(0.05 / self.k, self.method).low
+        )
 
     def frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """A dataframe of the library you already have: pandas, polars or pyarrow."""
@@ -158,12 +172,20 @@ class Estimate:
         low, high = self.interval()
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
-        how = "" if self.method == "exact" else f" {self.method.capitalize()}" if self.method == "wilson" else " normal"
+        how = (
+            ""
+            if self.method == "exact"
+            else f" {self.method.capitalize()}"
+            if self.method == "wilson"
+            else " normal"
+        )
         lines = [
             f"{counted(self.n, 'report')}, 95 %{how} intervals",
             f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}",
         ]
-        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
+        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
+            :shown
+        ]:
             lines.append(f"{label!s:>{wide}} {share:9.4f} {least:9.4f} {most:9.4f}")
         if self.k > shown:
             lines.append(f"{'...':>{wide}} and {self.k - shown} more; frame() has them all")
@@ -179,17 +201,22 @@ class Estimate:
             return round((share - left) / (right - left) * width, 1)
 
         rows = []
-        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[:shown]:
+        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
+            :shown
+        ]:
             start, end = sorted((x(0.0), x(share)))
             rows.append(
-                f"<tr><td>{html.escape(str(label))}</td><td>{share:.4f}</td><td>{least:.4f} to {most:.4f}</td>"
+                f"<tr><td>{html.escape(str(label))}</td><td>{share:.4f}</td><td>{least:.4f} to "
+                f"{most:.4f}</td>"
                 f'<td><svg width="{width}" height="14" role="img" aria-label="{share:.4f}">'
                 f'<rect x="{start}" y="3" width="{end - start:.1f}" height="8" fill="#7aa6d8"/>'
-                f'<line x1="{x(least)}" x2="{x(most)}" y1="7" y2="7" stroke="#1d3557" stroke-width="2"/></svg></td></tr>'
+                f'<line x1="{x(least)}" x2="{x(most)}" y1="7" y2="7" stroke="#1d3557" '
+                f'stroke-width="2"/></svg></td></tr>'
             )
         more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
         return (
-            f"<table><caption>{counted(self.n, 'report')}</caption><thead><tr><th>value</th><th>frequency</th>"
+            f"<table><caption>{counted(self.n, 'report')}</caption>"
+            "<thead><tr><th>value</th><th>frequency</th>"
             f"<th>95 % interval</th><th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
         )
 
@@ -204,15 +231,17 @@ class MeanEstimate:
     stderr: float
     """The standard error, the people being a sample of those the study is about."""
     ends: Callable[[float], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
-    """Both ends, from -1 to 1, each missed with this probability, where more is known than the standard error."""
+    """Both ends, from -1 to 1, each missed with this probability, where more is known than the standard
+    error.
+    """
     line: tuple[float, float] = field(default=(-1.0, 1.0), repr=False)
     """What -1 and 1 stand for."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Where the true mean is, with this confidence.
 
-        Of one bit a report it is exact. Else it holds the means that are near enough by the errors that they would have
-        themselves; where nothing is known of these, a mean of many reports is normal.
+        Of one bit a report it is exact. Else it holds the means that are near enough by the errors that they
+        would have themselves; where nothing is known of these, a mean of many reports is normal.
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         if self.ends is not None:
@@ -224,7 +253,9 @@ class MeanEstimate:
     def between(self, low: float, high: float) -> MeanEstimate:
         """The same for numbers from low to high, where these are from -1 to 1."""
         line = _along(self.line[0], (low, high)), _along(self.line[1], (low, high))
-        return MeanEstimate(self.n, _along(self.mean, (low, high)), self.stderr * (high - low) / 2, self.ends, line)
+        return MeanEstimate(
+            self.n, _along(self.mean, (low, high)), self.stderr * (high - low) / 2, self.ends, line
+        )
 
 
 def _along(place: float, line: tuple[float, float]) -> float:

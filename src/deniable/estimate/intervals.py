@@ -37,19 +37,26 @@ def student(tail: float, n: int) -> float:
 
 
 def clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:
-    """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ by nothing."""
+    """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ
+    by nothing.
+    """
     from scipy.special import betainccinv
 
     low = exact_low(counts, n, tail)
     high = np.where(counts < n, betainccinv(counts + 1, np.where(counts < n, n - counts, 1), tail), 1.0)
     huge = np.minimum(counts, n - counts) > 1e9
     if huge.any():
-        low, high = (np.where(huge, wide, exact) for wide, exact in zip(wilson(counts, n, tail), (low, high), strict=True))
+        low, high = (
+            np.where(huge, wide, exact)
+            for wide, exact in zip(wilson(counts, n, tail), (low, high), strict=True)
+        )
     return low, high
 
 
 def exact_low(counts: Floats, n: int | npt.NDArray[Any], tail: float) -> Floats:
-    """The least shares that make as many of n, or more, likely enough; a sum of chances is such a count, too."""
+    """The least shares that make as many of n, or more, likely enough; a sum of chances is such a
+    count, too.
+    """
     from scipy.special import betaincinv
 
     return np.where(counts > 0, betaincinv(np.where(counts > 0, counts, 1), n - counts + 1, tail), 0.0)
@@ -61,30 +68,43 @@ def wilson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:
 
 
 def scored(
-    shares: Floats, n: int | npt.NDArray[np.int64], inside: Floats | float, outside: Floats | float, tail: float
+    shares: Floats,
+    n: int | npt.NDArray[np.int64],
+    inside: Floats | float,
+    outside: Floats | float,
+    tail: float,
 ) -> Ends:
-    """Wilson's interval where what a report adds has these mean squares, from who has the value and from who has not.
+    """Wilson's interval where what a report adds has these mean squares, from who has the value and from who
+    has not.
 
-    A share f is kept if the estimate is not more than some standard errors from it, those that it would have if f were true:
-    n (estimate - f)^2 <= z^2 (f inside + (1 - f) outside - f^2). The ends are the roots. Where a root is no share, the error
-    is that of the nearest one, 0 or 1.
+    A share f is kept if the estimate is not more than some standard errors from it, those that it would have
+    if f were true: n (estimate - f)^2 <= z^2 (f inside + (1 - f) outside - f^2). The ends are the roots.
+    Where a root is no share, the error is that of the nearest one, 0 or 1.
     """
     z2 = reach_of(tail) ** 2
     total, slope = n + z2, np.asarray(inside - outside)
     center = (n * shares + z2 * slope / 2) / total
     noise = outside + slope * shares - shares**2
     reach = np.sqrt(np.maximum(z2 * (n * noise + z2 * outside + z2 * slope**2 / 4), 0.0)) / total
-    least, most = (np.sqrt(np.maximum(z2 * variance / n, 0.0)) for variance in (np.asarray(outside), np.asarray(inside - 1.0)))
+    least, most = (
+        np.sqrt(np.maximum(z2 * variance / n, 0.0))
+        for variance in (np.asarray(outside), np.asarray(inside - 1.0))
+    )
     low, high = center - reach, center + reach
-    low = np.where(low < 0, np.minimum(shares - least, 0.0), np.where(low > 1, np.maximum(shares - most, 1.0), low))
-    high = np.where(high > 1, np.maximum(shares + most, 1.0), np.where(high < 0, np.minimum(shares + least, 0.0), high))
+    low = np.where(
+        low < 0, np.minimum(shares - least, 0.0), np.where(low > 1, np.maximum(shares - most, 1.0), low)
+    )
+    high = np.where(
+        high > 1, np.maximum(shares + most, 1.0), np.where(high < 0, np.minimum(shares + least, 0.0), high)
+    )
     return np.asarray(low), np.asarray(high)
 
 
 def bounded(mean: float, n: int, tail: float) -> tuple[float, float]:
     """The means that n independent numbers from 0 to 1 with this one can have, whatever their law.
 
-    By Hoeffding's bound in its first form: a mean m is refused at a distance of ln(1 / tail) / n, in relative entropy.
+    By Hoeffding's bound in its first form: a mean m is refused at a distance of ln(1 / tail) / n, in relative
+    entropy.
     """
 
     def end(outermost: float) -> float:
@@ -100,14 +120,17 @@ def bounded(mean: float, n: int, tail: float) -> tuple[float, float]:
 def _entropy(mean: float, tried: float) -> float:
     """That of a coin's law relative to another's."""
     pairs = ((mean, tried), (1 - mean, 1 - tried))
-    return sum(0.0 if one <= 0 else one * math.log(one / other) if other > 0 else math.inf for one, other in pairs)
+    return sum(
+        0.0 if one <= 0 else one * math.log(one / other) if other > 0 else math.inf for one, other in pairs
+    )
 
 
 def seen_squares(total: Floats | float, n: int, inside: Floats | float, shares: Floats | float) -> Ends:
-    """Mean squares, from the sum of those that n reports added: of a report, for errors, and of people without the value.
+    """Mean squares, from the sum of those that n reports added: of a report, for errors, and of people
+    without the value.
 
-    A value whose outputs nobody reported still has an error: one more report, of somebody with it, counts in that only. In an
-    interval there are two, as Wilson's has.
+    A value whose outputs nobody reported still has an error: one more report, of somebody with it, counts in
+    that only. In an interval there are two, as Wilson's has.
     """
     squares = (np.asarray(total) + inside) / (n + 1)
     more, clipped = squares + np.asarray(inside) / (n + 1), np.clip(shares, 0.0, 1.0)
@@ -115,22 +138,29 @@ def seen_squares(total: Floats | float, n: int, inside: Floats | float, shares: 
     return squares, np.asarray(np.minimum(others, np.maximum(inside, more)))
 
 
-def scattered(mean: float, scatter: float, n: int, variance: Callable[[Floats], Floats], tail: float) -> tuple[float, float]:
+def scattered(
+    mean: float, scatter: float, n: int, variance: Callable[[Floats], Floats], tail: float
+) -> tuple[float, float]:
     """The means that are near enough to this one of n reports, by the errors that they would have.
 
-    How reports scatter about a mean that is tried lies between the `variance` of people who all have it, and that of people at
-    both ends, -1 and 1. In between it is what was seen, by Student's law, since a few reports can scatter little by chance,
-    and what was not: people of whom none of n has reported are fewer than ln(1 / tail) / n, and at most 2 away from the rest.
+    How reports scatter about a mean that is tried lies between the `variance` of people who all have it, and
+    that of people at both ends, -1 and 1. In between it is what was seen, by Student's law, since a few
+    reports can scatter little by chance, and what was not: people of whom none of n has reported are fewer
+    than ln(1 / tail) / n, and at most 2 away from the rest.
     """
     steps, rare = student(tail, n), math.log(1 / tail)
     seen = math.hypot(steps * math.sqrt(scatter / n), 2 * rare / n)
-    z = min(steps, math.sqrt(2 * rare))  # of a few reports with a known variance: Student's, and never more than Chernoff's
+    z = min(
+        steps, math.sqrt(2 * rare)
+    )  # of a few reports with a known variance: Student's, and never more than Chernoff's
 
     squares = float(np.max(variance(np.array([-1.0, 1.0])))) + 1  # a report's mean square at an end
 
     def reach(tried: Floats) -> Floats:
         inside = np.clip(tried, -1.0, 1.0)
-        least, most = (z * np.sqrt(np.maximum(one, 0.0) / n) for one in (variance(inside), squares - inside**2))
+        least, most = (
+            z * np.sqrt(np.maximum(one, 0.0) / n) for one in (variance(inside), squares - inside**2)
+        )
         return np.asarray(np.minimum(np.maximum(seen, least), most))
 
     farthest = z * math.sqrt(squares / n)
@@ -141,7 +171,9 @@ def scattered(mean: float, scatter: float, n: int, variance: Callable[[Floats], 
         near, far = float(away[held[-1]]), float(away[min(held[-1] + 1, _TRIED - 1)])
         for _ in range(_HALVINGS):
             middle = (near + far) / 2
-            near, far = (middle, far) if middle <= float(reach(np.array(mean + sign * middle))) else (near, middle)
+            near, far = (
+                (middle, far) if middle <= float(reach(np.array(mean + sign * middle))) else (near, middle)
+            )
         return mean + sign * near
 
     return end(-1.0), end(1.0)

@@ -1,8 +1,10 @@
-"""The law of a report's support: everything else (estimates, variance, loss, attack, choice) is a function of it.
+"""The law of a report's support: everything else (estimates, variance, loss, attack, choice) is a function of
+it.
 
-A report supports a set S of values. For a mechanism that treats all values alike the law is, for every size s,
-`inside` = Pr(v in S, |S| = s) and `outside` = Pr(v not in S, |S| = s) for the true value v; sizes that cannot happen
-are left out. `Moments` is the sibling for noisy sums, `matrix.Matrix` for channels that do not treat all values alike.
+A report supports a set S of values. For a mechanism that treats all values alike the law is, for every size
+s, `inside` = Pr(v in S, |S| = s) and `outside` = Pr(v not in S, |S| = s) for the true value v; sizes that
+cannot happen are left out. `Moments` is the sibling for noisy sums, `matrix.Matrix` for channels that do not
+treat all values alike.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
 
 Convention = Literal["sampled", "fixed"]
-"""Who the truth is about: people `sampled` from a larger population, or just the `fixed` people who answered."""
+"""Who the truth is about: people `sampled` from a larger population, or just the `fixed` people who answered.
+"""
 
 
 @final
@@ -49,7 +52,9 @@ def _checked_convention(n: int, population: str) -> None:
 @final
 @dataclass(frozen=True)
 class Law:
-    """How likely the true value, and another value, is in the support; with what sizes; and the exact ratio."""
+    """How likely the true value, and another value, is in the support; with what sizes; and the
+    exact ratio.
+    """
 
     k: int
     exact_p: Fraction
@@ -57,7 +62,9 @@ class Law:
     exact_q: Fraction
     """Pr(another value is supported)."""
     ratio: Fraction | None
-    """The largest ratio of two values' probabilities of one report, e^loss; None where a marginal has no guarantee."""
+    """The largest ratio of two values' probabilities of one report, e^loss; None where a marginal has no
+    guarantee.
+    """
     _parts: tuple[_Part, ...] = field(repr=False)
     _kind: Literal["bits", "sets", "design"] = field(default="sets", repr=False)
     """Independent bits; sets of a size that are all alike; or a design, which has some of them only."""
@@ -81,16 +88,26 @@ class Law:
 
     @staticmethod
     def design(k: int, sizes: Integers, counts: Integers, p: Fraction, q: Fraction, ratio: Fraction) -> Law:
-        """A block design: `counts[i]` reports support `sizes[i]` values each, likelier by `ratio` where v is inside."""
+        """A block design: `counts[i]` reports support `sizes[i]` values each, likelier by `ratio` where v is
+        inside.
+        """
         inside, outside = counts * sizes, counts * (k - sizes)
-        parts = [_Part(float(p) * float(w), True, int(s)) for s, w in zip(sizes, inside / inside.sum(), strict=True)]
-        parts += [_Part(float(1 - p) * float(w), False, int(s)) for s, w in zip(sizes, outside / outside.sum(), strict=True)]
+        parts = [
+            _Part(float(p) * float(w), True, int(s))
+            for s, w in zip(sizes, inside / inside.sum(), strict=True)
+        ]
+        parts += [
+            _Part(float(1 - p) * float(w), False, int(s))
+            for s, w in zip(sizes, outside / outside.sum(), strict=True)
+        ]
         return Law(k, p, q, ratio, tuple(parts), "design")
 
     solve = staticmethod(solve)
 
     def mix(self, other: Law, weight: Fraction) -> Law:
-        """This law with probability `weight`, the other one otherwise: what an attribute looks like among fakes."""
+        """This law with probability `weight`, the other one otherwise: what an attribute looks like among
+        fakes.
+        """
         self._same_size(other)
         if not 0 <= weight <= 1:
             raise InvalidParameter(f"a weight is a fraction from 0 to 1, got {weight}")
@@ -102,14 +119,18 @@ class Law:
         return Law(self.k, p, q, None, tuple(parts))
 
     def then(self, second: Law) -> Law:
-        """A second round on the first one's report: bit by bit for independent laws, else on a single reported value."""
+        """A second round on the first one's report: bit by bit for independent laws, else on a single
+        reported value.
+        """
         self._same_size(second)
         p1, q1, p2, q2 = self.exact_p, self.exact_q, second.exact_p, second.exact_q
         p, q = p1 * p2 + (1 - p1) * q2, q1 * p2 + (1 - q1) * q2
         if self._kind == second._kind == "bits":
             return Law.independent(self.k, p, q)
         if self.sizes.tolist() != [1] or second._kind == "design":
-            raise InvalidParameter("a second round needs a first one that reports one value, or independent bits in both")
+            raise InvalidParameter(
+                "a second round needs a first one that reports one value, or independent bits in both"
+            )
         k, sizes = self.k, second.sizes
         other = (second.inside * (sizes - 1) + second.outside * sizes) / (k - 1)
         inside = float(p1) * second.inside + float(1 - p1) * other
@@ -119,15 +140,20 @@ class Law:
         return Law(k, p, q, _chained_ratio(self, second), tuple(parts))
 
     def hashed(self, k: int, collision: Fraction | None = None) -> Law:
-        """This law on g buckets, seen through a random hash of k values that collide with probability `collision`.
+        """This law on g buckets, seen through a random hash of k values that collide with probability
+        `collision`.
 
-        The sizes are those of an ideal hash, whose values fall independently; p, q and the ratio need no such ideal.
+        The sizes are those of an ideal hash, whose values fall independently; p, q and the ratio need no such
+        ideal.
         """
         g = self.k
         together = Fraction(1, g) if collision is None else collision
         apart = (1 - together) / (g - 1)
         p = self.exact_p
-        parts = _Part(float(p), True, 1, k - 1, float(together)), _Part(float(1 - p), False, 0, k - 1, float(apart))
+        parts = (
+            _Part(float(p), True, 1, k - 1, float(together)),
+            _Part(float(1 - p), False, 0, k - 1, float(apart)),
+        )
         return Law(k, p, p * together + (1 - p) * apart, self.ratio, parts)
 
     @property
@@ -151,7 +177,11 @@ class Law:
         sizes = np.unique(np.concatenate([part.base + others for part, others, _ in spread]))
         inside, outside = np.zeros(sizes.size), np.zeros(sizes.size)
         for part, others, chances in spread:
-            np.add.at(inside if part.inside else outside, np.searchsorted(sizes, part.base + others), part.weight * chances)
+            np.add.at(
+                inside if part.inside else outside,
+                np.searchsorted(sizes, part.base + others),
+                part.weight * chances,
+            )
         return sizes, inside, outside
 
     @property
@@ -177,7 +207,10 @@ class Law:
     def loss(self) -> float:
         """The exact epsilon of one report, rounded up."""
         if self.ratio is None:
-            raise NotExact("no finite loss: this law is a mixture's marginal, or has a report that only one value can send")
+            raise NotExact(
+                "no finite loss: this law is a mixture's marginal, or has a report that only one value can "
+                "send"
+            )
         return log_up(self.ratio)
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
@@ -193,26 +226,35 @@ class Law:
         return float(variance) if variance.ndim == 0 else variance
 
     def error(self, n: int, f: float | None = None) -> float:
-        """One number for how far off n reports are: the variance averaged over the k values for the people who answered,
-        the same whatever the truth is; or, with f, the variance at that frequency (the papers compare at f = 0).
+        """One number for how far off n reports are: the variance averaged over the k values for the people
+        who answered, the same whatever the truth is; or, with f, the variance at that frequency (the papers
+        compare at f = 0).
         """
         return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        """How often the best guess from one report is right, the attacker knowing the law and the prior (uniform)."""
+        """How often the best guess from one report is right, the attacker knowing the law and the prior
+        (uniform).
+        """
         s, k = self.sizes.astype(np.float64), self.k
         if prior is None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 a, b = np.where(s > 0, self.inside / s, 0.0), np.where(s < k, self.outside / (k - s), 0.0)
             return float(np.maximum(a, b).sum())
         if self._kind == "design":
-            raise NotExact("a design has only some of the sets of a size, so that a prior's success is the mechanism's to tell")
+            raise NotExact(
+                "a design has only some of the sets of a size, so that a prior's success is the mechanism's "
+                "to tell"
+            )
         return _success_with_prior(self, checked_prior(prior, k))
 
     def log_likelihood(self, size: int) -> tuple[float, float]:
         """ln Pr(one very set of this size | v inside it) and ln Pr(it | v outside it)."""
         if self._kind == "design":
-            raise NotExact("a design has only some of the sets of a size, so that size alone does not tell how likely one is")
+            raise NotExact(
+                "a design has only some of the sets of a size, so that size alone does not tell how likely "
+                "one is"
+            )
         sides = []
         for is_inside in (True, False):
             logs = [_log_chance(part, size) for part in self._parts if part.inside == is_inside]
@@ -220,18 +262,25 @@ class Law:
             if top == -math.inf or not 0 <= members <= self.k - 1:
                 sides.append(-math.inf)
             else:
-                sides.append(top + math.log(sum(math.exp(log - top) for log in logs)) - _log_choose(self.k - 1, members))
+                sides.append(
+                    top
+                    + math.log(sum(math.exp(log - top) for log in logs))
+                    - _log_choose(self.k - 1, members)
+                )
         return sides[0], sides[1]
 
     def _same_size(self, other: Law) -> None:
         if other.k != self.k:
-            raise InvalidParameter(f"both laws must have the same number of values, got {self.k} and {other.k}")
+            raise InvalidParameter(
+                f"both laws must have the same number of values, got {self.k} and {other.k}"
+            )
 
 
 def binomial(trials: int, chance: float) -> tuple[Integers, Floats]:
     """The counts a binomial can have, but for those forty standard deviations off, and their probabilities.
 
-    Built outward from the mode by ratios of neighbors, so that nothing overflows and the sum is one for any size.
+    Built outward from the mode by ratios of neighbors, so that nothing overflows and the sum is one for any
+    size.
     """
     if trials == 0 or chance <= 0.0:
         return np.array([0]), np.ones(1)
@@ -262,8 +311,8 @@ def _either_way(ratio: Fraction) -> Fraction:
 def _chained_ratio(first: Law, second: Law) -> Fraction | None:
     """The exact ratio of a single reported value, put through a law whose two levels differ by r.
 
-    Where a set is likelier for its members (r > 1) it is so by a factor that falls with its size, so that the smallest set
-    decides; where it is likelier for the others, the largest.
+    Where a set is likelier for its members (r > 1) it is so by a factor that falls with its size, so that the
+    smallest set decides; where it is likelier for the others, the largest.
     """
     if first.ratio is None or second.ratio is None:
         return None
@@ -323,10 +372,12 @@ def finite(given: npt.ArrayLike, allowed: str) -> Floats:
 
 
 def _success_with_prior(law: Law, prior: Floats) -> float:
-    """Sum over all sets of the best of prior * likelihood; sets of one size differ only in which ranks they hold.
+    """Sum over all sets of the best of prior * likelihood; sets of one size differ only in which ranks they
+    hold.
 
-    With the values ranked by prior, the favored side of a set (inside it, where that is likelier) has its best value
-    at rank i in choose(k - i, members - 1) sets, and then the other side has the top rank unless i = 1.
+    With the values ranked by prior, the favored side of a set (inside it, where that is likelier) has its
+    best value at rank i in choose(k - i, members - 1) sets, and then the other side has the top rank unless i
+    = 1.
     """
     k = law.k
     ranked = np.sort(prior)[::-1]
@@ -352,9 +403,11 @@ def _success_with_prior(law: Law, prior: Floats) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """The law of one attribute among fakes: every value has its own chances of support, p and q, that differ by the same.
+    """The law of one attribute among fakes: every value has its own chances of support, p and q, that differ
+    by the same.
 
-    It estimates an attribute and guarantees nothing: what a report gives away is a matter of the whole record.
+    It estimates an attribute and guarantees nothing: what a report gives away is a matter of the whole
+    record.
     """
 
     k: int
@@ -391,21 +444,29 @@ class Moments:
     noise: float
     best_guess: float = field(repr=False)
     combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
-    """The variance, for one report, of a sum of shares with these weights, where the noise of cells goes together."""
+    """The variance, for one report, of a sum of shares with these weights, where the noise of cells goes
+    together.
+    """
     cumulated: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
     """The same for all sums of the first shares, but for the sum of all."""
     inside: Floats | None = field(default=None, repr=False, compare=False)
-    """The mean square of what the report of a person with the value adds to its share, where that is no plain noise."""
+    """The mean square of what the report of a person with the value adds to its share, where that is no plain
+    noise.
+    """
     outside: Floats | None = field(default=None, repr=False, compare=False)
     """The same for all the other people, as they were seen."""
     grouped: Callable[[Floats], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
-    """The same of some values together, from who has any of them; and, as they were seen, the sum over all reports."""
+    """The same of some values together, from who has any of them; and, as they were seen, the sum over all
+    reports.
+    """
 
     p, q, gain = 1.0, 0.0, 1.0
 
     def loss(self) -> float:
         """Refused: the floats that are sent do not follow the real-valued law that a proof is about."""
-        raise NotExact("floating-point noise has no exact loss; use a protocol with integer thresholds (oue, the, ...)")
+        raise NotExact(
+            "floating-point noise has no exact loss; use a protocol with integer thresholds (oue, the, ...)"
+        )
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimated frequency from n reports where the truth is f."""
@@ -415,7 +476,9 @@ class Moments:
         return float(variance) if variance.ndim == 0 else variance
 
     def error(self, n: int, f: float | None = None) -> float:
-        """The variance averaged over the k values for the people who answered; with f, the variance at that frequency."""
+        """The variance averaged over the k values for the people who answered; with f, the variance at that
+        frequency.
+        """
         return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
 
     def success(self) -> float:

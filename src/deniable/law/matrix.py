@@ -1,4 +1,6 @@
-"""Any finite channel, exactly: for mechanisms that do not treat all values alike, and for enumerating those that do."""
+"""Any finite channel, exactly: for mechanisms that do not treat all values alike, and for enumerating those
+that do.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from deniable.law.law import checked_prior
 @final
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Any finite channel, in integers: row x is an input, and weights[x][y] / (sum of the row) is Pr(y | x)."""
+    """Any finite channel, in integers: row x is an input, and weights[x][y] / (sum of the row) is
+    Pr(y | x).
+    """
 
     weights: tuple[tuple[int, ...], ...]
 
@@ -30,17 +34,25 @@ class Matrix:
             raise InvalidParameter("a matrix needs at least one row and one column")
         for place, row in enumerate(self.weights):
             if len(row) != len(self.weights[0]):
-                raise InvalidParameter(f"row {place} has {len(row)} entries, row 0 has {len(self.weights[0])}")
+                raise InvalidParameter(
+                    f"row {place} has {len(row)} entries, row 0 has {len(self.weights[0])}"
+                )
             if any(type(w) is not int or w < 0 for w in row) or sum(row) == 0:
-                raise InvalidParameter(f"row {place} must hold non-negative integers, not all zero (or use Matrix.of)")
+                raise InvalidParameter(
+                    f"row {place} must hold non-negative integers, not all zero (or use Matrix.of)"
+                )
 
     @staticmethod
     def of(rows: Sequence[Sequence[int | float | Fraction]]) -> Matrix:
-        """From rows of integers, fractions or floats, each taken for exactly what it is and scaled to integers."""
+        """From rows of integers, fractions or floats, each taken for exactly what it is and scaled to
+        integers.
+        """
         try:
             given = list(rows)
         except TypeError:
-            raise InvalidParameter(f"a matrix is made of rows of numbers, such as [[3, 1], [1, 3]], got {rows!r:.60}") from None
+            raise InvalidParameter(
+                f"a matrix is made of rows of numbers, such as [[3, 1], [1, 3]], got {rows!r:.60}"
+            ) from None
         scaled = []
         for place, row in enumerate(given):
             try:
@@ -62,18 +74,24 @@ class Matrix:
     @cached_property
     def probabilities(self) -> Floats:
         """Rows of Pr(y | x), as floats."""
-        return np.array([[float(Fraction(weight, total)) for weight in row] for row, total in self._with_totals])
+        return np.array(
+            [[float(Fraction(weight, total)) for weight in row] for row, total in self._with_totals]
+        )
 
     @property
     def _with_totals(self) -> list[tuple[tuple[int, ...], int]]:
         return [(row, sum(row)) for row in self.weights]
 
     def ratio(self, x: int, other: int) -> Fraction | None:
-        """The largest Pr(y | x) / Pr(y | other) over all y, exactly; None where an output is possible for x alone."""
+        """The largest Pr(y | x) / Pr(y | other) over all y, exactly; None where an output is possible for x
+        alone.
+        """
         mine, theirs = (self.weights[whole_number("an input", one, 0, self.inputs - 1)] for one in (x, other))
         if any(a > 0 and b == 0 for a, b in zip(mine, theirs, strict=True)):
             return None
-        return max(Fraction(a, b) for a, b in zip(mine, theirs, strict=True) if b > 0) * Fraction(sum(theirs), sum(mine))
+        return max(Fraction(a, b) for a, b in zip(mine, theirs, strict=True) if b > 0) * Fraction(
+            sum(theirs), sum(mine)
+        )
 
     def loss(self, distance: Callable[[int, int], float] | None = None) -> float:
         """The smallest epsilon, rounded up; infinite where an output rules an input out.
@@ -89,7 +107,13 @@ class Matrix:
                     ratio = self.ratio(x, other)
                     if ratio is None:
                         return math.inf
-                    units = number(f"the distance of {x} and {other}", distance(x, other), 0.0, math.inf, "a positive number")
+                    units = number(
+                        f"the distance of {x} and {other}",
+                        distance(x, other),
+                        0.0,
+                        math.inf,
+                        "a positive number",
+                    )
                     worst = max(worst, math.nextafter(log_up(ratio) / units, math.inf))
         return worst
 
@@ -110,7 +134,8 @@ class Matrix:
     def pq(self, supports: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Per value v: Pr(v supported | v) and Pr(v supported | another value), for supports[y][v].
 
-        Refused where the second depends on which other value it is: counts of support then do not give frequencies.
+        Refused where the second depends on which other value it is: counts of support then do not give
+        frequencies.
         """
         holds = np.asarray(supports, dtype=bool)
         if holds.shape != (self.outputs, self.inputs):
@@ -121,7 +146,9 @@ class Matrix:
         np.fill_diagonal(others, np.nan)
         q = np.nanmean(others, axis=0)
         if np.nanmax(np.abs(others - q)) > 1e-12:
-            raise InvalidParameter("another value's chance of support depends on the true value, so counts do not tell shares")
+            raise InvalidParameter(
+                "another value's chance of support depends on the true value, so counts do not tell shares"
+            )
         return p, q
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:

@@ -1,7 +1,8 @@
-"""The most likely shares behind privatized reports, with a certificate: closed forms, interior points, EM and its relatives.
+"""The most likely shares behind privatized reports, with a certificate: closed forms, interior points, EM and
+its relatives.
 
-`mle` is the way in. It never ends early without saying so: `gap` bounds how far the mean log-likelihood can be from the
-best, and `stop` says why the search ended.
+`mle` is the way in. It never ends early without saying so: `gap` bounds how far the mean log-likelihood can
+be from the best, and `stop` says why the search ended.
 """
 
 from __future__ import annotations
@@ -55,16 +56,19 @@ def mle(
 ) -> Likelihood:
     """The most likely shares of the values, from a tally or from the reports themselves.
 
-    Where the outputs are few (direct encoding, geometric noise, Square Wave, any matrix) a tally is all there is to know.
-    Sets of values (unary, hashed, subset, Hadamard, bit-flip, two rounds) need the reports; a tally of theirs gives a
-    composite likelihood, which `method` of the result then says. `auto` takes the formula, the interior point or SQUAREM;
-    `interior`, `squarem`, `em` (also called `ibu`), `ems` (smoothed) and `iteration` (the geometric paper's) can be asked for.
+    Where the outputs are few (direct encoding, geometric noise, Square Wave, any matrix) a tally is all there
+    is to know. Sets of values (unary, hashed, subset, Hadamard, bit-flip, two rounds) need the reports; a
+    tally of theirs gives a composite likelihood, which `method` of the result then says. `auto` takes the
+    formula, the interior point or SQUAREM; `interior`, `squarem`, `em` (also called `ibu`), `ems` (smoothed)
+    and `iteration` (the geometric paper's) can be asked for.
 
-    `ems` and `smooth` blur neighbors, so they are for ordered values, those of geometric noise, Square Wave and bare matrices,
-    and for cells of a grid. `ordered=True` says that the values of another mechanism are, such as bins of a range.
+    `ems` and `smooth` blur neighbors, so they are for ordered values, those of geometric noise, Square Wave
+    and bare matrices, and for cells of a grid. `ordered=True` says that the values of another mechanism are,
+    such as bins of a range.
 
-    Reports of a continuous Square Wave, numbers, are counted in bins here: `bins` from 0 to 1, about the root of the number of
-    reports unless given (8 to 256), and twice as many for the reports. Means and quantiles of the result are from 0 to 1.
+    Reports of a continuous Square Wave, numbers, are counted in bins here: `bins` from 0 to 1, about the root
+    of the number of reports unless given (8 to 256), and twice as many for the reports. Means and quantiles
+    of the result are from 0 to 1.
 
     >>> from deniable.mechanisms import Tally
     >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
@@ -92,14 +96,16 @@ def mle_groups(
     progress: Progress | None = None,
     ordered: bool | None = None,
 ) -> Likelihood:
-    """The same for groups of people with the same shares, who report with different budgets or in different ways.
+    """The same for groups of people with the same shares, who report with different budgets or in different
+    ways.
 
-    Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of support cannot:
-    they have no likelihood that others could be added to. Groups in which nobody has reported yet are left out;
-    they must be about the same values, too.
+    Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of
+    support cannot: they have no likelihood that others could be added to. Groups in which nobody has reported
+    yet are left out; they must be about the same values, too.
 
-    Reports of continuous Square Waves are counted in `bins` from 0 to 1, the same for all groups: as many as the values of
-    the other groups, or else, unless given, about the root of the number of reports of all of them (8 to 256).
+    Reports of continuous Square Waves are counted in `bins` from 0 to 1, the same for all groups: as many as
+    the values of the other groups, or else, unless given, about the root of the number of reports of all of
+    them (8 to 256).
 
     >>> import numpy as np
     >>> from deniable.metric import square_wave
@@ -112,16 +118,21 @@ def mle_groups(
     parts, sizes, empty = [], [], 0
     if not isinstance(groups, Iterable):
         raise InvalidParameter(
-            f"groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got {type(groups).__name__}"
+            "groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got "
+            f"{type(groups).__name__}"
         )
     given = list(groups)
     for group in given:
         if not isinstance(group, tuple | list) or len(group) != 2:
             raise InvalidParameter(
-                f"a group is a pair of a mechanism and its tally or reports, got {type(group).__name__}; "
-                "as in mle_groups([(a, tally_a), (b, tally_b)])"
+                f"a group is a pair of a mechanism and its tally or reports, got {type(group).__name__}; as "
+                "in mle_groups([(a, tally_a), (b, tally_b)])"
             )
-    waves = [0 if isinstance(data, Tally) else np.size(data) for source, data in given if isinstance(source, ContinuousWave)]
+    waves = [
+        0 if isinstance(data, Tally) else np.size(data)
+        for source, data in given
+        if isinstance(source, ContinuousWave)
+    ]
     others = [values_of(source) for source, _ in given if not isinstance(source, ContinuousWave)]
     usual = others[0] if others else usual_bins(sum(waves))
     if not waves:
@@ -132,9 +143,15 @@ def mle_groups(
             sizes.append(k if isinstance(mechanism, ContinuousWave) else values_of(mechanism))
             empty += 1
             continue
-        problem = of_wave(mechanism, data, k) if isinstance(mechanism, ContinuousWave) else observed(mechanism, data, ordered)
+        problem = (
+            of_wave(mechanism, data, k)
+            if isinstance(mechanism, ContinuousWave)
+            else observed(mechanism, data, ordered)
+        )
         if not isinstance(problem, Counted | Reported):
-            raise InvalidParameter("a group of sets of values needs its reports: counts of support have no likelihood to add")
+            raise InvalidParameter(
+                "a group of sets of values needs its reports: counts of support have no likelihood to add"
+            )
         parts.append(problem)
         sizes.append(problem.k)
     if len(set(sizes)) > 1:
@@ -150,7 +167,8 @@ def mle_groups(
 def _no_bins(bins: int | None) -> None:
     if bins is not None:
         raise InvalidParameter(
-            "bins are for the numbers of a continuous Square Wave; all other mechanisms have their values already"
+            "bins are for the numbers of a continuous Square Wave; all other mechanisms have their values "
+            "already"
         )
 
 
@@ -159,7 +177,9 @@ def _bins_of(k: int) -> Bins:
     return Bins(np.linspace(0.0, 1.0, k + 1))
 
 
-def _fitted(problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None) -> Likelihood:
+def _fitted(
+    problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
+) -> Likelihood:
     exact = number("tolerance", tolerance, 0.0, 1.0)
     if iterations is not None:
         whole_number("iterations", iterations, 0)

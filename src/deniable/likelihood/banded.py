@@ -1,8 +1,9 @@
-"""The most likely shares under decaying noise on a line, by an interior point that costs O(observed values) a step.
+"""The most likely shares under decaying noise on a line, by an interior point that costs O(observed values) a
+step.
 
-Between two observed outputs D is convex, beyond them it falls: so nobody is put where no output was observed, and the
-certificate on the observed places is that of the whole line. On these places the inverse of the kernel has three
-diagonals, so every step is a system with five (or, mixed, with seven) diagonals.
+Between two observed outputs D is convex, beyond them it falls: so nobody is put where no output was observed,
+and the certificate on the observed places is that of the whole line. On these places the inverse of the
+kernel has three diagonals, so every step is a system with five (or, mixed, with seven) diagonals.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from deniable.likelihood.solution import Found, Search
 from deniable.metric.line import SMALL, Decaying
 
 
-def banded(places: Integers, epsilon: float, shares: Floats, search: Search, start: Floats | None = None) -> Found:
+def banded(
+    places: Integers, epsilon: float, shares: Floats, search: Search, start: Floats | None = None
+) -> Found:
     """The shares at the observed places (all of `shares` are positive), up to the certificate."""
     kernel = Decaying(places, epsilon)
     if kernel.k == 1:
@@ -28,7 +31,9 @@ def banded(places: Integers, epsilon: float, shares: Floats, search: Search, sta
 
 @final
 class _Banded(Newton):
-    """By the inverse T of the kernel on the observed places, which has three diagonals: two systems for a step."""
+    """By the inverse T of the kernel on the observed places, which has three diagonals: two systems for a
+    step.
+    """
 
     def __init__(self, kernel: Decaying) -> None:
         self.kernel, self.mixed = kernel, False
@@ -44,7 +49,9 @@ class _Banded(Newton):
 
     def move(self, at: Point, mu: float) -> Floats | None:
         curvature, weights = at.z / at.p, at.seen / at.likely
-        right = at.seen - self.ones + self.kernel.solved(mu / at.p)  # T (D - 1 + mu / p), and T D = q / m needs no T
+        right = (
+            at.seen - self.ones + self.kernel.solved(mu / at.p)
+        )  # T (D - 1 + mu / p), and T D = q / m needs no T
         move = None if self.mixed else self.five(weights, curvature, right)
         if move is not None:
             return move
@@ -72,12 +79,16 @@ class _Banded(Newton):
         return move if np.isfinite(move).all() else None
 
     def seven(self, weights: Floats, curvature: Floats, right: Floats) -> Floats | None:
-        """[W T; T -1/E] [dm; y] = [right; 0] with y = E dp, the unknowns interleaved; T scaled to numbers near 1."""
+        """[W T; T -1/E] [dm; y] = [right; 0] with y = E dp, the unknowns interleaved; T scaled to numbers
+        near 1.
+        """
         from scipy.linalg import LinAlgError, solve_banded
 
         k, scale = self.main.size, float(np.median(self.main))
         d, o = self.main / scale, self.side / scale
-        band = np.zeros((7, 2 * k))  # band[3 + i - j, j] = entry (i, j); rows 2 t: W dm + T y, rows 2 t + 1: T dm - y / E
+        band = np.zeros(
+            (7, 2 * k)
+        )  # band[3 + i - j, j] = entry (i, j); rows 2 t: W dm + T y, rows 2 t + 1: T dm - y / E
         band[3, 0::2], band[3, 1::2] = weights, -1 / (scale**2 * curvature)
         band[2, 1::2], band[4, 0::2] = d, d
         band[2, 2::2], band[4, 1:-1:2] = o, o  # (2 t + 1, 2 t + 2) and (2 t + 2, 2 t + 1)
@@ -85,7 +96,9 @@ class _Banded(Newton):
         wanted = np.zeros(2 * k)
         wanted[0::2] = right
         try:
-            solved = solve_banded((3, 3), band, wanted, overwrite_ab=True, overwrite_b=True, check_finite=False)
+            solved = solve_banded(
+                (3, 3), band, wanted, overwrite_ab=True, overwrite_b=True, check_finite=False
+            )
         except (LinAlgError, ValueError):
             return None
         move = solved[1::2] / (scale * curvature)  # the unknown is scale * y

@@ -1,7 +1,9 @@
-"""How far a distribution can be from the most likely one: a bound that holds wherever one stops, whatever found it.
+"""How far a distribution can be from the most likely one: a bound that holds wherever one stops, whatever
+found it.
 
-Let D_i = sum over the reports' outputs j of q_j G_ij / (pG)_j, with q_j the share of reports with output j. The mean
-log-likelihood of p is below the best by at most ln max D_i (Jensen), and p is the best iff no D_i is above 1.
+Let D_i = sum over the reports' outputs j of q_j G_ij / (pG)_j, with q_j the share of reports with output j.
+The mean log-likelihood of p is below the best by at most ln max D_i (Jensen), and p is the best iff no D_i is
+above 1.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ def rounding(roundings: int) -> float:
 
 
 def gap_bound(ascent: Floats, total: float, roundings: int) -> float:
-    """ln(max D * sum p), rounded up: D was computed by sums of positive numbers with so many roundings in a row.
+    """ln(max D * sum p), rounded up: D was computed by sums of positive numbers with so many roundings in a
+    row.
 
-    A sum of positive numbers is off by less than a part in 2^53 for each rounding, so that the bound that is returned is
-    never below the one that exact numbers would give. What is not a number bounds nothing.
+    A sum of positive numbers is off by less than a part in 2^53 for each rounding, so that the bound that is
+    returned is never below the one that exact numbers would give. What is not a number bounds nothing.
     """
     highest = float(ascent.max()) * total
     if not math.isfinite(highest) or highest <= 0:
@@ -33,7 +36,8 @@ def gap_bound(ascent: Floats, total: float, roundings: int) -> float:
 
 
 def concave_gap(gradient: Floats, shares: Floats, roundings: int, sizes: Floats | None = None) -> float:
-    """The same for any concave function: max of the gradient less its mean under p (Frank and Wolfe), rounded up.
+    """The same for any concave function: max of the gradient less its mean under p (Frank and Wolfe), rounded
+    up.
 
     `sizes` are those of the numbers whose differences the gradient is, where these cancel.
     """

@@ -13,8 +13,8 @@ from deniable.likelihood.solution import Found
 def direct(reported: Floats, rows: Kept) -> Found:
     """The exact maximum for direct encoding, from the shares of the reported values: sort once, no iteration.
 
-    The m largest stay: with s = (p - q + m q) / (their sum), pi = (s y - q) / (p - q), for the largest m whose last one is
-    positive.
+    The m largest stay: with s = (p - q + m q) / (their sum), pi = (s y - q) / (p - q), for the largest m
+    whose last one is positive.
 
     >>> from deniable.likelihood.rows import Kept
     >>> direct(np.array([0.5, 0.3, 0.15, 0.05]), Kept(4, 1 / 2, 1 / 6)).shares.round(12).tolist()
@@ -24,7 +24,9 @@ def direct(reported: Floats, rows: Kept) -> Found:
     """
     ranked = np.sort(reported)[::-1]
     sums = ranked.cumsum()
-    m = int(np.count_nonzero(rows.levels * ranked > rows.q * sums)) - 1  # true for the first ones: it falls with each
+    m = (
+        int(np.count_nonzero(rows.levels * ranked > rows.q * sums)) - 1
+    )  # true for the first ones: it falls with each
     shares = np.maximum(reported * (rows.levels[m] / (sums[m] * rows.gain)) - rows.q / rows.gain, 0.0)
     shares /= np.add.reduce(shares)
     ascent = rows.backward(reported / rows.forward(shares))
@@ -32,10 +34,11 @@ def direct(reported: Floats, rows: Kept) -> Found:
 
 
 def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Found:
-    """Each value's count taken for a binomial of its own: the most likely shares of that model, which is not the truth.
+    """Each value's count taken for a binomial of its own: the most likely shares of that model, which is not
+    the truth.
 
-    supported[v] is the share of the reports about v that support it, asked[v] the share of all reports that are about v.
-    The model is concave, and one number makes the shares add up to one.
+    supported[v] is the share of the reports about v that support it, asked[v] the share of all reports that
+    are about v. The model is concave, and one number makes the shares add up to one.
     """
     from scipy.optimize import brentq
 
@@ -55,9 +58,15 @@ def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Found
         low *= 4
     while shares_at(high).sum() > 1 and high < 1e18:
         high *= 4
-    price = float(brentq(lambda price: float(shares_at(price).sum()) - 1.0, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
+    price = float(
+        brentq(
+            lambda price: float(shares_at(price).sum()) - 1.0, low, high, xtol=1e-300, rtol=1e-15, maxiter=500
+        )
+    )
     shares = shares_at(price)
-    if not shares.sum() > 0:  # floats do not tell chances that are so near to each other, and neither do the reports
+    if (
+        not shares.sum() > 0
+    ):  # floats do not tell chances that are so near to each other, and neither do the reports
         shares = np.ones(shares.size)
     shares /= shares.sum()
     theta = q + gain * shares

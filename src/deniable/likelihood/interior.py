@@ -1,7 +1,7 @@
 """The most likely shares by an interior point, for any channel whose k x k curvature can be had.
 
-Without the constraint that shares add up to one, minimize sum p - sum of q ln(Ap) over p >= 0: at the optimum they do so
-by themselves. Primal and dual steps are apart; a dozen or two of them reach the certificate.
+Without the constraint that shares add up to one, minimize sum p - sum of q ln(Ap) over p >= 0: at the optimum
+they do so by themselves. Primal and dual steps are apart; a dozen or two of them reach the certificate.
 """
 
 from __future__ import annotations
@@ -19,12 +19,18 @@ from deniable.likelihood.solution import Found, Search
 _PATIENCE = 12  # steps without progress before it is said that floats do not carry further
 _TO_BOUNDARY = 0.995
 _FALLS = 3.0  # by how much each step beyond the tolerance must divide the gap
-_FEW, _FURTHER, _SIXTH = 64, 12, 6  # up to so many values, so many such steps; with more, a sixth of those before
+_FEW, _FURTHER, _SIXTH = (
+    64,
+    12,
+    6,
+)  # up to so many values, so many such steps; with more, a sixth of those before
 _START = 1e-2  # the complementarity that a start near the maximum begins with
 
 
 class Point(NamedTuple):
-    """Where a search is: shares, their multipliers, what they make likely, and how fast the likelihood grows."""
+    """Where a search is: shares, their multipliers, what they make likely, and how fast the
+    likelihood grows.
+    """
 
     p: Floats
     z: Floats
@@ -46,11 +52,14 @@ class Newton(ABC):
         return False
 
 
-def interior(rows: Rows, outputs: Floats, search: Search, newton: Newton | None = None, start: Floats | None = None) -> Found:
+def interior(
+    rows: Rows, outputs: Floats, search: Search, newton: Newton | None = None, start: Floats | None = None
+) -> Found:
     """Up to the certificate; where rounding ends the progress before, the best so far is handed on.
 
-    If the search is `further`, it then goes on while each step still divides the gap by a lot. Near the end that is a few cheap
-    steps, and where a multiplier is 0 beside a share that is 0, shares are only as exact as the root of the gap.
+    If the search is `further`, it then goes on while each step still divides the gap by a lot. Near the end
+    that is a few cheap steps, and where a multiplier is 0 beside a share that is 0, shares are only as exact
+    as the root of the gap.
     """
     newton = _Cholesky(rows) if newton is None else newton
     p = np.full(rows.k, 1.0 / rows.k) if start is None else start
@@ -68,7 +77,9 @@ def interior(rows: Rows, outputs: Floats, search: Search, newton: Newton | None 
             best, least = p / p.sum(), gap
         if search.enough(step, least):
             reached_at = step if reached_at < 0 else reached_at
-            slow = step > reached_at and gap * _FALLS > before and not (rows.k <= _FEW and newton.takes_care())
+            slow = (
+                step > reached_at and gap * _FALLS > before and not (rows.k <= _FEW and newton.takes_care())
+            )
             most = _FURTHER if rows.k <= _FEW else reached_at // _SIXTH
             if not search.further or slow or step - reached_at >= most or step == search.limit:
                 return search.done(best, least, step)
@@ -88,7 +99,9 @@ def interior(rows: Rows, outputs: Floats, search: Search, newton: Newton | None 
 
 
 def centering(reached: float) -> float:
-    """How much of the complementarity to keep: little where the last step went all its way, more where it was cut short."""
+    """How much of the complementarity to keep: little where the last step went all its way, more where it was
+    cut short.
+    """
     return min(0.8, max(0.1, 1.0 - reached))
 
 
@@ -112,7 +125,9 @@ class _Cholesky(Newton):
 
 
 def _solve(matrix: Floats, right: Floats) -> Floats | None:
-    """A symmetric positive definite system; where rounding has made it indefinite, scaled and with a little more diagonal."""
+    """A symmetric positive definite system; where rounding has made it indefinite, scaled and with a little
+    more diagonal.
+    """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     scale = 1 / np.sqrt(np.diagonal(matrix))
@@ -120,7 +135,9 @@ def _solve(matrix: Floats, right: Floats) -> Floats | None:
     for extra in (0.0, 1e-14, 1e-12, 1e-10):
         scaled[np.diag_indices(right.size)] = 1.0 + extra
         try:
-            move = scale * cho_solve(cho_factor(scaled, lower=True, check_finite=False), scale * right, check_finite=False)
+            move = scale * cho_solve(
+                cho_factor(scaled, lower=True, check_finite=False), scale * right, check_finite=False
+            )
         except LinAlgError:
             continue
         if np.isfinite(move).all():

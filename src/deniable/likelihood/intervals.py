@@ -1,10 +1,13 @@
-"""How far each share can move before the reports speak against it: where they tell little, repeats alone would not show it.
+"""How far each share can move before the reports speak against it: where they tell little, repeats alone
+would not show it.
 
-A most likely distribution sits in a corner when the likelihood is nearly flat, and so do those of repeats: shares that are
-always 0 have no scatter, though nobody knows them. So intervals also hold what the likelihood itself does not refuse.
+A most likely distribution sits in a corner when the likelihood is nearly flat, and so do those of repeats:
+shares that are always 0 have no scatter, though nobody knows them. So intervals also hold what the likelihood
+itself does not refuse.
 
-Some values are looked at at a time, so that memory is bounded. Of very many reports of sets a sample is looked at: what they
-lose is a slope, which is known from all of them, and a curvature, whose terms are positive, so that a sample tells it well.
+Some values are looked at at a time, so that memory is bounded. Of very many reports of sets a sample is
+looked at: what they lose is a slope, which is known from all of them, and a curvature, whose terms are
+positive, so that a sample tells it well.
 """
 
 from __future__ import annotations
@@ -42,10 +45,13 @@ class _Seen(NamedTuple):
     outputs: Floats
     likely: Floats
     gains: Floats
-    """The mean of how much likelier a report is for each value than for the shares, minus 1: of all reports."""
+    """The mean of how much likelier a report is for each value than for the shares, minus 1: of all reports.
+    """
 
     def excess(self, targets: Floats) -> Floats:
-        """How much likelier each output is for each target, minus 1, and nothing where nothing was observed."""
+        """How much likelier each output is for each target, minus 1, and nothing where nothing
+        was observed.
+        """
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return np.where(self.outputs > 0, targets / self.likely - 1, 0.0)
 
@@ -62,9 +68,11 @@ def searched(problem: Listed) -> bool:
 
 
 def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
-    """From these shares straight on towards everybody with a value, or nobody, while all reports lose no more than `nats`.
+    """From these shares straight on towards everybody with a value, or nobody, while all reports lose no more
+    than `nats`.
 
-    It is a part of what they do not refuse: other ways may lead further. A table that is too large is not searched.
+    It is a part of what they do not refuse: other ways may lead further. A table that is too large is not
+    searched.
     """
     rows, loss = problem.rows, nats / problem.n
     if flat(problem, shares, nats):
@@ -80,7 +88,10 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
         held = shares[some] > 0
         some, table = some[held], table[held]
         share, gains = shares[some], seen.gains[some]
-        others, by_others = np.maximum(total - table, 0.0) / (rows.k - 1), (seen.gains.sum() - gains) / (rows.k - 1)
+        others, by_others = (
+            np.maximum(total - table, 0.0) / (rows.k - 1),
+            (seen.gains.sum() - gains) / (rows.k - 1),
+        )
         rest = np.where(share < _ALL, 1 - share, np.inf)
         without = np.maximum(seen.likely - share[:, None] * table, 0.0) / rest[:, None]
         by_none = np.where(share < _ALL, -share * gains / rest, by_others)
@@ -94,10 +105,11 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
 
 
 def flat(problem: Listed, shares: Floats, nats: float) -> bool:
-    """Whether all reports together prefer these shares to any others by no more than `nats`: then they tell next to nothing.
+    """Whether all reports together prefer these shares to any others by no more than `nats`: then they tell
+    next to nothing.
 
-    The likelihood is concave, so that it is lowest where all people have one value; on a line, one of the ends. Elsewhere a
-    table that is too large is not looked at.
+    The likelihood is concave, so that it is lowest where all people have one value; on a line, one of the
+    ends. Elsewhere a table that is too large is not looked at.
     """
     rows, loss = problem.rows, nats / problem.n
     if not isinstance(rows, Decay) and not searched(problem):
@@ -112,13 +124,17 @@ def flat(problem: Listed, shares: Floats, nats: float) -> bool:
 
 
 def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
-    """What part of the way to each target can be gone; the loss is convex on it, so that Newton's steps come from beyond."""
+    """What part of the way to each target can be gone; the loss is convex on it, so that Newton's steps come
+    from beyond.
+    """
     excess = seen.excess(targets)
     part = np.ones(len(targets))
     left = np.flatnonzero(seen.lost(excess, gains, part) > loss)
     excess, gains = excess[left], gains[left]
     bent = np.maximum((excess**2) @ seen.outputs, np.finfo(float).tiny)
-    at = np.minimum((gains + np.sqrt(gains**2 + 2 * loss * bent)) / bent, 0.5)  # as if the loss were a parabola
+    at = np.minimum(
+        (gains + np.sqrt(gains**2 + 2 * loss * bent)) / bent, 0.5
+    )  # as if the loss were a parabola
     near, far = np.zeros(left.size), np.ones(left.size)
     for _ in range(_STEPS):
         lost = seen.lost(excess, gains, at)

@@ -1,4 +1,6 @@
-"""Rows with a form on a line or on a grid, whose products take O(values): decaying noise, both ways on a grid, and windows."""
+"""Rows with a form on a line or on a grid, whose products take O(values): decaying noise, both ways on a
+grid, and windows.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ class Lattice(Rows):
 
 @final
 class Window(Rows):
-    """Outputs 0 to k + width - 2, of which each value's window, `width` of them from its own number on, is likelier."""
+    """Outputs 0 to k + width - 2, of which each value's window, `width` of them from its own number on, is
+    likelier.
+    """
 
     def __init__(self, k: int, width: int, near: float, far: float) -> None:
         self.k, self.width, self.size = k, width, k + width - 1
@@ -80,10 +84,11 @@ class Window(Rows):
         return self._mixed(weights, 0, self.k)
 
     def _mixed(self, numbers: Floats, before: int, places: int) -> Floats:
-        """far * (all of them) + (near - far) * (those of a window that begins `before` places before this one).
+        """far * (all of them) + (near - far) * (those of a window that begins `before` places before this
+        one).
 
-        Cut into pieces as long as the window, each window is the end of one and the beginning of the next: two sums of
-        positive numbers, and no difference in which digits would be lost.
+        Cut into pieces as long as the window, each window is the end of one and the beginning of the next:
+        two sums of positive numbers, and no difference in which digits would be lost.
         """
         width = self.width
         length = -(-(places + width - 1) // width) * width
@@ -91,7 +96,11 @@ class Window(Rows):
         pieces[..., before : before + numbers.shape[-1]] = numbers
         pieces = pieces.reshape(*numbers.shape[:-1], -1, width)
         begun = np.cumsum(pieces, axis=-1).reshape(*numbers.shape[:-1], length)
-        inside = np.cumsum(pieces[..., ::-1], axis=-1)[..., ::-1].reshape(*numbers.shape[:-1], length)[..., :places].copy()
+        inside = (
+            np.cumsum(pieces[..., ::-1], axis=-1)[..., ::-1]
+            .reshape(*numbers.shape[:-1], length)[..., :places]
+            .copy()
+        )
         inside += np.where(np.arange(places) % width, begun[..., width - 1 : width - 1 + places], 0.0)
         return np.asarray(self.far * numbers.sum(axis=-1, keepdims=True) + (self.near - self.far) * inside)
 

@@ -1,4 +1,6 @@
-"""What was observed, in the form that a likelihood needs: counts of outputs, reports, counts of support, groups of people."""
+"""What was observed, in the form that a likelihood needs: counts of outputs, reports, counts of support,
+groups of people.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Listed(Problem):
     rows: Rows
     outputs: Floats
     shape: tuple[int, ...]
-    """Which values are neighbors: (k,) on a line, (rows, columns) on a grid, and () where none are, as among categories."""
+    """Which values are neighbors: (k,) on a line, (rows, columns) on a grid, and () where none are, as among
+    categories.
+    """
 
     @final
     def likelihood(self, shares: Floats) -> float:
@@ -56,10 +60,14 @@ class Table:
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] < 2 or not np.isfinite(matrix).all() or (matrix < 0).any():
-            raise InvalidParameter("a channel is a table of probabilities, a row for each of at least two values")
+            raise InvalidParameter(
+                "a channel is a table of probabilities, a row for each of at least two values"
+            )
         off = np.abs(matrix.sum(axis=1) - 1)
         if off.max() > 1e-9:
-            raise InvalidParameter(f"each row of a channel adds up to 1, row {off.argmax()} is off by {off.max():.2g}")
+            raise InvalidParameter(
+                f"each row of a channel adds up to 1, row {off.argmax()} is off by {off.max():.2g}"
+            )
         object.__setattr__(self, "matrix", matrix)
 
     @property
@@ -112,7 +120,9 @@ class Counted(Listed):
 
     @cached_property
     def outputs(self) -> Floats:  # type: ignore[override]
-        return np.asarray((self.counts[self.observed] if isinstance(self.channel, Table) else self.counts) / self.n)
+        return np.asarray(
+            (self.counts[self.observed] if isinstance(self.channel, Table) else self.counts) / self.n
+        )
 
     @property
     def quick(self) -> tuple[Rows, Integers]:
@@ -122,7 +132,9 @@ class Counted(Listed):
         return self.rows, self.counts[self.observed]
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Counted:
-        chances = self.channel.forward(shares) if isinstance(self.channel, Kept) else self.channel.output(shares)
+        chances = (
+            self.channel.forward(shares) if isinstance(self.channel, Kept) else self.channel.output(shares)
+        )
         return replace(self, counts=generator.multinomial(self.n, chances / chances.sum()).astype(np.int64))
 
 
@@ -152,7 +164,9 @@ class Reported(Listed):
 @final
 @dataclass(frozen=True, eq=False)
 class Celled(Problem):
-    """How many reports support each value: without the reports, each value's count is taken for a binomial of its own."""
+    """How many reports support each value: without the reports, each value's count is taken for a binomial of
+    its own.
+    """
 
     n: int
     supported: Floats
@@ -170,8 +184,9 @@ class Celled(Problem):
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
         if self.draw is None:
             raise InvalidParameter(
-                "an attribute's law alone cannot draw new reports, since it does not say how values are supported together; "
-                "give the mechanism itself, or simulate the share to see how its estimates scatter"
+                "an attribute's law alone cannot draw new reports, since it does not say how values are "
+                "supported together; give the mechanism itself, or simulate the share to see how its "
+                "estimates scatter"
             )
         return self.draw(shares, generator)
 
@@ -213,6 +228,7 @@ def refuse_unordered(problem: Listed) -> None:
     """Smoothing moves people to neighbors, which only ordered values and cells of a grid have."""
     if not problem.shape:
         raise InvalidParameter(
-            "smoothing is for ordered values and cells of a grid, and neighboring codes of categories need not be neighbors; "
-            "if these values are ordered, such as bins of a range, say mle(..., ordered=True)"
+            "smoothing is for ordered values and cells of a grid, and neighboring codes of categories need "
+            "not be neighbors; if these values are ordered, such as bins of a range, say mle(..., "
+            "ordered=True)"
         )

@@ -1,4 +1,6 @@
-"""From a mechanism and its tally or reports to what a likelihood needs; what it does not know is refused by name."""
+"""From a mechanism and its tally or reports to what a likelihood needs; what it does not know is refused by
+name.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,27 @@ from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.likelihood.sources import all_counted, celled, of_law, refuse_numbers, table_of
-from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Mechanism, Subset, Tally, Unary, checked_values
-from deniable.metric import MOST_ENTRIES, Averaged, Channel, Geometric, Metric, PlanarGeometric, ProductGeometric, SquareWave
+from deniable.mechanisms import (
+    Direct,
+    Encoder,
+    Hadamard,
+    Hashed,
+    Mechanism,
+    Subset,
+    Tally,
+    Unary,
+    checked_values,
+)
+from deniable.metric import (
+    MOST_ENTRIES,
+    Averaged,
+    Channel,
+    Geometric,
+    Metric,
+    PlanarGeometric,
+    ProductGeometric,
+    SquareWave,
+)
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.words import FULL
 from deniable.words.simulated import seeded
@@ -38,12 +59,17 @@ _SAMPLED = 4096
 def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -> Problem:
     """The problem of finding the shares behind a tally or an array of reports.
 
-    Values are ordered if that is said, or if the mechanism is for ordered ones, or a bare matrix. Cells know their grid.
+    Values are ordered if that is said, or if the mechanism is for ordered ones, or a bare matrix. Cells know
+    their grid.
     """
     try:
         problem = _problem(source, data)
     except InvalidReport as refused:
-        if isinstance(data, Tally) or not isinstance(source, Mechanism) or np.shape(data) != (source.tallied,):
+        if (
+            isinstance(data, Tally)
+            or not isinstance(source, Mechanism)
+            or np.shape(data) != (source.tallied,)
+        ):
             raise
         raise InvalidReport(
             f"{refused}; here are as many numbers as a tally has counts: if they are counts of n reports, "
@@ -52,7 +78,9 @@ def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -
     if ordered is None or not isinstance(problem, Counted | Reported):
         return problem
     if ordered and isinstance(source, PlanarGeometric | ProductGeometric):
-        raise InvalidParameter("cells of a grid are not on a line: the end of a row is far from the beginning of the next")
+        raise InvalidParameter(
+            "cells of a grid are not on a line: the end of a row is far from the beginning of the next"
+        )
     return replace(problem, shape=(problem.k,) if ordered else ())
 
 
@@ -73,13 +101,14 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
         return _kept(source, data)
     if isinstance(source, Averaged):
         raise InvalidParameter(
-            "reports of a number tell its mean only, which has an estimate (plan.estimate(tallies), or the mechanism's "
-            "estimate(tally)), and no most likely shares; for those ask for a range with bins instead"
+            "reports of a number tell its mean only, which has an estimate (plan.estimate(tallies), or the "
+            "mechanism's estimate(tally)), and no most likely shares; for those ask for a range with bins "
+            "instead"
         )
     if not isinstance(source, Unary | Memoized | Subset | Hashed | HashedMemoized | Hadamard | BitFlip):
         raise InvalidParameter(
-            f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have estimates, not "
-            "likelihoods; for an attribute of a share give its marginal(j) and its tally"
+            f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have "
+            "estimates, not likelihoods; for an attribute of a share give its marginal(j) and its tally"
         )
     if isinstance(data, Tally):
         tally = source.checked_tally(data)
@@ -99,9 +128,9 @@ def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
     if mechanism.k * mechanism.outputs > MOST_ENTRIES:
         if window is None:
             raise InvalidParameter(
-                f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table of at "
-                f"most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid measure='manhattan', "
-                "which needs none"
+                f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table "
+                f"of at most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid "
+                "measure='manhattan', which needs none"
             )
         return _counted(window, tally, _shape(mechanism))
     return _counted(Table(mechanism.law.matrix(), window), tally, _shape(mechanism))
@@ -119,12 +148,17 @@ def _shape(mechanism: Metric) -> tuple[int, ...]:
 def _window(mechanism: Metric) -> Window | None:
     if not isinstance(mechanism, SquareWave):
         return None
-    near, far = Fraction(mechanism.keep, FULL * mechanism.window), Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1))
+    near, far = (
+        Fraction(mechanism.keep, FULL * mechanism.window),
+        Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1)),
+    )
     return Window(mechanism.k, mechanism.window, float(near), float(far))
 
 
 def _geometric(mechanism: Geometric) -> GeometricChannel:
-    """The table that is sampled is geometric but for single words of 2^64, which no certificate is fine enough to tell."""
+    """The table that is sampled is geometric but for single words of 2^64, which no certificate is fine
+    enough to tell.
+    """
     return GeometricChannel(mechanism.n, mechanism.rate)
 
 
@@ -139,7 +173,9 @@ def _kept_rows(mechanism: Direct | Memoized | Subset) -> Kept:
     return Kept(law.k, law.p, law.q)
 
 
-def _counted(channel: Table | Window | GeometricChannel | GridChannel, data: Tally | Array, shape: tuple[int, ...]) -> Counted:
+def _counted(
+    channel: Table | Window | GeometricChannel | GridChannel, data: Tally | Array, shape: tuple[int, ...]
+) -> Counted:
     size = channel.size if isinstance(channel, Table | Window) else channel.k
     if isinstance(data, Tally):
         if data.counts.size != size:
@@ -148,7 +184,9 @@ def _counted(channel: Table | Window | GeometricChannel | GridChannel, data: Tal
     try:
         reports = checked_values(data, size)
     except DeniableError as problem:
-        raise InvalidReport(f"reports are outputs of the channel, 0 to {size - 1} (counts go in a Tally): {problem}") from None
+        raise InvalidReport(
+            f"reports are outputs of the channel, 0 to {size - 1} (counts go in a Tally): {problem}"
+        ) from None
     return Counted(channel, all_counted(Tally(reports.size, np.bincount(reports, minlength=size))), shape)
 
 
@@ -179,7 +217,9 @@ def _reported(mechanism: Encoder, reports: Array) -> Reported:
 
 
 def _distinct(reports: Array) -> tuple[Array, Integers]:
-    """Equal reports once, with how often they came, where a look at some of them says that this is worth the sorting."""
+    """Equal reports once, with how often they came, where a look at some of them says that this is worth the
+    sorting.
+    """
     width = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
     whole = reports.reshape(len(reports), -1).view(np.dtype((np.void, width))).reshape(-1)
     if len(reports) > _SAMPLED and np.unique(whole[:: len(reports) // _SAMPLED]).size > 0.9 * _SAMPLED:
@@ -189,15 +229,19 @@ def _distinct(reports: Array) -> tuple[Array, Integers]:
 
 
 def layers(mechanism: Encoder, reports: Array) -> list[tuple[Array, float]]:
-    """How much likelier a report is where it supports the value: one factor, or for BitFlip two nested sets with one each."""
+    """How much likelier a report is where it supports the value: one factor, or for BitFlip two nested sets
+    with one each.
+    """
     k, columns = mechanism.k, (mechanism.k + 7) // 8
     several = 2 if isinstance(mechanism, BitFlip) else 1
     if len(reports) * columns * several > MOST_BYTES:
         raise InvalidParameter(
-            f"{len(reports):,} different reports about {k:,} values do not fit in memory; give the tally instead, which has a "
-            "composite likelihood"
+            f"{len(reports):,} different reports about {k:,} values do not fit in memory; give the tally "
+            "instead, which has a composite likelihood"
         )
-    if isinstance(mechanism, Unary) or (isinstance(mechanism, Memoized) and isinstance(mechanism.first, Unary)):
+    if isinstance(mechanism, Unary) or (
+        isinstance(mechanism, Memoized) and isinstance(mechanism.first, Unary)
+    ):
         return [(np.ascontiguousarray(reports.T), odds(mechanism) - 1)]
     bits = np.empty((several, columns, len(reports)), dtype=np.uint8)
     step = max(1, _AT_ONCE // k)
@@ -224,7 +268,9 @@ def odds(mechanism: Any) -> float:
     """Pr(report | a value it supports) / Pr(report | another)."""
     law = mechanism.law
     p, rest = law.exact_p, 1 - law.exact_p
-    if isinstance(mechanism, Direct) or (isinstance(mechanism, Memoized) and isinstance(mechanism.first, Direct)):
+    if isinstance(mechanism, Direct) or (
+        isinstance(mechanism, Memoized) and isinstance(mechanism.first, Direct)
+    ):
         return float(p / law.exact_q)
     if isinstance(mechanism, Unary | Memoized):
         return float(p * (1 - law.exact_q) / (law.exact_q * rest))

@@ -1,4 +1,6 @@
-"""The most likely shares, with a certificate of how near they are to the maximum and the reason why the search ended."""
+"""The most likely shares, with a certificate of how near they are to the maximum and the reason why the
+search ended.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,17 @@ Repeats = Callable[[int, int], None]
 """Hears how many repeats are done, and of how many."""
 _MIXED = 0.1  # how much of all shares alike a repeated search begins with: none may begin at zero
 _TOTAL = 1e-3  # nats that all reports together could still gain where a repeated search ends
-_PART = 1e-3  # and how much of what they could gain over all shares alike: of a flat likelihood that is far less
+_PART = (
+    1e-3  # and how much of what they could gain over all shares alike: of a flat likelihood that is far less
+)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """What n reports make most likely: a distribution, so it is biased where unbiased estimates would be negative."""
+    """What n reports make most likely: a distribution, so it is biased where unbiased estimates would be
+    negative.
+    """
 
     n: int
     frequencies: Floats = field(repr=False)
@@ -57,10 +63,14 @@ class Likelihood:
 
     @cached_property
     def log_likelihood(self) -> float:
-        """The mean logarithm of a report's likelihood (of sets of values: up to a number that is the same for all shares)."""
+        """The mean logarithm of a report's likelihood (of sets of values: up to a number that is the same for
+        all shares).
+        """
         problem = self.problem
         if isinstance(problem, Celled):
-            return closed.composite_likelihood(problem.supported, problem.asked, problem.q, problem.gain, self.frequencies)
+            return closed.composite_likelihood(
+                problem.supported, problem.asked, problem.q, problem.gain, self.frequencies
+            )
         if not isinstance(problem, Listed):
             raise InvalidParameter(f"{type(problem).__name__} has no likelihood")
         return problem.likelihood(self.frequencies)
@@ -83,15 +93,16 @@ class Likelihood:
     def bootstrap(self, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Floats:
         """Shares found again from reports that people with these shares would send, a row for each repeat.
 
-        Each search begins next to these shares and ends where all reports together could gain 0.001 nats at most, which is
-        far less than they scatter. `progress` hears how many repeats are done, and of how many.
+        Each search begins next to these shares and ends where all reports together could gain 0.001 nats at
+        most, which is far less than they scatter. `progress` hears how many repeats are done, and of how
+        many.
         """
         whole_number("repeats", repeats, 2)
         whole_number("seed", seed, 0)
         if not self.has_errors:
             raise InvalidParameter(
-                "a smoothed result has no error bars: it is biased, and repeats with the same smoothing cannot see how far; "
-                "take those of the result without smoothing"
+                "a smoothed result has no error bars: it is biased, and repeats with the same smoothing "
+                "cannot see how far; take those of the result without smoothing"
             )
         kept: dict[tuple[int, int], Floats] = self._kept
         if (repeats, seed) not in kept:
@@ -111,12 +122,16 @@ class Likelihood:
 
     @cached_property
     def flat(self) -> bool:
-        """Whether all reports together prefer these shares to any others by less than 1.92 nats, as 95 % intervals allow.
+        """Whether all reports together prefer these shares to any others by less than 1.92 nats, as 95 %
+        intervals allow.
 
-        Then they tell next to nothing, and what is most likely is so by a hair. Counts of support are not looked at, nor are
-        tables of outputs by values of more than 67 million numbers (other than one line of geometric noise).
+        Then they tell next to nothing, and what is most likely is so by a hair. Counts of support are not
+        looked at, nor are tables of outputs by values of more than 67 million numbers (other than one line of
+        geometric noise).
         """
-        return isinstance(self.problem, Listed) and flat(self.problem, self.frequencies, reach_of(0.025) ** 2 / 2)
+        return isinstance(self.problem, Listed) and flat(
+            self.problem, self.frequencies, reach_of(0.025) ** 2 / 2
+        )
 
     @property
     def has_errors(self) -> bool:
@@ -135,10 +150,11 @@ class Likelihood:
         return (found if found.gap <= enough else solve(problem, method, enough, limit)).shares
 
     def standard_errors(self, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Floats:
-        """How far each share scatters, by parametric bootstrap; where the likelihood reaches farther, half of where it does.
+        """How far each share scatters, by parametric bootstrap; where the likelihood reaches farther, half of
+        where it does.
 
-        It reaches to the shares that all reports together find less likely by half a nat, as one standard error does where a
-        share is well known.
+        It reaches to the shares that all reports together find less likely by half a nat, as one standard
+        error does where a share is well known.
         """
         scatter = self.bootstrap(repeats, seed, progress).std(axis=0, ddof=1)
         if not isinstance(self.problem, Listed):
@@ -146,14 +162,18 @@ class Likelihood:
         held = unrefused(self.problem, self.frequencies, 0.5)
         return np.asarray(np.maximum(scatter, (held.high - held.low) / 2))
 
-    def interval(self, level: float = 0.95, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Interval:
-        """By parametric bootstrap, its percentiles or its standard errors around the share, whichever reach farther.
+    def interval(
+        self, level: float = 0.95, repeats: int = 200, seed: int = 1, progress: Repeats | None = None
+    ) -> Interval:
+        """By parametric bootstrap, its percentiles or its standard errors around the share, whichever reach
+        farther.
 
-        They also hold the shares that all reports together hardly find less likely (by 1.92 nats at 95 %), so that they are
-        wide where reports tell little, and 0 to 1 where the result is `flat`. They are about right where a share is well above
-        its standard error. Near zero they are not to be relied on, since the maximum sits on the boundary there; the unbiased
-        estimate's intervals are. Of counts of support, and of counts of outputs where outputs times values are more than 67
-        million, they are the bootstrap's alone, which may be falsely narrow; the printed result says so.
+        They also hold the shares that all reports together hardly find less likely (by 1.92 nats at 95 %), so
+        that they are wide where reports tell little, and 0 to 1 where the result is `flat`. They are about
+        right where a share is well above its standard error. Near zero they are not to be relied on, since
+        the maximum sits on the boundary there; the unbiased estimate's intervals are. Of counts of support,
+        and of counts of outputs where outputs times values are more than 67 million, they are the bootstrap's
+        alone, which may be falsely narrow; the printed result says so.
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         rows = self.bootstrap(repeats, seed, progress)
@@ -173,11 +193,13 @@ class Likelihood:
         seed: int = 1,
         progress: Passes | None = None,
     ) -> Likelihood:
-        """For ordered values and grids: EM with as much smoothing, and as many passes, as predict held-out reports best.
+        """For ordered values and grids: EM with as much smoothing, and as many passes, as predict held-out
+        reports best.
 
-        A maximum of likelihood is spiky; where the truth is smooth this is many times nearer. The gap is still that of the
-        unsmoothed likelihood. There are no error bars: smoothing is a bias that no repetition sees. `progress` hears how
-        many passes over the data are done, and how many there are at most.
+        A maximum of likelihood is spiky; where the truth is smooth this is many times nearer. The gap is
+        still that of the unsmoothed likelihood. There are no error bars: smoothing is a bias that no
+        repetition sees. `progress` hears how many passes over the data are done, and how many there are at
+        most.
         """
         problem = smoothing.checked(self.problem)
         setting, shares = smoothing.smoothed(problem, weights, passes, folds, seed, progress)
@@ -219,12 +241,16 @@ class Likelihood:
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
         lines = [
-            f"{counted(self.n, 'report')}, {self.method}, {self.stop}: "
-            f"log-likelihood per report at most {self.gap:.2g} below the best",
+            f"{counted(self.n, 'report')}, {self.method}, {self.stop}: log-likelihood per report at most "
+            f"{self.gap:.2g} below the best",
             f"{'value':>{wide}} {'frequency':>9}",
         ]
         if self.flat:
-            lines.insert(1, "these reports tell next to nothing: no shares are less likely by as much as 95 % intervals allow")
+            lines.insert(
+                1,
+                "these reports tell next to nothing: no shares are less likely by as much as 95 % intervals "
+                "allow",
+            )
         elif self.has_errors and not (isinstance(self.problem, Listed) and searched(self.problem)):
             lines.insert(1, "intervals are the bootstrap's alone: falsely narrow where reports tell little")
         pairs = list(zip(self._labels(), self.frequencies, strict=True))

@@ -1,7 +1,9 @@
-"""Reports' outputs as rows of a positive matrix: products with it, back and forth, without making it where it has a form.
+"""Reports' outputs as rows of a positive matrix: products with it, back and forth, without making it where it
+has a form.
 
-Row j holds how likely output j is for each of the k values, up to a factor of its own, which a likelihood does not feel;
-`logs` keeps the factors' logarithms. All numbers are positive, so that all sums are accurate (see certificate).
+Row j holds how likely output j is for each of the k values, up to a factor of its own, which a likelihood
+does not feel; `logs` keeps the factors' logarithms. All numbers are positive, so that all sums are accurate
+(see certificate).
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _WORK = 1 << 22  # numbers made at a time
 
 
 def shared(outputs: Floats, likely: Floats) -> Floats:
-    """outputs / likely, and nothing where nothing was observed: far from all people an output's likelihood may underflow."""
+    """outputs / likely, and nothing where nothing was observed: far from all people an output's likelihood
+    may underflow.
+    """
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.divide(outputs, likely, out=np.zeros_like(likely), where=outputs > 0)
 
@@ -59,7 +63,9 @@ class Dense(Rows):
     def __init__(self, table: Floats) -> None:
         highest = table.max(axis=1)
         if not np.isfinite(table).all() or (table < 0).any() or (highest <= 0).any():
-            raise InvalidReport("an output was reported that no value can give; is this the channel of these reports?")
+            raise InvalidReport(
+                "an output was reported that no value can give; is this the channel of these reports?"
+            )
         self.table = table / highest[:, None]
         self.size, self.k = table.shape
         self.logs = np.log(highest)
@@ -87,7 +93,9 @@ class Kept(Rows):
         self.logs = np.zeros(k)
 
     def forward(self, shares: Floats) -> Floats:
-        level: Floats | float = np.add.reduce(shares) if shares.ndim == 1 else shares.sum(axis=-1, keepdims=True)
+        level: Floats | float = (
+            np.add.reduce(shares) if shares.ndim == 1 else shares.sum(axis=-1, keepdims=True)
+        )
         return np.asarray(self.gain * shares + self.q * level)
 
     def backward(self, weights: Floats) -> Floats:
@@ -102,7 +110,9 @@ class Kept(Rows):
 
 @final
 class Supports(Rows):
-    """Reports that support sets: 1 + sum over layers of (factor of the layer) [v in the report's set], as packed bits."""
+    """Reports that support sets: 1 + sum over layers of (factor of the layer) [v in the report's set], as
+    packed bits.
+    """
 
     def __init__(self, k: int, layers: Sequence[tuple[Array, float]]) -> None:
         self.k = k
@@ -174,17 +184,23 @@ class Stacked(Rows):
         return np.concatenate([part.forward(shares) for part in self.parts], axis=-1)
 
     def backward(self, weights: Floats) -> Floats:
-        return np.asarray(sum(part.backward(some) for part, some in zip(self.parts, self._cut(weights), strict=True)))
+        return np.asarray(
+            sum(part.backward(some) for part, some in zip(self.parts, self._cut(weights), strict=True))
+        )
 
     def gram(self, weights: Floats) -> Floats:
-        return np.asarray(sum(part.gram(some) for part, some in zip(self.parts, self._cut(weights), strict=True)))
+        return np.asarray(
+            sum(part.gram(some) for part, some in zip(self.parts, self._cut(weights), strict=True))
+        )
 
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
 
 
 def _sums_of_bytes(shares: Floats, columns: int) -> Floats:
-    """For every eight values and every set of them, its share: sums of positive numbers, so nothing cancels."""
+    """For every eight values and every set of them, its share: sums of positive numbers, so
+    nothing cancels.
+    """
     whole = np.zeros(8 * columns)
     whole[: shares.size] = shares
     return np.ascontiguousarray(whole.reshape(columns, 8) @ _BITS.T)

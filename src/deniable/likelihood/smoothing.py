@@ -1,7 +1,8 @@
-"""How much to smooth, by held-out likelihood: reports are dealt to folds, and each is predicted from the others.
+"""How much to smooth, by held-out likelihood: reports are dealt to folds, and each is predicted from the
+others.
 
-Only counts of outputs are needed: which of equal reports goes to which fold does not matter, so that the counts are dealt
-themselves (binomial thinning).
+Only counts of outputs are needed: which of equal reports goes to which fold does not matter, so that the
+counts are dealt themselves (binomial thinning).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from deniable.metric.line import SMALL
 WEIGHTS = (0.0, 0.01, 0.05, 0.25)
 PASSES = (10, 30, 100, 300, 1000)
 _SETTLED = 1e-3  # nats of all held-out reports together: passes that gain less are not followed by more
-_NOTHING = 1e-300  # shares below this are zero: numbers that are less than normal ones are a hundred times slower
+_NOTHING = (
+    1e-300  # shares below this are zero: numbers that are less than normal ones are a hundred times slower
+)
 _AT_ONCE = 1 << 22  # shares made between two words of progress
 Passes = Callable[[int, int], None]
 """Hears how many passes over the data are done, and how many there are at most."""
@@ -41,14 +44,22 @@ class Smoothing:
     weight: float
     passes: int
     held_out: tuple[tuple[float, ...], ...]
-    """The mean log-likelihood of held-out reports, by weight and number of passes; nan where more passes were not tried,
-    since the last ones had made it no better."""
+    """The mean log-likelihood of held-out reports, by weight and number of passes; nan where more passes were
+    not tried, since the last ones had made it no better.
+    """
 
 
 def smoothed(
-    problem: Problem, weights: Sequence[float], passes: Sequence[int], folds: int, seed: int, progress: Passes | None = None
+    problem: Problem,
+    weights: Sequence[float],
+    passes: Sequence[int],
+    folds: int,
+    seed: int,
+    progress: Passes | None = None,
 ) -> tuple[Smoothing, Floats]:
-    """The weight and the number of passes that predict held-out reports best, and the shares that they give."""
+    """The weight and the number of passes that predict held-out reports best, and the shares that
+    they give.
+    """
     listed = checked(problem)
     whole_number("folds", folds, 2)
     whole_number("seed", seed, 0)
@@ -70,7 +81,9 @@ def _chosen(walk: _Walk, counts: Integers, sides: Floats, ends: Floats, folds: i
     dealt = np.random.default_rng(seed).multinomial(counts, np.full(folds, 1 / folds)).T
     kept = dealt.sum(axis=0) - dealt
     if (dealt.sum(axis=1) == 0).any() or (kept.sum(axis=1) == 0).any():
-        raise InvalidParameter(f"{counted(int(counts.sum()), 'report')} cannot be dealt to {folds} folds: some would be empty")
+        raise InvalidParameter(
+            f"{counted(int(counts.sum()), 'report')} cannot be dealt to {folds} folds: some would be empty"
+        )
     trained = kept / kept.sum(axis=1, keepdims=True)
     scores = np.full((sides.size, ends.size), math.nan)
     walk.begin(np.tile(trained, (sides.size, 1)), np.repeat(sides, folds))
@@ -90,19 +103,25 @@ def _chosen(walk: _Walk, counts: Integers, sides: Floats, ends: Floats, folds: i
         walk.keep(np.repeat(still, folds))
     best = np.unravel_index(int(np.nanargmax(scores)), scores.shape)
     if not math.isfinite(scores[best]):
-        raise InvalidParameter("no setting gives the held-out reports a likelihood that floats can hold; give other passes")
-    return Smoothing(float(sides[best[0]]), int(ends[best[1]]), tuple(tuple(map(float, row)) for row in scores))
+        raise InvalidParameter(
+            "no setting gives the held-out reports a likelihood that floats can hold; give other passes"
+        )
+    return Smoothing(
+        float(sides[best[0]]), int(ends[best[1]]), tuple(tuple(map(float, row)) for row in scores)
+    )
 
 
 def checked(problem: Problem) -> Counted | Grouped:
     """Smoothing is for values with neighbors whose outputs are counted, in one group or in several."""
     if isinstance(problem, Listed):
         refuse_unordered(problem)
-    if isinstance(problem, Counted) or (isinstance(problem, Grouped) and all(isinstance(p, Counted) for p in problem.parts)):
+    if isinstance(problem, Counted) or (
+        isinstance(problem, Grouped) and all(isinstance(p, Counted) for p in problem.parts)
+    ):
         return problem
     raise InvalidParameter(
-        "smoothing is for ordered values with counted outputs (geometric noise, Square Wave, any matrix), also in groups; "
-        "reports of sets have none"
+        "smoothing is for ordered values with counted outputs (geometric noise, Square Wave, any matrix), "
+        "also in groups; reports of sets have none"
     )
 
 

@@ -31,17 +31,21 @@ LIMITS = {
     "iteration": 100_000,
     "ems": 10_000,
 }
-"""The methods, and how many steps each takes at most unless told otherwise. On 10,000 reports of 101 noisy counts at an epsilon
-of 0.1 SQUAREM reached 1e-9 within 25,000 steps for 10 of 15 data, within 100,000 (10 s) for 11; EM took 180,000 to more than a
-million steps, 5 to 60 s, so that it is left to who asks for that."""
-_UNASKED = 20_000  # steps of SQUAREM where it was not asked for by name: products of large tables take a tenth of a second
+"""The methods, and how many steps each takes at most unless told otherwise. On 10,000 reports of 101 noisy
+counts at an epsilon of 0.1 SQUAREM reached 1e-9 within 25,000 steps for 10 of 15 data, within 100,000 (10 s)
+for 11; EM took 180,000 to more than a million steps, 5 to 60 s, so that it is left to who asks for that.
+"""
+# steps of SQUAREM where it was not asked for by name: products of large tables take a tenth of a second
+_UNASKED = 20_000
 ALIASES = {"ibu": "em"}
 """Other names of methods: EM is called iterative Bayesian update where noise is on a line."""
-_AFFORDABLE = (
-    2e11  # multiplications of tables a step of the interior point may take, those of 4,600 x 4,600. Random tables took
+# multiplications of tables a step of the interior point may take, those of 4,600 x 4,600. Random tables took
+_AFFORDABLE = 2e11
+# it 17 to 18 steps, SQUAREM about 3,000: 0.3 s and 0.5 s (k = 500), 1.3 and 2.4 s (1,000), 9.5 and 42 s
+# (2,000), by one thread
+_AFFORDABLE_UNPACKED = (
+    1e10  # the same where reports are unpacked for it: products with packed ones are much cheaper
 )
-# it 17 to 18 steps, SQUAREM about 3,000: 0.3 s and 0.5 s (k = 500), 1.3 and 2.4 s (1,000), 9.5 and 42 s (2,000), by one thread
-_AFFORDABLE_UNPACKED = 1e10  # the same where reports are unpacked for it: products with packed ones are much cheaper
 _MOST_VALUES = 6000  # a table of k x k numbers beyond this is not made
 
 
@@ -53,7 +57,9 @@ def solve(
     progress: Progress | None = None,
     near: Floats | None = None,
 ) -> Found:
-    """Search by this method; `auto` chooses. What is `near` the maximum is where a search that may begin anywhere begins."""
+    """Search by this method; `auto` chooses. What is `near` the maximum is where a search that may begin
+    anywhere begins.
+    """
     method = ALIASES.get(method, method)
     if method not in LIMITS:
         raise InvalidParameter(not_among(method, "a method", LIMITS))
@@ -63,14 +69,20 @@ def solve(
                 f"{method!r} needs the reports: counts of support alone do not determine their likelihood; "
                 "'composite' is what a tally gives"
             )
-        return _judged(closed.composite(problem.supported, problem.asked, problem.q, problem.gain), tolerance, progress)
+        return _judged(
+            closed.composite(problem.supported, problem.asked, problem.q, problem.gain), tolerance, progress
+        )
     assert isinstance(problem, Listed)
     chosen = choice(problem) if method == "auto" else method
     if chosen == "composite":
-        raise InvalidParameter("these reports have a likelihood of their own; 'composite' is for tallies of support")
+        raise InvalidParameter(
+            "these reports have a likelihood of their own; 'composite' is for tallies of support"
+        )
     if chosen == "closed":
         if not (isinstance(problem, Counted) and isinstance(problem.channel, Kept)):
-            raise InvalidParameter("'closed' is for direct encoding (grr, l_grr), whose maximum has a formula")
+            raise InvalidParameter(
+                "'closed' is for direct encoding (grr, l_grr), whose maximum has a formula"
+            )
         return _judged(closed.direct(problem.outputs, problem.channel), tolerance, progress)
     most = _UNASKED if method == "auto" and chosen == "squarem" else LIMITS[chosen]
     search = Search(chosen, tolerance, most if limit is None else limit, progress, near is None)
@@ -108,7 +120,9 @@ def choice(problem: Listed) -> str:
         return "closed"
     if _on_a_line(problem):
         return "interior"
-    if isinstance(problem, Counted) and isinstance(problem.channel, Window):  # 5 s of 5,000 values; interior: 60 s of 4,000
+    if isinstance(problem, Counted) and isinstance(
+        problem.channel, Window
+    ):  # 5 s of 5,000 values; interior: 60 s of 4,000
         return "squarem"
     parts = problem.parts if isinstance(problem, Grouped) else (problem,)
     most = _AFFORDABLE if all(isinstance(part, Counted) for part in parts) else _AFFORDABLE_UNPACKED
@@ -123,21 +137,27 @@ def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | Non
         found = banded(places, problem.channel.epsilon, problem.counts[places] / problem.n, named, start)
         return replace(found, shares=_spread(found.shares, places, problem.k))
     if problem.k > _MOST_VALUES:
-        raise InvalidParameter(f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'")
+        raise InvalidParameter(
+            f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'"
+        )
     found = interior(problem.rows, problem.outputs, replace(search, method="interior point"), start=near)
     if found.stop != "rounding limit" or not goes_on:
         return found
     inside = 0.999 * found.shares + 0.001 / problem.k
-    further = squarem(problem.rows, problem.outputs, replace(search, method="squarem", limit=_UNASKED), inside)
+    further = squarem(
+        problem.rows, problem.outputs, replace(search, method="squarem", limit=_UNASKED), inside
+    )
     return further if further.gap < found.gap else found
 
 
 def _iteration(problem: Listed, search: Search) -> Found:
-    """Definition 4.1 of the paper: EM that begins at the reports themselves, which is safe for decaying kernels on a line."""
+    """Definition 4.1 of the paper: EM that begins at the reports themselves, which is safe for decaying
+    kernels on a line.
+    """
     if not (isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel)):
         raise InvalidParameter(
-            "'iteration' begins at the reported shares, whose zeros would never recover: that is proven harmless for the "
-            "geometric mechanism only; use 'em', which begins uniform"
+            "'iteration' begins at the reported shares, whose zeros would never recover: that is proven "
+            "harmless for the geometric mechanism only; use 'em', which begins uniform"
         )
     places = np.flatnonzero(problem.counts)
     outputs = problem.counts[places] / problem.n

@@ -1,4 +1,6 @@
-"""What is given beside a mechanism: bare channels, laws by themselves, counts; and what has no finite channel, refused."""
+"""What is given beside a mechanism: bare channels, laws by themselves, counts; and what has no finite
+channel, refused.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,16 @@ _ROUNDED = 1e-9  # how far a report may be beyond the ends, by rounding
 def of_law(law: Law | Marginal, data: Tally | Array) -> Problem:
     """From the law of an attribute alone, and its tally.
 
-    Where a report supports one value, that is the whole channel. Else only each value's own chances are known.
+    Where a report supports one value, that is the whole channel. Else only each value's own chances are
+    known.
     """
     tally = _tallied(law.k, data)
     if isinstance(law, Marginal):
         return celled(tally, law.q, law.gain, None)
     if law.exact_p <= law.exact_q:
-        raise InvalidParameter("by this law a report supports the true value no more often than another, so it tells nothing")
+        raise InvalidParameter(
+            "by this law a report supports the true value no more often than another, so it tells nothing"
+        )
     if law.sizes.tolist() == [1]:
         return Counted(Kept(law.k, law.p, law.q), all_counted(tally))
     whole_counts(tally)
@@ -48,9 +53,13 @@ def _bits_again(law: Law, n: int, shares: Floats, generator: np.random.Generator
 
 
 def of_wave(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Counted:
-    """Numbers from 0 to 1 in bins, and their reports in twice as many: about the root of how many there are, unless given."""
+    """Numbers from 0 to 1 in bins, and their reports in twice as many: about the root of how many there are,
+    unless given.
+    """
     if isinstance(data, Tally):
-        raise InvalidReport("give the reports of a continuous Square Wave themselves, as its privatize makes them")
+        raise InvalidReport(
+            "give the reports of a continuous Square Wave themselves, as its privatize makes them"
+        )
     low, high, given = -wave.width, 1 + wave.width, unmasked(data)
     try:
         reports = np.asarray(given, dtype=np.float64)
@@ -74,7 +83,9 @@ def celled(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) 
     """How many reports support each value, of those about it."""
     asked = np.full(q.size, tally.n) if tally.asked is None else tally.asked
     if asked.min() < 1:
-        raise InvalidParameter("there are values that nobody was asked about yet, so there is nothing to estimate")
+        raise InvalidParameter(
+            "there are values that nobody was asked about yet, so there is nothing to estimate"
+        )
     return Celled(tally.n, tally.counts / asked, asked / tally.n, q, gain, draw)
 
 
@@ -83,13 +94,15 @@ def table_of(source: object) -> Table:
     if isinstance(source, Matrix):
         return Table(source.probabilities)
     try:
-        if isinstance(source, str | bytes) or not (isinstance(source, Sequence) or hasattr(source, "__array__")):
+        if isinstance(source, str | bytes) or not (
+            isinstance(source, Sequence) or hasattr(source, "__array__")
+        ):
             raise TypeError
         numbers = np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameter(
-            f"the likelihood of {source!r:.60} is not known here: give a mechanism, as in mle(dn.geometric(5, 1.0), tally), or "
-            "a channel as a table of probabilities, a row for each value"
+            f"the likelihood of {source!r:.60} is not known here: give a mechanism, as in "
+            "mle(dn.geometric(5, 1.0), tally), or a channel as a table of probabilities, a row for each value"
         ) from None
     return Table(numbers)
 
@@ -102,21 +115,30 @@ def values_of(source: object) -> int:
 
 
 def refuse_numbers(source: object) -> None:
-    """What reports numbers that are not counted by outputs has no finite channel; a tally is no channel at all."""
+    """What reports numbers that are not counted by outputs has no finite channel; a tally is no channel at
+    all.
+    """
     if isinstance(source, Tally):
-        raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
+        raise InvalidParameter(
+            "first the mechanism or channel, then its tally or reports: mle(mechanism, tally)"
+        )
     if hasattr(source, "marginal"):  # a share, which is made of mechanisms and laws and not known here
         raise InvalidParameter(
-            "a share has a likelihood for each attribute: give the law and the tally of one, mle(share.marginal(j), tallies[j])"
+            "a share has a likelihood for each attribute: give the law and the tally of one, "
+            "mle(share.marginal(j), tallies[j])"
         )
     if isinstance(source, Moments):
-        raise InvalidParameter("a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)")
+        raise InvalidParameter(
+            "a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)"
+        )
     if isinstance(source, PlanarLaplace):
-        raise InvalidParameter("reports of PlanarLaplace are places, not counted outputs: use planar_geometric on a Grid")
+        raise InvalidParameter(
+            "reports of PlanarLaplace are places, not counted outputs: use planar_geometric on a Grid"
+        )
     if isinstance(source, Mean):
         raise InvalidParameter(
-            f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution of a number use "
-            "square_wave(epsilon, bins=...)"
+            f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution "
+            "of a number use square_wave(epsilon, bins=...)"
         )
 
 
@@ -137,13 +159,16 @@ def whole_counts(tally: Tally) -> None:
     odd = (tally.counts % 1 != 0) | (tally.counts < 0)
     if odd.any():
         raise InvalidReport(
-            f"counts of reports are whole numbers from 0 on, got {tally.counts[np.argmax(odd)]:g}; give counts, not shares"
+            f"counts of reports are whole numbers from 0 on, got {tally.counts[np.argmax(odd)]:g}; give "
+            "counts, not shares"
         )
 
 
 def _tallied(k: int, data: Tally | Array) -> Tally:
     if not isinstance(data, Tally):
-        raise InvalidReport(f"an attribute's law is fitted to a tally of its {k} values, got {type(data).__name__}")
+        raise InvalidReport(
+            f"an attribute's law is fitted to a tally of its {k} values, got {type(data).__name__}"
+        )
     if data.counts.size != k:
         raise InvalidReport(f"this tally counts {data.counts.size} values, the law has {k}")
     return data

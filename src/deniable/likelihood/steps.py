@@ -1,7 +1,8 @@
-"""Searches that need products only: EM (also called IBU), EM with smoothing, the iteration of the paper, and SQUAREM.
+"""Searches that need products only: EM (also called IBU), EM with smoothing, the iteration of the paper, and
+SQUAREM.
 
-Each step of EM multiplies the shares by D. It never loses likelihood and is slow near the end: only the certificate
-says how near. A share of zero stays zero, so that searches begin with all shares positive.
+Each step of EM multiplies the shares by D. It never loses likelihood and is slow near the end: only the
+certificate says how near. A share of zero stays zero, so that searches begin with all shares positive.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Flo
 
 
 def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None) -> Found:
-    """EM with squared extrapolation (Varadhan and Roland, step S3), halved back to EM where it loses likelihood.
+    """EM with squared extrapolation (Varadhan and Roland, step S3), halved back to EM where it loses
+    likelihood.
 
     Reference: varadhan2008.
     """
@@ -78,7 +80,9 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
         for _ in range(_HALVINGS):
             if path.over():
                 break
-            tried = normal(np.maximum(p - 2 * length * r + length * length * v, 0.01 * second))  # shares stay positive
+            tried = normal(
+                np.maximum(p - 2 * length * r + length * length * v, 0.01 * second)
+            )  # shares stay positive
             after, reached = path.mapped(tried)
             if reached >= now - _ROUNDED * (1 + abs(now)):
                 break
@@ -135,7 +139,9 @@ def normal(shares: Floats) -> Floats:
 
 
 def along(shape: Sequence[int], blur: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-    """A blur of neighbors on a line, done along each side of a line or grid whose places are the last axis."""
+    """A blur of neighbors on a line, done along each side of a line or grid whose places are the
+    last axis.
+    """
     if len(shape) == 1:
         return blur
     down, across = shape
@@ -157,7 +163,9 @@ def smoothed_121(shares: Floats) -> Floats:
 
 
 def smoothed_by(weight: Floats) -> Callable[[Floats], Floats]:
-    """Neighbors averaged by (s, 1 - 2 s, s), what would leave an end staying there; one s for each of many shares."""
+    """Neighbors averaged by (s, 1 - 2 s, s), what would leave an end staying there; one s for each of many
+    shares.
+    """
 
     def smooth(shares: Floats) -> Floats:
         side = weight.reshape(-1, *([1] * (shares.ndim - 1)))

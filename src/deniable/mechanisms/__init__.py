@@ -1,6 +1,15 @@
 """Turns one answer into a report: the contract, the shapes, and the protocols that choose their numbers."""
 
-from deniable.mechanisms.base import Mechanism, Tally, checked_k, checked_values, floats, in_domain, integers, unmasked
+from deniable.mechanisms.base import (
+    Mechanism,
+    Tally,
+    checked_k,
+    checked_values,
+    floats,
+    in_domain,
+    integers,
+    unmasked,
+)
 from deniable.mechanisms.protocols import (
     PROTOCOLS,
     Protocol,

@@ -36,15 +36,26 @@ class Tally:
         counts = np.asarray(self.counts)
         if self.asked is not None:
             asked = np.asarray(self.asked)
-            if asked.dtype.kind not in "iu" or asked.shape != counts.shape or (asked > self.n).any() or (counts > asked).any():
-                raise InvalidParameter("asked is the number of reports about each value: at least its count, at most n")
+            if (
+                asked.dtype.kind not in "iu"
+                or asked.shape != counts.shape
+                or (asked > self.n).any()
+                or (counts > asked).any()
+            ):
+                raise InvalidParameter(
+                    "asked is the number of reports about each value: at least its count, at most n"
+                )
             object.__setattr__(self, "asked", asked.astype(np.int64))
         object.__setattr__(self, "n", whole_number("n, the number of reports,", self.n, 0))
         if counts.ndim != 1 or counts.size < 2 or counts.dtype.kind not in "iuf":
             raise InvalidParameter("counts is one number per value, for at least two values")
         frozen = counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
-        if counts.dtype.kind in "iu" and frozen.view(np.uint64).max() > self.n:  # a negative one is huge without its sign
-            raise InvalidParameter(f"each count is from 0 to n = {self.n}, got {counts.min()} to {counts.max()}")
+        if (
+            counts.dtype.kind in "iu" and frozen.view(np.uint64).max() > self.n
+        ):  # a negative one is huge without its sign
+            raise InvalidParameter(
+                f"each count is from 0 to n = {self.n}, got {counts.min()} to {counts.max()}"
+            )
         if counts.dtype.kind == "f" and not np.isfinite(frozen).all():
             raise InvalidParameter("counts must be finite")
         frozen.setflags(write=False)
@@ -86,20 +97,28 @@ class Tally:
         """Back from `to_dict`."""
         if set(data) - {"asked"} != {"n", "counts"} or not isinstance(data["counts"], list):
             raise InvalidParameter("a tally is {'n': ..., 'counts': [...]}")
-        return Tally(data["n"], np.asarray(data["counts"]), np.asarray(data["asked"]) if "asked" in data else None)
+        return Tally(
+            data["n"], np.asarray(data["counts"]), np.asarray(data["asked"]) if "asked" in data else None
+        )
 
     def _asked(self, other: Tally, sign: int) -> Array | None:
         if (self.asked is None) != (other.asked is None):
-            raise InvalidParameter("one of the tallies says how many were asked about each value, the other does not")
+            raise InvalidParameter(
+                "one of the tallies says how many were asked about each value, the other does not"
+            )
         return None if self.asked is None or other.asked is None else self.asked + sign * other.asked
 
     def _same_size(self, other: Tally) -> None:
         if other.counts.size != self.counts.size:
-            raise InvalidParameter(f"both tallies must count the same values, got {self.counts.size} and {other.counts.size}")
+            raise InvalidParameter(
+                f"both tallies must count the same values, got {self.counts.size} and {other.counts.size}"
+            )
 
 
 class Mechanism(ABC):
-    """A read-only recipe that turns a value and some words into a report, with a law that is known exactly."""
+    """A read-only recipe that turns a value and some words into a report, with a law that is
+    known exactly.
+    """
 
     k: int
     """The number of values; they are 0 to k - 1."""
@@ -154,9 +173,13 @@ class Mechanism(ABC):
     def checked_tally(self, tally: Tally) -> Tally:
         """Refuse what is not a tally, or one of some other number of values."""
         if not isinstance(tally, Tally):
-            raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
+            raise InvalidReport(
+                f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}"
+            )
         if tally.counts.size != self.tallied:
-            raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.tallied}")
+            raise InvalidReport(
+                f"this tally counts {tally.counts.size} values, the mechanism has {self.tallied}"
+            )
         if self.counts_reports and tally.counts.dtype.kind == "f" and (tally.counts % 1).any():
             odd = tally.counts[np.argmax(tally.counts % 1 > 0)]
             raise InvalidReport(f"counts of reports are whole numbers, got {odd:g}; give counts, not shares")
@@ -164,7 +187,9 @@ class Mechanism(ABC):
 
 
 def checked_values(values: npt.ArrayLike, k: int) -> Integers:
-    """A copy of integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or passed through."""
+    """A copy of integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or
+    passed through.
+    """
     return in_domain(integers(values, k), k)
 
 
@@ -173,7 +198,9 @@ def in_domain(array: Array, k: int) -> Integers:
 
     It is a copy, so that what was checked is what is reported, whatever another thread does to the original.
     """
-    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)  # a negative one is huge if read without sign
+    wide = array.astype(
+        np.uint64 if array.dtype.kind == "u" else np.int64
+    )  # a negative one is huge if read without sign
     if wide.size and wide.view(np.uint64).max() >= k:
         wrong = wide.min() if wide.min() < 0 else wide.max()
         raise InvalidValue(f"{wrong} is not a value of this mechanism (0 to {k - 1}); it was not reported")
@@ -183,7 +210,9 @@ def in_domain(array: Array, k: int) -> Integers:
 def integers(values: npt.ArrayLike, k: int) -> Array:
     """Integers in one dimension, as they are given."""
     if np.ma.is_masked(values):
-        raise InvalidValue("some values are masked: decide what a missing answer means first, since a mask would be dropped")
+        raise InvalidValue(
+            "some values are masked: decide what a missing answer means first, since a mask would be dropped"
+        )
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, OverflowError) as problem:
@@ -194,14 +223,18 @@ def integers(values: npt.ArrayLike, k: int) -> Array:
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu" or (isinstance(values, list | tuple) and bool in set(map(type, values))):
-        raise InvalidValue(f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}")
+        raise InvalidValue(
+            f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}"
+        )
     return array
 
 
 def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
     """A copy of numbers as floats, or a refusal that says what they must be."""
     if np.ma.is_masked(values):
-        raise InvalidValue("some values are masked: decide what a missing answer means first, since a mask would be dropped")
+        raise InvalidValue(
+            "some values are masked: decide what a missing answer means first, since a mask would be dropped"
+        )
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "iuf" and given.size:
@@ -214,18 +247,24 @@ def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
 def unmasked(reports: Array) -> Array:
     """Reports as an array; a mask would be dropped, so it is refused."""
     if np.ma.is_masked(reports):
-        raise InvalidReport("reports are masked: take out those that do not count, since a mask would be dropped")
+        raise InvalidReport(
+            "reports are masked: take out those that do not count, since a mask would be dropped"
+        )
     try:
         return np.asarray(reports)
     except (ValueError, TypeError, OverflowError) as problem:
-        raise InvalidReport(f"reports are an array as `privatize` makes it, or a list of its numbers: {problem}") from None
+        raise InvalidReport(
+            f"reports are an array as `privatize` makes it, or a list of its numbers: {problem}"
+        ) from None
 
 
 def checked_k(k: int, most: int, shape: str) -> int:
     """A number of values that a shape can hold."""
     number = whole_number("k, the number of values,", k, 2)
     if number > most:
-        raise InvalidParameter(f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first")
+        raise InvalidParameter(
+            f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first"
+        )
     return number
 
 

@@ -23,10 +23,11 @@ _Made = TypeVar("_Made")
 
 
 def largest(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: int) -> int:
-    """What `solve` finds, in a quarter of its steps: chords come near, and `solve` has the last word on a few thresholds.
+    """What `solve` finds, in a quarter of its steps: chords come near, and `solve` has the last word on a few
+    thresholds.
 
-    The logarithm of a ratio is nearly linear in that of a threshold's odds, so that a chord's zero is soon next to the true
-    one; a last chord, in exact fractions, hits it but for a few words.
+    The logarithm of a ratio is nearly linear in that of a threshold's odds, so that a chord's zero is soon
+    next to the true one; a last chord, in exact fractions, hits it but for a few words.
     """
     known, budget = cache(ratio), exp_down(positive_epsilon(epsilon))
     if known(low) > budget or known(high) <= budget:
@@ -60,7 +61,9 @@ def largest(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: in
 
 
 def _kept(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
-    """The same numbers come up again and again; what cannot be looked up is no number, and `make` refuses it."""
+    """The same numbers come up again and again; what cannot be looked up is no number, and `make`
+    refuses it.
+    """
     found = lru_cache(maxsize=1 << 13, typed=True)(make)
 
     @wraps(make)
@@ -93,7 +96,11 @@ def subset(k: int, epsilon: float, size: int) -> Subset:
     """The largest keep for sets of this size."""
     k = checked_k(k, 1 << 16, "subset")
     size = whole_number("size, the number of members of a subset,", size, 1, k - 1)
-    return Subset(k, size, largest(lambda keep: Subset(k, size, keep).ratio, epsilon, _above(FULL * size // k), _LARGEST))
+    return Subset(
+        k,
+        size,
+        largest(lambda keep: Subset(k, size, keep).ratio, epsilon, _above(FULL * size // k), _LARGEST),
+    )
 
 
 @_kept
@@ -109,7 +116,9 @@ def unary(k: int, epsilon: float, one: int) -> Unary:
     k = checked_k(k, 1 << 20, "unary")
     if not 1 < one < FULL:
         raise InvalidParameter(f"p must be further from 0 and 1: its threshold out of 2^64 would be {one}")
-    return Unary(k, one, FULL - largest(lambda t: Unary(k, one, FULL - t).ratio, epsilon, FULL - one + 1, _LARGEST))
+    return Unary(
+        k, one, FULL - largest(lambda t: Unary(k, one, FULL - t).ratio, epsilon, FULL - one + 1, _LARGEST)
+    )
 
 
 @_kept
@@ -122,7 +131,9 @@ def symmetric(k: int, epsilon: float) -> Unary:
 
 @_kept
 def thresholded(k: int, epsilon: float, theta: float) -> Unary:
-    """Laplace noise on every cell and one bit for "above theta", with so little noise that the bits spend all of epsilon."""
+    """Laplace noise on every cell and one bit for "above theta", with so little noise that the bits spend all
+    of epsilon.
+    """
     theta = number("theta, the threshold,", theta, 0.499999999, 1.000000001)
     if not 0.5 <= theta <= 1:
         raise InvalidParameter(f"theta, the threshold, must be a number from 0.5 to 1, got {theta!r}")
@@ -133,7 +144,9 @@ def thresholded(k: int, epsilon: float, theta: float) -> Unary:
 
 @_kept
 def best_theta(epsilon: float) -> float:
-    """The threshold that errs least with the noise it is used with, where that noise spends epsilon in bits."""
+    """The threshold that errs least with the noise it is used with, where that noise spends
+    epsilon in bits.
+    """
     target = positive_epsilon(epsilon)
     return theta_for(_root(lambda x: _bits_loss(x, theta_for(x)) - target, 3 * target + 3))
 

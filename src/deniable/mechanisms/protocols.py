@@ -1,9 +1,9 @@
 """The protocols people know: each is a choice of numbers for a shape. The table PROTOCOLS lists them all.
 
-Every function takes the number of values k and the budget epsilon, and gives a mechanism whose exact loss is at most
-epsilon and, for every row of the table up to epsilon = 20, less than 1e-9 below it. Formulas are for the ideal
-probabilities; the thresholds are their nearest safe integers. In formulas e is e^epsilon and variances are those of a
-value that nobody has (f = 0).
+Every function takes the number of values k and the budget epsilon, and gives a mechanism whose exact loss is
+at most epsilon and, for every row of the table up to epsilon = 20, less than 1e-9 below it. Formulas are for
+the ideal probabilities; the thresholds are their nearest safe integers. In formulas e is e^epsilon and
+variances are those of a value that nobody has (f = 0).
 """
 
 from __future__ import annotations
@@ -98,11 +98,12 @@ def oue(k: int, epsilon: float) -> Unary:
 
 
 def the(k: int, epsilon: float, theta: float | None = None) -> Unary:
-    """Thresholded histogram: Laplace noise on every cell, and one bit for "above theta". Only the bits are sent.
+    """Thresholded histogram: Laplace noise on every cell, and one bit for "above theta". Only the bits are
+    sent.
 
-    p = 1 - exp(-l (1 - theta)) / 2, q = exp(-l theta) / 2, where the inverse noise l makes the bits spend all of epsilon (as
-    published, l = epsilon / 2, they spend less). theta, unless given, errs least with that noise. Variance as for ue.
-    k bits. Choose it to compare with the papers; at theta = 1 it is oue.
+    p = 1 - exp(-l (1 - theta)) / 2, q = exp(-l theta) / 2, where the inverse noise l makes the bits spend all
+    of epsilon (as published, l = epsilon / 2, they spend less). theta, unless given, errs least with that
+    noise. Variance as for ue. k bits. Choose it to compare with the papers; at theta = 1 it is oue.
 
     >>> m = the(k=100, epsilon=1.0)
     >>> round(m.law.p, 4), m.loss() <= 1.0 < m.loss() + 1e-9
@@ -116,8 +117,9 @@ def the(k: int, epsilon: float, theta: float | None = None) -> Unary:
 def she(k: int, epsilon: float) -> Summed:
     """Summed histogram: Laplace noise of scale 2 / epsilon on every cell, sent as it is. Research only.
 
-    p = 1 and q = 0 in every cell, before the noise. Variance 8 / (n epsilon^2). k floating-point numbers, whose noise is
-    never exact: there is no loss to state, and a plan refuses it. Choose it only to compare with the papers.
+    p = 1 and q = 0 in every cell, before the noise. Variance 8 / (n epsilon^2). k floating-point numbers,
+    whose noise is never exact: there is no loss to state, and a plan refuses it. Choose it only to compare
+    with the papers.
 
     >>> round(she(k=100, epsilon=1.0).law.variance(n=10_000), 6)
     0.0008
@@ -157,7 +159,8 @@ def blh(k: int, epsilon: float) -> Hashed:
 
 
 def olh(k: int, epsilon: float) -> Hashed:
-    """Optimized local hashing: round(e^epsilon) + 1 buckets; errs as little as oue with a report of constant size.
+    """Optimized local hashing: round(e^epsilon) + 1 buckets; errs as little as oue with a report of constant
+    size.
 
     p = e / (e + g - 1), q = 1 / g. Variance 4 e / (n (e - 1)^2), but for g's rounding. 9 to 12 bytes.
     Choose it for large domains with little bandwidth; counting costs k hashes a report.
@@ -175,8 +178,8 @@ def olh(k: int, epsilon: float) -> Hashed:
 def ss(k: int, epsilon: float, size: int | None = None) -> Subset:
     """Subset selection: a set of values that holds the true one with probability p.
 
-    size = max(1, round(k / (e + 1))), p = size e / (size e + k - size), q = (p (size - 1) + (1 - p) size) / (k - 1).
-    Variance q (1 - q) / (n (p - q)^2). size small integers. Choose it for the least error of all.
+    size = max(1, round(k / (e + 1))), p = size e / (size e + k - size), q = (p (size - 1) + (1 - p) size) /
+    (k - 1). Variance q (1 - q) / (n (p - q)^2). size small integers. Choose it for the least error of all.
 
     >>> m = ss(k=100, epsilon=1.0)
     >>> m.size, round(m.law.p, 4)
@@ -207,9 +210,9 @@ def hr(k: int, epsilon: float) -> Hadamard:
 def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: float | None = None) -> Mechanism:
     """The protocol that errs least (ADP), among all classical ones that are exact, or among those named.
 
-    The error is the variance averaged over the domain, the same for every true distribution; with f given, the variance
-    at that frequency (the papers compare at f = 0). Ties go to the smaller report. p and q are those of what is
-    chosen. Choose it where nothing but the error matters.
+    The error is the variance averaged over the domain, the same for every true distribution; with f given,
+    the variance at that frequency (the papers compare at f = 0). Ties go to the smaller report. p and q are
+    those of what is chosen. Choose it where nothing but the error matters.
 
     >>> type(adaptive(k=3, epsilon=1.0)).__name__
     'Direct'
@@ -219,7 +222,11 @@ def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: floa
     Reference: wang2017.
     """
     positive_epsilon(epsilon)
-    names = [row.name for row in PROTOCOLS.values() if row.classical and row.exact] if among is None else list(among)
+    names = (
+        [row.name for row in PROTOCOLS.values() if row.classical and row.exact]
+        if among is None
+        else list(among)
+    )
     candidates: list[Mechanism] = []
     refused = "name at least one protocol to choose among"
     for name in names:
@@ -281,7 +288,9 @@ PROTOCOLS: dict[str, Protocol] = {
 
 
 def named_protocol(name: str, also: Iterable[str] = ()) -> Protocol:
-    """The row of the table with this name; a misspelled one is refused with the nearest, or with what else has a name."""
+    """The row of the table with this name; a misspelled one is refused with the nearest, or with what else
+    has a name.
+    """
     if name not in PROTOCOLS:
         raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *also]))
     return PROTOCOLS[name]

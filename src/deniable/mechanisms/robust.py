@@ -1,8 +1,9 @@
-"""Protocols that trade error against an attacker's guess, at the same epsilon, by an objective that is stated.
+"""Protocols that trade error against an attacker's guess, at the same epsilon, by an objective that is
+stated.
 
-The objective is weight * success + (1 - weight) * error: success is the attacker's best guess from one report, error the
-variance with n people at frequency f (0 as published; None averages over the domain). With a cap on success, it is
-the least error under that cap.
+The objective is weight * success + (1 - weight) * error: success is the attacker's best guess from one
+report, error the variance with n people at frequency f (0 as published; None averages over the domain). With
+a cap on success, it is the least error under that cap.
 """
 
 from __future__ import annotations
@@ -25,11 +26,20 @@ S = TypeVar("S", bound=Shape)
 Score = Callable[[Shape], float]
 
 
-def aue(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float | None = None, f: float | None = 0.0) -> Unary:
-    """Attack-aware unary encoding: the p with the best balance of error and attack, q searched on a logarithmic scale.
+def aue(
+    k: int,
+    epsilon: float,
+    *,
+    n: int = 1,
+    weight: float = 0.5,
+    cap: float | None = None,
+    f: float | None = 0.0,
+) -> Unary:
+    """Attack-aware unary encoding: the p with the best balance of error and attack, q searched on a
+    logarithmic scale.
 
-    p >= 1/2 (below, an error at f = 0 says nothing about the values people have), q = p / (e (1 - p) + p). k bits.
-    Choose it when epsilon must be large and a single guess must still stay hard.
+    p >= 1/2 (below, an error at f = 0 says nothing about the values people have), q = p / (e (1 - p) + p). k
+    bits. Choose it when epsilon must be large and a single guess must still stay hard.
 
     >>> round(aue(k=100, epsilon=4.0).success(), 2)  # oue: 0.23
     0.11
@@ -44,15 +54,26 @@ def aue(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
         return calibrate.unary(k, epsilon, FULL - max(1, round(FULL / (1 + math.exp(log_odds) / e))))
 
     def choose(score: Score) -> Unary:
-        return make(minimum(lambda log_odds: score(make(log_odds)), -min(epsilon, 20.0), min(20.0, 40.0 - epsilon)))
+        return make(
+            minimum(lambda log_odds: score(make(log_odds)), -min(epsilon, 20.0), min(20.0, 40.0 - epsilon))
+        )
 
     return _balanced(choose, n, weight, cap, f)
 
 
-def ass(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float | None = None, f: float | None = 0.0) -> Subset:
+def ass(
+    k: int,
+    epsilon: float,
+    *,
+    n: int = 1,
+    weight: float = 0.5,
+    cap: float | None = None,
+    f: float | None = 0.0,
+) -> Subset:
     """Attack-aware subset selection: the size with the best balance of error and attack.
 
-    p and q as for ss. size small integers. Choose it for the best balance of all; the size tends to sqrt(k) as epsilon grows.
+    p and q as for ss. size small integers. Choose it for the best balance of all; the size tends to sqrt(k)
+    as epsilon grows.
 
     >>> ass(k=100, epsilon=4.0).size
     7
@@ -62,16 +83,26 @@ def ass(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
     k, epsilon = checked_k(k, 1 << 16, "subset"), positive_epsilon(epsilon)
 
     def choose(score: Score) -> Subset:
-        return calibrate.subset(k, epsilon, least(lambda size: score(calibrate.subset(k, epsilon, size)), 1, k - 1))
+        return calibrate.subset(
+            k, epsilon, least(lambda size: score(calibrate.subset(k, epsilon, size)), 1, k - 1)
+        )
 
     return _balanced(choose, n, weight, cap, f)
 
 
-def alh(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float | None = None, f: float | None = 0.0) -> Hashed:
+def alh(
+    k: int,
+    epsilon: float,
+    *,
+    n: int = 1,
+    weight: float = 0.5,
+    cap: float | None = None,
+    f: float | None = 0.0,
+) -> Hashed:
     """Attack-aware local hashing: the number of buckets with the best balance of error and attack.
 
-    p and q as for lh. 9 to 12 bytes. Choose it when reports must be small too. The balance takes the law's success (an ideal
-    hash, as published); a cap is held against the exact one.
+    p and q as for lh. 9 to 12 bytes. Choose it when reports must be small too. The balance takes the law's
+    success (an ideal hash, as published); a cap is held against the exact one.
 
     >>> alh(k=100, epsilon=4.0).g
     13
@@ -87,7 +118,15 @@ def alh(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float |
     return _balanced(choose, n, weight, cap, f)
 
 
-def athe(k: int, epsilon: float, *, n: int = 1, weight: float = 0.5, cap: float | None = None, f: float | None = 0.0) -> Unary:
+def athe(
+    k: int,
+    epsilon: float,
+    *,
+    n: int = 1,
+    weight: float = 0.5,
+    cap: float | None = None,
+    f: float | None = 0.0,
+) -> Unary:
     """Attack-aware thresholded histogram: the theta from 0.5 to 1 with the best balance of error and attack.
 
     p and q as for the. k bits. Choose it to compare with the papers: what it can reach, aue reaches too.
@@ -117,9 +156,12 @@ def _balanced(choose: Callable[[Score], S], n: int, weight: float, cap: float | 
         if guess > target:
             if most < found.blind:
                 raise InvalidParameter(
-                    f"a blind guess is already right for {100 * found.blind:.4g} %; the cap is {100 * most:.4g} %"
+                    f"a blind guess is already right for {100 * found.blind:.4g} %; the cap is "
+                    f"{100 * most:.4g} %"
                 )
-            raise InvalidParameter(f"no choice keeps a guess at or below {most:g}; the lowest is {found.success():.4g}")
+            raise InvalidParameter(
+                f"no choice keeps a guess at or below {most:g}; the lowest is {found.success():.4g}"
+            )
         if found.success() <= most:
             return found
         target = min(target, guess) * min(0.99, most / found.success())

@@ -1,4 +1,6 @@
-"""Finding the smallest value of a function that has no formula for it: a grid that sees every valley, then a descent."""
+"""Finding the smallest value of a function that has no formula for it: a grid that sees every valley, then a
+descent.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,14 @@ def minimum(score: Callable[[float], float], low: float, high: float) -> float:
 
 
 def least(score: Callable[[int], float], low: int, high: int) -> int:
-    """The integer where a function is smallest: all of them where they are few, else ever finer grids around the best."""
+    """The integer where a function is smallest: all of them where they are few, else ever finer grids around
+    the best.
+    """
     while high - low > 2 * _GRID:
         ratio = math.log(high / low)
-        points = sorted({min(high, max(low, round(low * math.exp(ratio * i / _GRID)))) for i in range(_GRID + 1)})
+        points = sorted(
+            {min(high, max(low, round(low * math.exp(ratio * i / _GRID)))) for i in range(_GRID + 1)}
+        )
         best = min(range(len(points)), key=lambda i: score(points[i]))
         low, high = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
     return min(range(low, high + 1), key=score)

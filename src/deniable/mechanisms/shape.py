@@ -1,4 +1,6 @@
-"""What all set-valued shapes share: checks at the edge, work in blocks on all cores, one loss, one estimator."""
+"""What all set-valued shapes share: checks at the edge, work in blocks on all cores, one loss,
+one estimator.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ Per = Literal["record", "attribute"]
 """Whose answers are compared: those of any two people, or of two who differ in one answer only."""
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
-COMPILE = 1 << 21  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
+COMPILE = (
+    1 << 21
+)  # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
 PARALLEL = 1 << 24  # with less work than this one core is done before another has started
 
 
@@ -36,7 +40,9 @@ class Encoder(Mechanism):
     @property
     @abstractmethod
     def ratio(self) -> Fraction:
-        """The largest ratio of two values' probabilities of one report, e^loss, with the bias of `below` counted."""
+        """The largest ratio of two values' probabilities of one report, e^loss, with the bias of `below`
+        counted.
+        """
 
     @property
     @abstractmethod
@@ -57,7 +63,9 @@ class Encoder(Mechanism):
 
     @final
     def loss(self, per: Per = "record") -> float:
-        """The exact epsilon of one report, rounded up. One attribute is the whole record, so that both are the same."""
+        """The exact epsilon of one report, rounded up. One attribute is the whole record, so that both are
+        the same.
+        """
         checked_per(per)
         return log_up(self.ratio)
 
@@ -69,7 +77,9 @@ class Encoder(Mechanism):
         """How often a guess is right without any report."""
         return 1 / self.k
 
-    def estimated(self, tally: Tally, law: Law | Marginal, labels: Sequence[object] | None = None) -> Estimate | MeanEstimate:
+    def estimated(
+        self, tally: Tally, law: Law | Marginal, labels: Sequence[object] | None = None
+    ) -> Estimate | MeanEstimate:
         """What a tally says, by the law of this mechanism in its share."""
         counted = self.checked_tally(tally)
         return Estimate(counted.n, counted.counts, law, labels, asked=counted.asked)
@@ -77,7 +87,9 @@ class Encoder(Mechanism):
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         given = integers(values, self.k)
-        if given.size < BLOCK:  # refused before any word is drawn; a large batch is checked block by block, as it is used
+        if (
+            given.size < BLOCK
+        ):  # refused before any word is drawn; a large batch is checked block by block, as it is used
             given = in_domain(given, self.k)
         return self._encode_given(given, checked_source(words).rows(given.size, self.words))
 
@@ -89,7 +101,9 @@ class Encoder(Mechanism):
     def estimate(self, tally: Tally) -> Estimate:
         counted = self.checked_tally(tally)
         if counted.counts.dtype.kind == "f":
-            raise InvalidReport("a count of reports is a whole number; this tally holds sums of floating-point numbers")
+            raise InvalidReport(
+                "a count of reports is a whole number; this tally holds sums of floating-point numbers"
+            )
         return Estimate(counted.n, counted.counts, self.law, asked=counted.asked)
 
 
@@ -154,8 +168,8 @@ class Shape(Encoder):
         array = as_sent(unmasked(reports), like)
         if array.dtype != like.dtype or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
             raise InvalidReport(
-                f"reports of this mechanism are {like.dtype} of shape (n, {', '.join(map(str, like.shape[1:]))}), "
-                f"got {array.dtype} of shape {array.shape}"
+                f"reports of this mechanism are {like.dtype} of shape (n, "
+                f"{', '.join(map(str, like.shape[1:]))}), got {array.dtype} of shape {array.shape}"
             )
         compiled = worth_compiling(len(array), self._cells_per_report)
         step = 8 * max(1, BLOCK // self.report_bytes)
@@ -193,7 +207,9 @@ class Shape(Encoder):
 
 
 def as_sent(reports: Array, like: Array) -> Array:
-    """Reports that are one whole number each and went through a list, CSV or JSON, as they were sent; others as they are."""
+    """Reports that are one whole number each and went through a list, CSV or JSON, as they were sent; others
+    as they are.
+    """
     if reports.size == 0 and reports.ndim == 1:
         return like
     if like.dtype.kind != "u" or like.ndim != 1 or reports.ndim != 1 or reports.dtype.kind not in "iu":
@@ -201,7 +217,9 @@ def as_sent(reports: Array, like: Array) -> Array:
     if reports.dtype == like.dtype:
         return reports
     if reports.min() < 0 or reports.max() > np.iinfo(like.dtype).max:
-        raise InvalidReport(f"a report of this mechanism is a whole number that {like.dtype} holds, got {_farthest(reports)}")
+        raise InvalidReport(
+            f"a report of this mechanism is a whole number that {like.dtype} holds, got {_farthest(reports)}"
+        )
     return reports.astype(like.dtype)
 
 

@@ -1,4 +1,6 @@
-"""Noisy sums, for research: a histogram cell with Laplace noise, in floating point, so without an exact guarantee."""
+"""Noisy sums, for research: a histogram cell with Laplace noise, in floating point, so without an exact
+guarantee.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _BLOCK = 1 << 17
 @final
 @dataclass(frozen=True)
 class Summed(Mechanism):
-    """The report is k floating-point numbers: 1 for the true value and 0 for the others, plus Laplace noise."""
+    """The report is k floating-point numbers: 1 for the true value and 0 for the others, plus
+    Laplace noise.
+    """
 
     k: int
     epsilon: float

@@ -1,4 +1,6 @@
-"""Mechanisms that know distances: ordered values, places, numbers. What they lose depends on how far apart two values are."""
+"""Mechanisms that know distances: ordered values, places, numbers. What they lose depends on how far apart
+two values are.
+"""
 
 from deniable.metric.channel import MOST_ENTRIES as MOST_ENTRIES
 from deniable.metric.channel import Channel as Channel

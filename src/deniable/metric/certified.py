@@ -1,4 +1,6 @@
-"""Integer tables that keep a guarantee by themselves: every ratio is held against the budget in integers, tails included."""
+"""Integer tables that keep a guarantee by themselves: every ratio is held against the budget in integers,
+tails included.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from deniable.exact import exp_down, log_up, positive_epsilon
 from deniable.words import FULL, WordArray
 
 FLOOR = 1 << 34
-"""Outputs of a table have at least so many of the 2^64 words: rounding one moves a loss by less than 1e-10."""
+"""Outputs of a table have at least so many of the 2^64 words: rounding one moves a loss by less than 1e-10.
+"""
 LARGEST = 40.0
 """A larger epsilon leaves too few words to everything but the truth."""
 
@@ -29,22 +32,28 @@ def checked_budget(epsilon: float, unit: str = "") -> float:
     """An epsilon that a table out of 2^64 can hold."""
     checked = positive_epsilon(epsilon)
     if checked > LARGEST:
-        raise InvalidParameter(f"epsilon {epsilon}{unit} is too large for a table out of 2^64; use one of at most {LARGEST:g}")
+        raise InvalidParameter(
+            f"epsilon {epsilon}{unit} is too large for a table out of 2^64; use one of at most {LARGEST:g}"
+        )
     return checked
 
 
 def geometric_tails(n: int, epsilon: float) -> WordArray:
-    """tails[m], for m from 0 to n: how many of the 2^64 words go m steps or more to one side (no step counted in, for m = 0).
+    """tails[m], for m from 0 to n: how many of the 2^64 words go m steps or more to one side (no step counted
+    in, for m = 0).
 
-    The number of words for exactly m steps is t(m) = tails[m] - tails[m + 1]. Each t is the last one over e^epsilon, rounded
-    up, so that it falls by at most e^epsilon, and ends flat: at one word, or at 1 / epsilon of them. The tail behind
-    the last is as large as all ratios of tails need. What is left over goes there, too.
+    The number of words for exactly m steps is t(m) = tails[m] - tails[m + 1]. Each t is the last one over
+    e^epsilon, rounded up, so that it falls by at most e^epsilon, and ends flat: at one word, or at 1 /
+    epsilon of them. The tail behind the last is as large as all ratios of tails need. What is left over goes
+    there, too.
     """
     budget = exp_down(checked_budget(epsilon))
     if budget <= 1:
         raise InvalidParameter(f"epsilon {epsilon} is too small: e^epsilon cannot be told from 1")
     fall = -(-(budget.denominator << _SHIFT) // budget.numerator)  # 1 / e^epsilon, rounded up
-    rest = -(-(budget.denominator << _SHIFT) // (budget.numerator - budget.denominator))  # 1 / (e^epsilon - 1), rounded up
+    rest = -(
+        -(budget.denominator << _SHIFT) // (budget.numerator - budget.denominator)
+    )  # 1 / (e^epsilon - 1), rounded up
     share = (budget - 1) / (budget + 1)
     first = int(FULL * share) & ~1
     while first > 0:
@@ -58,7 +67,9 @@ def geometric_tails(n: int, epsilon: float) -> WordArray:
 
 
 def _falling(first: int, n: int, fall: int, rest: int) -> tuple[list[int], int, int]:
-    """Numbers of words that fall by at most e^epsilon, how often the last of them is repeated, and the least tail behind."""
+    """Numbers of words that fall by at most e^epsilon, how often the last of them is repeated, and the least
+    tail behind.
+    """
     steps = [first]
     while len(steps) < n:
         following = (steps[-1] * fall + _MASK) >> _SHIFT
@@ -120,7 +131,9 @@ def floored(rows: Floats, floor: float = FLOOR / FULL) -> Floats:
 
 
 def to_words(rows: Floats) -> WordArray:
-    """Rows of probabilities as numbers of words that sum to 2^64: each rounded, what is missing given to the largest."""
+    """Rows of probabilities as numbers of words that sum to 2^64: each rounded, what is missing given to the
+    largest.
+    """
     words = (rows * float(FULL)).astype(np.uint64)
     missing = (np.uint64(0) - words.sum(axis=1, dtype=np.uint64)).view(np.int64)
     at = np.arange(len(words)), rows.argmax(axis=1)
@@ -177,7 +190,9 @@ def logarithms(weights: Floats | WordArray) -> Floats:
 
 
 def _worst_gaps(logs: Floats) -> Floats:
-    """For every pair of inputs, how much likelier an output can be from the one than from the other, as a logarithm."""
+    """For every pair of inputs, how much likelier an output can be from the one than from the other, as a
+    logarithm.
+    """
     if logs.size * len(logs) < _COMPILE:
         return np.array([_gaps(logs, x).max(axis=1) for x in range(len(logs))])
     from deniable.metric.loops import worst_gaps
@@ -188,7 +203,9 @@ def _worst_gaps(logs: Floats) -> Floats:
 
 
 def _gaps(logs: Floats, x: int) -> Floats:
-    """How much likelier every output is from x than from every other input, as logarithms; 0 for what neither can send."""
+    """How much likelier every output is from x than from every other input, as logarithms; 0 for what neither
+    can send.
+    """
     with np.errstate(invalid="ignore"):
         gaps = logs[x] - logs
     return np.where(np.isnan(gaps), 0.0, gaps)
@@ -205,18 +222,23 @@ def _excess(b: float, real: Real, measure: Rate, distances: Floats, target: floa
 def calibrated(real: Real, distances: Floats, epsilon: float, low: float, measure: Rate = rate) -> WordArray:
     """The integer table of a family of channels that spends epsilon per unit of distance, and not more.
 
-    `real` gives rows of probabilities for a rate up to epsilon, with no entry below the floor. The rate is found in
-    floats, a little below epsilon for the rounding to words; the words themselves are then held against epsilon.
+    `real` gives rows of probabilities for a rate up to epsilon, with no entry below the floor. The rate is
+    found in floats, a little below epsilon for the rounding to words; the words themselves are then held
+    against epsilon.
     """
     from scipy.optimize import brentq
 
     least = float(distances[~np.eye(len(distances), dtype=bool)].min())
     margin = 2.0**-33 / least
     if epsilon <= 4 * margin:
-        raise InvalidParameter(f"epsilon {epsilon} is too small for values {least:g} apart, with a table out of 2^64")
+        raise InvalidParameter(
+            f"epsilon {epsilon} is too small for values {least:g} apart, with a table out of 2^64"
+        )
     for _ in range(40):
         target = epsilon - margin
-        while measure(real(low), distances) >= target:  # half of epsilon is low enough for any metric, but for others?
+        while (
+            measure(real(low), distances) >= target
+        ):  # half of epsilon is low enough for any metric, but for others?
             low /= 2
         if measure(real(epsilon), distances) <= target:
             found = epsilon
@@ -227,4 +249,6 @@ def calibrated(real: Real, distances: Floats, epsilon: float, low: float, measur
         if unit_loss(words, distances) <= epsilon:
             return words
         margin, measure = 2 * margin, rate
-    raise InvalidParameter(f"no table out of 2^64 keeps epsilon {epsilon} for these distances; are they a metric?")
+    raise InvalidParameter(
+        f"no table out of 2^64 keeps epsilon {epsilon} for these distances; are they a metric?"
+    )

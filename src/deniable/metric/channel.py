@@ -1,4 +1,6 @@
-"""What mechanisms that know distances share: their law is a channel, and their loss depends on how far apart values are."""
+"""What mechanisms that know distances share: their law is a channel, and their loss depends on how far apart
+values are.
+"""
 
 from __future__ import annotations
 
@@ -91,10 +93,11 @@ class Metric(Numbered):
         return Channel(self)
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc, override]
-        """The exact epsilon, rounded up, of any two values; with a distance, what two values up to this far apart lose at most.
+        """The exact epsilon, rounded up, of any two values; with a distance, what two values up to this far
+        apart lose at most.
 
-        By distance it is the smallest such number, but for planar noise on more than 4,096 cells: not all pairs are compared
-        there, and it is the bound that the table was made by, which shows as "at most".
+        By distance it is the smallest such number, but for planar noise on more than 4,096 cells: not all
+        pairs are compared there, and it is the bound that the table was made by, which shows as "at most".
         """
         if distance is None:
             return log_up(self.ratio)
@@ -105,7 +108,8 @@ class Metric(Numbered):
     def loss_per(self, units: float = 1.0) -> float:
         """The smallest rate that bounds all losses by distance, for so many units of it, rounded up.
 
-        Unlike `loss(distance)` it may be more than the worst case, where all values are nearer to each other than that.
+        Unlike `loss(distance)` it may be more than the worst case, where all values are nearer to each other
+        than that.
         """
         return times_up(self._unit_loss, number("a distance", units, 0.0, math.inf, "a positive number"))
 
@@ -131,18 +135,25 @@ class Metric(Numbered):
         return self.law.success(prior)
 
     def estimate(self, tally: Tally) -> Estimate:  # type: ignore[misc]
-        """Unbiased frequencies with error bars, by the inverse of the channel: they may scatter a lot, see `mle`."""
+        """Unbiased frequencies with error bars, by the inverse of the channel: they may scatter a lot, see
+        `mle`.
+        """
         return self.estimated(tally)
 
     def estimated(self, tally: Tally, law: object = None, labels: Sequence[object] | None = None) -> Estimate:
         if not isinstance(tally, Tally):
-            raise InvalidReport(f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}")
+            raise InvalidReport(
+                f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}"
+            )
         if tally.counts.size != self.outputs or tally.asked is not None:
-            raise InvalidReport(f"a tally of this mechanism has counts of {self.outputs} outputs, got {tally.counts.size}")
+            raise InvalidReport(
+                f"a tally of this mechanism has counts of {self.outputs} outputs, got {tally.counts.size}"
+            )
         if tally.counts.sum() != tally.n or (tally.counts < 0).any() or (tally.counts % 1).any():
             raise InvalidReport(
-                f"a tally of this mechanism has a whole number for each output, and they add up to its {tally.n:,} reports, "
-                f"got {tally.counts.sum():g} from {tally.counts.min():g} to {tally.counts.max():g}"
+                "a tally of this mechanism has a whole number for each output, and they add up to its "
+                f"{tally.n:,} reports, got {tally.counts.sum():g} from {tally.counts.min():g} to "
+                f"{tally.counts.max():g}"
             )
         n, counts = max(1, tally.n), tally.counts.astype(np.float64)
         frequencies = self._inverse(counts / n)
@@ -153,7 +164,9 @@ class Metric(Numbered):
         noise: Any = np.maximum(squares - frequencies**2 - clipped * (1 - clipped), 0.0)
 
         def combined(points: Floats) -> float:
-            """How what reports add scatters, and that of one more, of somebody with the commonest value: never nothing."""
+            """How what reports add scatters, and that of one more, of somebody with the commonest value:
+            never nothing.
+            """
             told, row = self._weighing(points), self._rows(commonest, commonest + 1)[0]
             scatter = float(counts @ (told - float(counts @ told) / n) ** 2)
             return (scatter + float(row @ (told - float(row @ told)) ** 2)) / max(1, n - 1)
@@ -182,7 +195,9 @@ class Metric(Numbered):
         return total / values.size
 
     def _cumulated(self, shares: Floats) -> Floats:
-        """The variance, for one report, of the sum of the first shares, for all but the last: by a running sum."""
+        """The variance, for one report, of the sum of the first shares, for all but the last: by a running
+        sum.
+        """
         found, told = np.empty(self.k - 1), np.zeros(self.outputs)
         for value in range(self.k - 1):
             told += self._decoder[value]
@@ -196,7 +211,10 @@ class Metric(Numbered):
 
     @cached_property
     def _dense_own(self) -> Floats:
-        rows = [(self._decoder[start:stop] ** 2 * self._rows(start, stop)).sum(axis=1) for start, stop in self._blocks()]
+        rows = [
+            (self._decoder[start:stop] ** 2 * self._rows(start, stop)).sum(axis=1)
+            for start, stop in self._blocks()
+        ]
         return np.concatenate(rows)
 
     def _inverse(self, shares: Floats) -> Floats:
@@ -204,7 +222,9 @@ class Metric(Numbered):
         return np.asarray(self._decoder @ shares)
 
     def _squares(self, shares: Floats) -> Floats:
-        """The mean square of what one report adds to each value's estimate, where outputs have these shares."""
+        """The mean square of what one report adds to each value's estimate, where outputs have
+        these shares.
+        """
         return np.asarray(self._decoder_squared @ shares)
 
     @cached_property
@@ -212,13 +232,15 @@ class Metric(Numbered):
         """What each output adds to each value's estimate."""
         if self.k > _DENSE:
             raise InvalidParameter(
-                f"the channel of {self.k:,} values has no quick inverse, and tables are inverted up to {_DENSE:,}; use fewer "
-                "values, or mle, if it takes so many"
+                f"the channel of {self.k:,} values has no quick inverse, and tables are inverted up to "
+                f"{_DENSE:,}; use fewer values, or mle, if it takes so many"
             )
         matrix = self.law.matrix()
         decoder = inverted(matrix)
         if not off(decoder, matrix) <= _SINGULAR:
-            raise InvalidParameter("different shares give the same reports here, so that nothing is unbiased for them; use mle")
+            raise InvalidParameter(
+                "different shares give the same reports here, so that nothing is unbiased for them; use mle"
+            )
         return np.asarray(decoder)
 
     @cached_property
@@ -232,7 +254,9 @@ class Metric(Numbered):
 @final
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """The law of a mechanism that does not treat all values alike: how likely every output is from every input."""
+    """The law of a mechanism that does not treat all values alike: how likely every output is from every
+    input.
+    """
 
     of: Metric
 
@@ -260,8 +284,8 @@ class Channel:
         if self.k * self.outputs > most:
             side = math.isqrt(most)
             raise InvalidParameter(
-                f"a channel of {self.k:,} x {self.outputs:,} is too large to be written out {how}: at most {most:,} entries "
-                f"are ({side:,} x {side:,}); forward gives its products without it"
+                f"a channel of {self.k:,} x {self.outputs:,} is too large to be written out {how}: at most "
+                f"{most:,} entries are ({side:,} x {side:,}); forward gives its products without it"
             )
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
@@ -281,7 +305,8 @@ class Channel:
         return float(best.sum())
 
     def variance(self, n: int, f: npt.ArrayLike | None = None, population: Convention = "sampled") -> Floats:
-        """The variance of every estimated frequency from n reports of people with these shares (uniform unless given).
+        """The variance of every estimated frequency from n reports of people with these shares (uniform
+        unless given).
 
         All shares are needed: the noise of one value depends on how many people have its neighbors.
         """
@@ -292,7 +317,8 @@ class Channel:
     def error(self, n: int, f: float | None = None) -> float:
         """The variance averaged over the values, for people who answered and are spread evenly over them.
 
-        That is also what stands for the error at a frequency f, since the noise of one value depends on all shares.
+        That is also what stands for the error at a frequency f, since the noise of one value depends on all
+        shares.
         """
         return self._one_report / n
 

@@ -1,4 +1,6 @@
-"""Places on the globe, for research: noise in floating point, so without an exact guarantee. A plan uses a grid of cells."""
+"""Places on the globe, for research: noise in floating point, so without an exact guarantee. A plan uses a
+grid of cells.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ EARTH = 6_371_008.8
 @final
 @dataclass(frozen=True)
 class PlanarLaplace:
-    """A place moves in a random direction, by a distance whose density falls as r e^(-epsilon r). In floating point."""
+    """A place moves in a random direction, by a distance whose density falls as r e^(-epsilon r). In floating
+    point.
+    """
 
     epsilon: float
     """What the real-valued mechanism loses per meter; the floats that are sent may lose more."""
@@ -37,7 +41,9 @@ class PlanarLaplace:
 
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> NoReturn:
         """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
-        raise NotExact("floating-point noise has no exact loss; use planar_geometric on a Grid, whose table is exact")
+        raise NotExact(
+            "floating-point noise has no exact loss; use planar_geometric on a Grid, whose table is exact"
+        )
 
     def privatize(self, places: npt.ArrayLike, words: Words | None = None) -> Floats:
         """Latitude and longitude in degrees, of one place or of a table of them, moved by two words each."""
@@ -63,11 +69,13 @@ class PlanarLaplace:
 
 
 def planar_laplace(epsilon: float) -> PlanarLaplace:
-    """Geo-indistinguishable noise on latitude and longitude: places d meters apart are told apart by at most d epsilon.
+    """Geo-indistinguishable noise on latitude and longitude: places d meters apart are told apart by at most
+    d epsilon.
 
-    The density at distance r is epsilon^2 / (2 pi) e^(-epsilon r), so that the radius is a gamma variable of shape 2 (the
-    branch -1 of Lambert's W in the papers) and the direction is uniform. The place moves along a great circle, which is
-    right at any latitude. For arrays in research only: floating-point noise has no exact guarantee, and `loss` says so.
+    The density at distance r is epsilon^2 / (2 pi) e^(-epsilon r), so that the radius is a gamma variable of
+    shape 2 (the branch -1 of Lambert's W in the papers) and the direction is uniform. The place moves along a
+    great circle, which is right at any latitude. For arrays in research only: floating-point noise has no
+    exact guarantee, and `loss` says so.
 
     >>> place = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
     >>> from deniable.words.simulated import seeded
@@ -95,14 +103,17 @@ def per_meter(level: float, radius: float) -> float:
 
 
 def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-    """The distance in meters between places of latitude and longitude in degrees, on a sphere (up to 0.6 % off on the ground).
+    """The distance in meters between places of latitude and longitude in degrees, on a sphere (up to 0.6 %
+    off on the ground).
 
     >>> round(float(great_circle((0, 179.5), (0, -179.5))))
     111195
     """
     a, b = unit_vectors(checked_places(one)), unit_vectors(checked_places(other))
     if a.ndim == b.ndim == 2 and len(a) != len(b) and 1 not in (len(a), len(b)):
-        raise InvalidValue(f"distances are from one place, or from as many as there are others, got {len(a)} and {len(b)}")
+        raise InvalidValue(
+            f"distances are from one place, or from as many as there are others, got {len(a)} and {len(b)}"
+        )
     across = np.linalg.norm(np.cross(a, b), axis=-1)
     return np.asarray(EARTH * np.arctan2(across, (a * b).sum(axis=-1)))
 
@@ -113,8 +124,14 @@ def destination(places: Floats, distance: npt.ArrayLike, bearing: npt.ArrayLike)
     here = unit_vectors(places.reshape(-1, 2))
     zero = np.zeros_like(latitude)
     east = np.stack([-np.sin(longitude), np.cos(longitude), zero], axis=-1)
-    north = np.stack([-np.sin(latitude) * np.cos(longitude), -np.sin(latitude) * np.sin(longitude), np.cos(latitude)], axis=-1)
-    angle, turn = np.broadcast_to(np.asarray(distance) / EARTH, zero.shape), np.broadcast_to(bearing, zero.shape)
+    north = np.stack(
+        [-np.sin(latitude) * np.cos(longitude), -np.sin(latitude) * np.sin(longitude), np.cos(latitude)],
+        axis=-1,
+    )
+    angle, turn = (
+        np.broadcast_to(np.asarray(distance) / EARTH, zero.shape),
+        np.broadcast_to(bearing, zero.shape),
+    )
     ahead = np.cos(turn)[:, None] * north + np.sin(turn)[:, None] * east
     x, y, z = (np.cos(angle)[:, None] * here + np.sin(angle)[:, None] * ahead).T
     return np.asarray(np.degrees(np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=-1)))
@@ -137,8 +154,13 @@ def checked_places(places: npt.ArrayLike) -> Floats:
         raise InvalidValue(f"a place is a latitude and a longitude in degrees: {problem}") from None
     if pairs.ndim not in (1, 2) or pairs.shape[-1] != 2:
         raise InvalidValue(f"places are pairs of latitude and longitude, got shape {pairs.shape}")
-    if not np.isfinite(pairs).all() or (np.abs(pairs[..., 0]) > 90).any() or (np.abs(pairs[..., 1]) > 360).any():
+    if (
+        not np.isfinite(pairs).all()
+        or (np.abs(pairs[..., 0]) > 90).any()
+        or (np.abs(pairs[..., 1]) > 360).any()
+    ):
         raise InvalidValue(
-            "a latitude is from -90 to 90 degrees, a longitude from -180 to 180, or up to 360 where it goes on around the globe"
+            "a latitude is from -90 to 90 degrees, a longitude from -180 to 180, or up to 360 where it goes "
+            "on around the globe"
         )
     return pairs

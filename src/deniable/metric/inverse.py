@@ -10,7 +10,8 @@ _CLOSE = 1e-9  # how far decoding may be off before a slower way is taken
 
 
 def inverted(matrix: Floats) -> Floats:
-    """What each output adds to each value's estimate, by least squares; not a number where rows depend on each other.
+    """What each output adds to each value's estimate, by least squares; not a number where rows depend on
+    each other.
 
     Normal equations take a tenth of the time of a decomposition, and where they lose digits it takes over.
     """

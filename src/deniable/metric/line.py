@@ -1,4 +1,6 @@
-"""Geometric noise on a line, kept within its ends: the channel, its product and its inverse in O(n), for all who need them."""
+"""Geometric noise on a line, kept within its ends: the channel, its product and its inverse in O(n), for all
+who need them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _FEW = 4096  # numbers in all up to which the same holds
 
 @final
 class Decaying:
-    """The kernel e^(-epsilon |x - y|) on some places of a line: products in O(places), and an inverse with three diagonals."""
+    """The kernel e^(-epsilon |x - y|) on some places of a line: products in O(places), and an inverse with
+    three diagonals.
+    """
 
     def __init__(self, places: Integers, epsilon: float) -> None:
         self.places, self.epsilon = places, epsilon
@@ -42,7 +46,9 @@ class Decaying:
         return np.asarray(np.exp(-self.epsilon * np.abs(self.places[:, None] - self.places)))
 
     def times(self, numbers: Floats) -> Floats:
-        """The kernel times numbers (in the last axis). Where they are positive nothing cancels, so that all digits hold."""
+        """The kernel times numbers (in the last axis). Where they are positive nothing cancels, so that all
+        digits hold.
+        """
         if self.k <= SMALL and numbers.size <= _FEW:
             return np.asarray(numbers @ self.table)
         from deniable.metric import loops
@@ -76,7 +82,8 @@ def tridiagonal(main: Floats, side: Floats, numbers: Floats) -> Floats:
 
 @final
 class GeometricChannel:
-    """Counts 0 to n plus two-sided geometric noise, clamped to 0..n: the channel, its O(n) product and its O(n) inverse.
+    """Counts 0 to n plus two-sided geometric noise, clamped to 0..n: the channel, its O(n) product and its
+    O(n) inverse.
 
     Pr(j | i) = c_j a^|i - j| with a = e^-epsilon, c = (1 - a) / (1 + a) inside and 1 / (1 + a) at both ends.
 
@@ -127,7 +134,9 @@ class GeometricChannel:
         return self.kernel.solved(self._checked(outputs) / self.ends)
 
     def squares(self, outputs: npt.ArrayLike) -> Floats:
-        """The same with every entry of the inverse squared: how far the inverse of single outputs scatters."""
+        """The same with every entry of the inverse squared: how far the inverse of single outputs
+        scatters.
+        """
         main, side = self.kernel.diagonals
         return tridiagonal(main**2, side**2, self._checked(outputs) / self.ends**2)
 
@@ -136,7 +145,8 @@ class GeometricChannel:
         return np.asarray(self.kernel.solved(self._checked(points)) / self.ends)
 
     def isotonic(self, outputs: npt.ArrayLike) -> Floats:
-        """The inverse, made a distribution by its cumulative sums: no search, and nearly as good as the most likely one.
+        """The inverse, made a distribution by its cumulative sums: no search, and nearly as good as the most
+        likely one.
 
         >>> GeometricChannel(n=3, epsilon=math.log(2)).isotonic([0.4, 0.3, 0.2, 0.1]).round(6).tolist()
         [0.2, 0.7, 0.1, 0.0]

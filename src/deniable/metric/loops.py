@@ -48,7 +48,9 @@ def _place(word: np.uint64, table: Array, low: Array, high: Array, shift: np.uin
 
 
 @compiled
-def _moved(value: int, word: np.uint64, n: int, table: Array, low: Array, high: Array, shift: np.uint64) -> int:
+def _moved(
+    value: int, word: np.uint64, n: int, table: Array, low: Array, high: Array, shift: np.uint64
+) -> int:
     """A value moved by as many steps as the word says, and kept in 0 to n."""
     if word >> _TOP:
         return min(value + n - _place(~word, table, low, high, shift), n)
@@ -81,7 +83,9 @@ def product(values: Array, where: Address, down: Guide, across: Guide, reports: 
         for i in range(some.size):
             row = some[i] // columns
             moved = _moved(row, drawn[0, i], last, table, low, high, shift)
-            column = _moved(some[i] - row * columns, drawn[1, i], columns - 1, table_2, low_2, high_2, shift_2)
+            column = _moved(
+                some[i] - row * columns, drawn[1, i], columns - 1, table_2, low_2, high_2, shift_2
+            )
             out[i] = moved * columns + column
 
 
@@ -123,7 +127,9 @@ def tabled(values: Array, where: Address, sums: Array, reports: Array) -> None:
 
 
 @compiled
-def window(values: Array, where: Address, others: np.uint64, width: np.uint64, keep: np.uint64, reports: Array) -> None:
+def window(
+    values: Array, where: Address, others: np.uint64, width: np.uint64, keep: np.uint64, reports: Array
+) -> None:
     """A bin of the window that begins at the value, or one of the others."""
     drawn = np.empty((2, SPAN), np.uint64)
     for first in range(0, values.size, SPAN):
@@ -140,7 +146,9 @@ def window(values: Array, where: Address, others: np.uint64, width: np.uint64, k
 
 @compiled
 def worst_gaps(logs: Array, worst: Array) -> None:
-    """worst[x, z] = the largest of logs[x, y] - logs[z, y]; what neither can send, a difference of infinities, is left out."""
+    """worst[x, z] = the largest of logs[x, y] - logs[z, y]; what neither can send, a difference of
+    infinities, is left out.
+    """
     for x in range(logs.shape[0]):
         for z in range(logs.shape[0]):
             best = 0.0
@@ -153,9 +161,11 @@ def worst_gaps(logs: Array, worst: Array) -> None:
 
 @compiled
 def decayed(shares: Array, ratios: Array, out: Array) -> None:
-    """out[b, j] = sum over i of shares[b, i] times the product of all ratios between i and j: two sweeps, no cancellation.
+    """out[b, j] = sum over i of shares[b, i] times the product of all ratios between i and j: two sweeps, no
+    cancellation.
 
-    What decays below the least normal number is taken for nothing: it would stay there for ever, a hundred times slower.
+    What decays below the least normal number is taken for nothing: it would stay there for ever, a hundred
+    times slower.
     """
     last = shares.shape[1] - 1
     for b in range(shares.shape[0]):

@@ -1,4 +1,6 @@
-"""Means of a number from -1 to 1: reports that are unbiased for it, with integer thresholds and so with an exact loss."""
+"""Means of a number from -1 to 1: reports that are unbiased for it, with integer thresholds and so with an
+exact loss.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _BLOCK = 1 << 16
 
 
 class Mean(ABC):
-    """A mechanism for one number from -1 to 1, whose report is an integer that stands for an unbiased number."""
+    """A mechanism for one number from -1 to 1, whose report is an integer that stands for an
+    unbiased number.
+    """
 
     words: int
     outputs: int
@@ -48,7 +52,9 @@ class Mean(ABC):
 
     @abstractmethod
     def sent(self, places: WordArray, words: WordArray) -> Array:
-        """A report for every place from 0 to PLACES, which stand for -1 to 1, from a row of words each: in integers."""
+        """A report for every place from 0 to PLACES, which stand for -1 to 1, from a row of words each: in
+        integers.
+        """
 
     @abstractmethod
     def numbers(self, reports: Array) -> Floats:
@@ -56,7 +62,9 @@ class Mean(ABC):
 
     @final
     def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
-        """The exact epsilon of one report, rounded up: the bound for any two numbers, whatever their distance."""
+        """The exact epsilon of one report, rounded up: the bound for any two numbers, whatever their
+        distance.
+        """
         if distance is not None:
             number("a distance", distance, 0.0, math.inf, "a positive number")
         return log_up(self.ratio)
@@ -79,13 +87,21 @@ class Mean(ABC):
     def tally(self, reports: Array) -> Tally:
         """How often each report was sent: all that an estimate needs."""
         array = as_sent(unmasked(reports), np.empty(0, dtype=smallest(self.outputs)))
-        if array.ndim != 1 or array.dtype != smallest(self.outputs) or (array.size and int(array.max()) >= self.outputs):
-            raise InvalidReport(f"reports of this mechanism are {smallest(self.outputs)} from 0 to {self.outputs - 1}")
+        if (
+            array.ndim != 1
+            or array.dtype != smallest(self.outputs)
+            or (array.size and int(array.max()) >= self.outputs)
+        ):
+            raise InvalidReport(
+                f"reports of this mechanism are {smallest(self.outputs)} from 0 to {self.outputs - 1}"
+            )
         return Tally(array.size, np.bincount(array, minlength=self.outputs))
 
     @final
     def estimate(self, tally: Tally) -> MeanEstimate:
-        """The unbiased mean, with its error as the reports scatter, or as those of one number do if they happen to agree."""
+        """The unbiased mean, with its error as the reports scatter, or as those of one number do if they
+        happen to agree.
+        """
         if not isinstance(tally, Tally) or tally.counts.size != self.outputs or tally.counts.sum() != tally.n:
             raise InvalidReport("the estimate of a mean is made from a tally, m.estimate(m.tally(reports))")
         if tally.n < 2:
@@ -97,7 +113,9 @@ class Mean(ABC):
         return MeanEstimate(tally.n, mean, error, partial(self.ends, tally.counts, mean, scatter))
 
     def ends(self, counts: Integers, mean: float, scatter: float, tail: float) -> tuple[float, float]:
-        """Where the mean may be, each end missed this often: by the least and the most that reports of a mean can scatter."""
+        """Where the mean may be, each end missed this often: by the least and the most that reports of a mean
+        can scatter.
+        """
         return scattered(mean, scatter, int(counts.sum()), self.variance, tail)
 
 
@@ -243,13 +261,17 @@ class Hybrid(Mean):
     def numbers(self, reports: Array) -> Floats:
         bins = np.asarray(reports, dtype=np.int64)
         coarse = bins >= self.piecewise.outputs
-        return np.where(coarse, self.duchi.numbers(bins > self.piecewise.outputs), self.piecewise.numbers(bins))
+        return np.where(
+            coarse, self.duchi.numbers(bins > self.piecewise.outputs), self.piecewise.numbers(bins)
+        )
 
 
 def duchi(epsilon: float) -> Duchi:
-    """One bit for the mean of a number t from -1 to 1: yes with probability 1/2 + t / (2 C), standing for C or -C.
+    """One bit for the mean of a number t from -1 to 1: yes with probability 1/2 + t / (2 C), standing for C
+    or -C.
 
-    C = (e^epsilon + 1) / (e^epsilon - 1). The variance of a report is C^2 - t^2. Choose it at a small epsilon.
+    C = (e^epsilon + 1) / (e^epsilon - 1). The variance of a report is C^2 - t^2. Choose it at a small
+    epsilon.
 
     >>> m = duchi(epsilon=0.5)
     >>> m.loss() <= 0.5, round(m.scale, 4), round(float(m.variance(0.0)), 2)
@@ -261,11 +283,13 @@ def duchi(epsilon: float) -> Duchi:
 
 
 def piecewise(epsilon: float, bins: int = 1 << 16) -> Piecewise:
-    """A number near a stretched t for the mean of a number t from -1 to 1, on a grid, with an exact guarantee.
+    """A number near a stretched t for the mean of a number t from -1 to 1, on a grid, with an exact
+    guarantee.
 
-    With z = e^(epsilon / 2) a window of 1 / (z + 1) of all outputs moves with t and holds the report with probability
-    z / (z + 1). The variance of a report is t^2 / (z - 1) + (z + 3) / (3 (z - 1)^2), up to the width of a bin, which
-    `variance` counts. A number between two bins goes to either, so that nothing is biased. Choose it above epsilon 1.3.
+    With z = e^(epsilon / 2) a window of 1 / (z + 1) of all outputs moves with t and holds the report with
+    probability z / (z + 1). The variance of a report is t^2 / (z - 1) + (z + 3) / (3 (z - 1)^2), up to the
+    width of a bin, which `variance` counts. A number between two bins goes to either, so that nothing is
+    biased. Choose it above epsilon 1.3.
 
     >>> m = piecewise(epsilon=2.0)
     >>> m.loss() <= 2, round(float(m.variance(0.0)), 4), round(float(m.variance(1.0)), 4)
@@ -279,10 +303,11 @@ def piecewise(epsilon: float, bins: int = 1 << 16) -> Piecewise:
 
 
 def hybrid(epsilon: float, bins: int = 1 << 16) -> Hybrid | Duchi:
-    """Mix two: piecewise with probability 1 - e^(-epsilon / 2), else duchi; up to an epsilon of 0.61 just duchi.
+    """Mix two: piecewise with probability 1 - e^(-epsilon / 2), else duchi; up to an epsilon of 0.61 just
+    duchi.
 
-    Its variance above that is the same for all t: (z + 3) / (3 z (z - 1)) + (e^epsilon + 1)^2 / (z (e^epsilon - 1)^2),
-    with z = e^(epsilon / 2). The largest variance over t is the least of the three.
+    Its variance above that is the same for all t: (z + 3) / (3 z (z - 1)) + (e^epsilon + 1)^2 / (z (e^epsilon
+    - 1)^2), with z = e^(epsilon / 2). The largest variance over t is the least of the three.
 
     >>> m = hybrid(epsilon=2.0)
     >>> m.loss() <= 2, [round(float(m.variance(t)), 4) for t in (0.0, 0.5, 1.0)]

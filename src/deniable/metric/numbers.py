@@ -23,15 +23,18 @@ from deniable.words import Rows, WordArray
 MOST_OUTPUTS = 1 << 12
 """Reports of a number are counted by what they say, so that a plan's have few different ones."""
 BINS = 1 << 8
-"""Bins of a piecewise report in a plan. Up to epsilon 3 its variance is within a thousandth of that with the finest bins,
-above it is smaller: 0.991 times that at 4, 0.65 times at 12."""
+"""Bins of a piecewise report in a plan. Up to epsilon 3 its variance is within a thousandth of that with the
+finest bins, above it is smaller: 0.991 times that at 4, 0.65 times at 12.
+"""
 _TRIED = 1 << 10
 
 
 @final
 @dataclass(frozen=True)
 class Averaged(Numbered):
-    """A mechanism for a mean, for values that are places from the lowest number to the highest: 2^32 + 1 of them."""
+    """A mechanism for a mean, for values that are places from the lowest number to the highest: 2^32 + 1 of
+    them.
+    """
 
     of: Duchi | Piecewise | Hybrid
 
@@ -40,7 +43,8 @@ class Averaged(Numbered):
     def __post_init__(self) -> None:
         if self.of.outputs > MOST_OUTPUTS:
             raise InvalidParameter(
-                f"reports of a number in a record are one of at most {MOST_OUTPUTS:,}, got {self.of.outputs:,}; use fewer bins"
+                f"reports of a number in a record are one of at most {MOST_OUTPUTS:,}, got "
+                f"{self.of.outputs:,}; use fewer bins"
             )
 
     @property
@@ -64,9 +68,13 @@ class Averaged(Numbered):
         return 0.5
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        """How often the best guess is right in which half of the range the number is; all numbers are equally likely."""
+        """How often the best guess is right in which half of the range the number is; all numbers are equally
+        likely.
+        """
         if prior is not None:
-            raise InvalidParameter("of a number it is guessed in which half of its range it is, both being equally likely")
+            raise InvalidParameter(
+                "of a number it is guessed in which half of its range it is, both being equally likely"
+            )
         return self.law.success()
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -79,14 +87,18 @@ class Averaged(Numbered):
         """The unbiased mean, from -1 for the lowest number to 1 for the highest."""
         return self.of.estimate(self.checked_tally(tally))
 
-    def estimated(self, tally: Tally, law: object = None, labels: Sequence[object] | None = None) -> MeanEstimate:
+    def estimated(
+        self, tally: Tally, law: object = None, labels: Sequence[object] | None = None
+    ) -> MeanEstimate:
         return self.estimate(tally)
 
 
 @final
 @dataclass(frozen=True)
 class Averages:
-    """The law of reports of a number, from 0 for the lowest to 1 for the highest: what is estimated is their mean."""
+    """The law of reports of a number, from 0 for the lowest to 1 for the highest: what is estimated is their
+    mean.
+    """
 
     of: Duchi | Piecewise | Hybrid
 
@@ -95,7 +107,9 @@ class Averages:
     """The variance of numbers that are spread evenly."""
 
     def error(self, n: int, f: float | None = None) -> float:
-        """The variance of the mean of n reports about the mean of who answered, for numbers spread evenly over the range."""
+        """The variance of the mean of n reports about the mean of who answered, for numbers spread evenly
+        over the range.
+        """
         return self._one_report / n
 
     @cached_property
@@ -111,7 +125,9 @@ class Averages:
         return float(self.table(2).max(axis=0).sum()) / 2
 
     def table(self, cells: int) -> Floats:
-        """How likely every output is, for numbers spread evenly over each of so many equal parts of the range."""
+        """How likely every output is, for numbers spread evenly over each of so many equal parts of the
+        range.
+        """
         return _chances(self.of, cells)
 
 
@@ -130,7 +146,9 @@ def _chances(mean: Duchi | Piecewise | Hybrid, cells: int) -> Floats:
 
 
 def _hat(bins: Integers, start: float, stop: float) -> Floats:
-    """How often each bin stands for a number from start to stop, in bins, which goes to the nearer of two more often."""
+    """How often each bin stands for a number from start to stop, in bins, which goes to the nearer of two
+    more often.
+    """
 
     def up_to(end: float) -> Floats:
         inside = np.clip(end - bins, -1.0, 1.0)

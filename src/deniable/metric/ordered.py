@@ -1,4 +1,6 @@
-"""Ordered values: a count moves a few steps up or down, and the farther two counts are apart the better they can be told."""
+"""Ordered values: a count moves a few steps up or down, and the farther two counts are apart the better they
+can be told.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,14 @@ _SAME = 2.0**-40  # tails that differ by less than this part of them are the sam
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Geometric(Metric):
-    """The report is the count plus noise of either sign, kept in 0 to n: one word, one table of n + 1 integers."""
+    """The report is the count plus noise of either sign, kept in 0 to n: one word, one table of n + 1
+    integers.
+    """
 
     tails: WordArray
-    """tails[m]: how many of the 2^64 words move a count by m or more to one side (by none counted in, for m = 0)."""
+    """tails[m]: how many of the 2^64 words move a count by m or more to one side (by none counted in, for m =
+    0).
+    """
 
     def __post_init__(self) -> None:
         tails = np.array(self.tails, dtype=np.uint64)
@@ -43,7 +49,9 @@ class Geometric(Metric):
             raise InvalidParameter("the first two tails must add up to 2^64")
         steps = tails[:-1] - tails[1:]
         if int(tails[-1]) < 1 or not (tails[:-1] > tails[1:]).all() or not (steps[:-1] >= steps[1:]).all():
-            raise InvalidParameter("tails must be positive, and fall by ever fewer words: every output must be possible")
+            raise InvalidParameter(
+                "tails must be positive, and fall by ever fewer words: every output must be possible"
+            )
         tails.setflags(write=False)
         object.__setattr__(self, "tails", tails)
 
@@ -69,29 +77,40 @@ class Geometric(Metric):
 
     @property
     def fall(self) -> float:
-        """How much of a tail the first step takes away: about 1 - e^-epsilon, with all its digits where that is tiny."""
+        """How much of a tail the first step takes away: about 1 - e^-epsilon, with all its digits where that
+        is tiny.
+        """
         return int(self.steps[0]) / int(self.tails[0])
 
     @property
     def rate(self) -> float:
         """The logarithm of how much the first step makes a count less likely: about epsilon."""
-        return -math.log1p(-self.fall) if self.fall < 0.5 else math.log(int(self.tails[0]) / int(self.tails[1]))
+        return (
+            -math.log1p(-self.fall) if self.fall < 0.5 else math.log(int(self.tails[0]) / int(self.tails[1]))
+        )
 
     @cached_property
     def is_geometric(self) -> bool:
-        """Whether every step takes away the same part, but for the rounding to words: any falling table keeps its loss, but
-        formulas of geometric noise are only for this one."""
+        """Whether every step takes away the same part, but for the rounding to words: any falling table keeps
+        its loss, but formulas of geometric noise are only for this one.
+        """
         ideal = float(self.tails[0]) * np.exp(-self.rate * np.arange(self.k))
-        rounded = 2.0 * self.n * min(float(self.n), 1 / self.fall)  # each step up to a word, or to the 1 / fall it ends flat at
+        rounded = (
+            2.0 * self.n * min(float(self.n), 1 / self.fall)
+        )  # each step up to a word, or to the 1 / fall it ends flat at
         return bool((np.abs(self.tails - ideal) <= _SAME * ideal + rounded).all())
 
     @property
     def ratio(self) -> Fraction:
-        return largest_ratio([(int(self.tails[0]), int(self.tails[-1])), (int(self.steps[0]), int(self.steps[-1]))])
+        return largest_ratio(
+            [(int(self.tails[0]), int(self.tails[-1])), (int(self.steps[0]), int(self.steps[-1]))]
+        )
 
     def _loss_at(self, distance: float) -> float:
         apart = whole_number("the distance of two counts", distance, 1, self.n)
-        if apart == self.n:  # the two ends share no single step, and may be told apart less than their neighbors
+        if (
+            apart == self.n
+        ):  # the two ends share no single step, and may be told apart less than their neighbors
             return log_up(self.ratio)
         return self._unit_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
 
@@ -100,14 +119,17 @@ class Geometric(Metric):
         return log_up(largest_ratio(self._apart(1)))
 
     def _apart(self, distance: int) -> Iterator[tuple[int, int]]:
-        """Ratios of one output from two counts at this distance: tails for the ends, single steps for what is between. They
-        grow with the distance."""
+        """Ratios of one output from two counts at this distance: tails for the ends, single steps for what is
+        between. They grow with the distance.
+        """
         for words in (self.tails, self.steps):
             yield from zip(words[:-distance].tolist(), words[distance:].tolist(), strict=True)
 
     def _rows(self, start: int, stop: int) -> Floats:
         values = np.arange(start, stop)
-        chances = (self.steps / float(FULL))[np.minimum(np.abs(values[:, None] - np.arange(self.k)), self.n - 1)]
+        chances = (self.steps / float(FULL))[
+            np.minimum(np.abs(values[:, None] - np.arange(self.k)), self.n - 1)
+        ]
         ends = self.tails / float(FULL)
         chances[:, 0], chances[:, -1] = ends[values], ends[self.n - values]
         return np.asarray(chances)
@@ -141,7 +163,9 @@ class Geometric(Metric):
         return GeometricChannel(self.n, self.rate)
 
     def _inverse(self, shares: Floats) -> Floats:
-        """By the inverse of the ideal geometric, which has three diagonals, refined against the table that is sampled."""
+        """By the inverse of the ideal geometric, which has three diagonals, refined against the table that is
+        sampled.
+        """
         if not self.is_geometric:
             return super()._inverse(shares)
         inverse = self._ideal.inverse(shares)
@@ -163,7 +187,11 @@ class Geometric(Metric):
     @cached_property
     def _near_own(self) -> Floats:
         """A count adds to its own estimate by three outputs: itself and its neighbors."""
-        (main, side), table, single = self._ideal.kernel.diagonals, self.tails / float(FULL), self.steps / float(FULL)
+        (main, side), table, single = (
+            self._ideal.kernel.diagonals,
+            self.tails / float(FULL),
+            self.steps / float(FULL),
+        )
         stay, step = np.full(self.k, single[0]), np.full(self.k, single[1] if self.n > 1 else 0.0)
         stay[0] = stay[-1] = table[0]
         step[0] = step[-1] = table[1]  # into an end, from its neighbor
@@ -174,7 +202,9 @@ class Geometric(Metric):
         return np.asarray(own)
 
     def _cumulated(self, shares: Floats) -> Floats:
-        """Up to a count every output adds 1, but for the last and the one after it, which add what a neighbor takes away."""
+        """Up to a count every output adds 1, but for the last and the one after it, which add what a neighbor
+        takes away.
+        """
         if not self.is_geometric:
             return super()._cumulated(shares)
         more = -self._ideal.kernel.diagonals[1][0] / self._ideal.ends
@@ -185,8 +215,10 @@ class Geometric(Metric):
         return np.asarray(np.maximum(square - mean**2, 0.0))
 
     def _forward(self, shares: Floats) -> Floats:
-        """The ideal geometric's part is summed without cancellation. What the table differs by from it is tiny, so that it can
-        go by a Fourier transform, whose errors are relative to the largest number that goes in."""
+        """The ideal geometric's part is summed without cancellation. What the table differs by from it is
+        tiny, so that it can go by a Fourier transform, whose errors are relative to the largest number that
+        goes in.
+        """
         if not self.is_geometric:
             return super()._forward(shares)
         known = self._ideal.output(shares)
@@ -199,7 +231,9 @@ class Geometric(Metric):
 
     @cached_property
     def _unlike(self) -> Floats:
-        """How likely a count is moved, from n - 1 steps down to n - 1 steps up, less what the ideal geometric makes of that."""
+        """How likely a count is moved, from n - 1 steps down to n - 1 steps up, less what the ideal geometric
+        makes of that.
+        """
         chances = self.steps / float(FULL) - math.tanh(self.rate / 2) * np.exp(-self.rate * np.arange(self.n))
         return np.concatenate([chances[:0:-1], chances])
 
@@ -214,7 +248,9 @@ class Geometric(Metric):
 
 
 def moved(values: Integers, words: WordArray, ascending: WordArray) -> Integers:
-    """Counts moved down (words below 2^63) or up by as many steps as there are tails above the word, and kept in 0 to n."""
+    """Counts moved down (words below 2^63) or up by as many steps as there are tails above the word, and kept
+    in 0 to n.
+    """
     n = ascending.size
     up = (words >> _TOP).astype(bool)
     steps = n - np.searchsorted(ascending, np.where(up, ~words, words), side="right")
@@ -222,13 +258,14 @@ def moved(values: Integers, words: WordArray, ascending: WordArray) -> Integers:
 
 
 def geometric(n: int, epsilon: float) -> Geometric:
-    """Truncated geometric noise on counts 0 to n: neighbors are told apart by at most epsilon, counts d apart by d epsilon.
+    """Truncated geometric noise on counts 0 to n: neighbors are told apart by at most epsilon, counts d apart
+    by d epsilon.
 
-    Pr(j | i) is (1 - a) / (1 + a) a^|i - j| between the ends, where a = e^-epsilon, and a^|i - j| / (1 + a) at them. In the
-    far tail, where that is below one word of 2^64, it stays at a few words: every output is possible from every count, and
-    the worst case loses less than n epsilon.
-    Choose it where near counts may be told apart less than far ones; for the same protection of all, epsilon / n is needed,
-    and other protocols err less.
+    Pr(j | i) is (1 - a) / (1 + a) a^|i - j| between the ends, where a = e^-epsilon, and a^|i - j| / (1 + a)
+    at them. In the far tail, where that is below one word of 2^64, it stays at a few words: every output is
+    possible from every count, and the worst case loses less than n epsilon. Choose it where near counts may
+    be told apart less than far ones; for the same protection of all, epsilon / n is needed, and other
+    protocols err less.
 
     >>> m = geometric(n=100, epsilon=0.5)
     >>> m

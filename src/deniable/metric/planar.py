@@ -114,7 +114,9 @@ class ProductGeometric(Metric):
 
     def _cumulated(self, shares: Floats) -> Floats:
         """Of cells row by row: each sum is weighed by itself."""
-        told = (self._weighing((np.arange(self.k) <= value).astype(np.float64)) for value in range(self.k - 1))
+        told = (
+            self._weighing((np.arange(self.k) <= value).astype(np.float64)) for value in range(self.k - 1)
+        )
         return np.array([shares @ (one - shares @ one) ** 2 for one in told])
 
     @property
@@ -122,7 +124,9 @@ class ProductGeometric(Metric):
         return np.outer(self.down._own, self.across._own).ravel()
 
     def _by_axis(self, shares: Floats, step: str) -> Floats:
-        """The inverse of a product is the product of the inverses: down every column, then across every row."""
+        """The inverse of a product is the product of the inverses: down every column, then across
+        every row.
+        """
         down, across = getattr(self.down, step), getattr(self.across, step)
         table = np.array([down(column) for column in shares.reshape(self.down.k, self.across.k).T]).T
         return np.array([across(row) for row in table]).ravel()
@@ -141,18 +145,26 @@ class ProductGeometric(Metric):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PlanarGeometric(Metric):
-    """Noise by the distance as the crow flies, kept in the grid: one word, one table of as many integers as there are cells."""
+    """Noise by the distance as the crow flies, kept in the grid: one word, one table of as many integers as
+    there are cells.
+    """
 
     noise: WordArray
-    """noise[a, b]: how many words move a cell by a rows down and b columns right; the last ones, by so many or more."""
+    """noise[a, b]: how many words move a cell by a rows down and b columns right; the last ones, by so many
+    or more.
+    """
     steps: tuple[float, float]
     epsilon: float = math.inf
-    """What no two cells lose more than, per unit of distance, if that is known; `loss` is computed from the words."""
+    """What no two cells lose more than, per unit of distance, if that is known; `loss` is computed from the
+    words.
+    """
 
     def __post_init__(self) -> None:
         noise = np.array(self.noise, dtype=np.uint64)
         if noise.ndim != 2 or min(noise.shape) < 2 or noise.min() < 1:
-            raise InvalidParameter("noise is a positive number of words for every displacement, two rows and columns or more")
+            raise InvalidParameter(
+                "noise is a positive number of words for every displacement, two rows and columns or more"
+            )
         if sum(map(sum, _unfolded(noise).tolist())) != FULL:
             raise InvalidParameter("the words of all displacements must add up to 2^64")
         noise.setflags(write=False)
@@ -180,7 +192,9 @@ class PlanarGeometric(Metric):
 
     @cached_property
     def _sums(self) -> list[WordArray]:
-        """How many words send a cell from so far away: one inside the grid, at its top or bottom, at a side, in a corner."""
+        """How many words send a cell from so far away: one inside the grid, at its top or bottom, at a side,
+        in a corner.
+        """
         down = np.cumsum(self.noise[::-1], axis=0, dtype=np.uint64)[::-1]
         across = np.cumsum(self.noise[:, ::-1], axis=1, dtype=np.uint64)[:, ::-1]
         corner = np.cumsum(down[:, ::-1], axis=1, dtype=np.uint64)[:, ::-1]
@@ -218,7 +232,9 @@ class PlanarGeometric(Metric):
 
     @cached_property
     def _ascending(self) -> WordArray:
-        """Words below entry i move a cell by one of the displacements 0 to i, row by row; the last needs none."""
+        """Words below entry i move a cell by one of the displacements 0 to i, row by row; the last needs
+        none.
+        """
         return np.cumsum(_unfolded(self.noise).ravel(), dtype=np.uint64)[:-1]
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
@@ -241,7 +257,9 @@ class PlanarGeometric(Metric):
         loops.planar(values, rows.address(), self.guide, self.rows, self.columns, reports)
 
     def __repr__(self) -> str:
-        return shown(self, f"{self.rows} x {self.columns} cells", "unit of distance", bounded=self.k > ALL_PAIRS)
+        return shown(
+            self, f"{self.rows} x {self.columns} cells", "unit of distance", bounded=self.k > ALL_PAIRS
+        )
 
     def __eq__(self, other: object) -> bool:
         same = isinstance(other, PlanarGeometric) and np.array_equal(self.noise, other.noise)
@@ -260,17 +278,19 @@ def _unfolded(noise: WordArray) -> WordArray:
 def planar_geometric(
     grid: Cells | Sequence[int], epsilon: float, measure: Measure = "euclidean"
 ) -> PlanarGeometric | ProductGeometric:
-    """Noise on a grid: two cells at distance d are told apart by at most d epsilon, in the grid's unit of distance.
+    """Noise on a grid: two cells at distance d are told apart by at most d epsilon, in the grid's unit of
+    distance.
 
-    `grid` is a `Grid`, whose distances are in meters, or a number of rows and columns with a distance of 1 between
-    neighbors. Values are cells, row by row. By the `euclidean` distance, a displacement z has a probability that falls as
-    e^(-epsilon |z|), and one word finds it in one table. By the `manhattan` distance, the sum of both, rows and columns move
-    independently, a word each; for the same protection by the Euclidean distance epsilon / sqrt(2) is needed, and the noise
-    is about a sixth larger, but the estimate takes no longer than the counting.
+    `grid` is a `Grid`, whose distances are in meters, or a number of rows and columns with a distance of 1
+    between neighbors. Values are cells, row by row. By the `euclidean` distance, a displacement z has a
+    probability that falls as e^(-epsilon |z|), and one word finds it in one table. By the `manhattan`
+    distance, the sum of both, rows and columns move independently, a word each; for the same protection by
+    the Euclidean distance epsilon / sqrt(2) is needed, and the noise is about a sixth larger, but the
+    estimate takes no longer than the counting.
 
-    On up to 4,096 cells, the euclidean loss by distance is the smallest that holds for all pairs of cells. On more it is the
-    bound that the table was made by. These are next to equal unless epsilon is so large that far cells have all but no
-    words: at 40 per unit, 64 x 64 cells lose 20.3, and 65 x 64 state 40.
+    On up to 4,096 cells, the euclidean loss by distance is the smallest that holds for all pairs of cells. On
+    more it is the bound that the table was made by. These are next to equal unless epsilon is so large that
+    far cells have all but no words: at 40 per unit, 64 x 64 cells lose 20.3, and 65 x 64 state 40.
 
     >>> m = planar_geometric((20, 30), epsilon=0.5)
     >>> m
@@ -289,8 +309,8 @@ def planar_geometric(
     budget = positive_epsilon(epsilon)
     if isinstance(grid, Cells) and budget * max(steps) > _LARGEST_STEP:
         raise InvalidParameter(
-            f"epsilon is per meter on a Grid, and its cells are {min(steps):.0f} m wide: {budget:g} per meter hides nothing; "
-            "use per_meter(level=2.0, radius=200), or the like"
+            f"epsilon is per meter on a Grid, and its cells are {min(steps):.0f} m wide: {budget:g} per "
+            "meter hides nothing; use per_meter(level=2.0, radius=200), or the like"
         )
     if measure == "manhattan":
         down, across = (math.nextafter(budget * step, 0.0) for step in steps)
@@ -305,7 +325,9 @@ def _shape_of(grid: Cells | Sequence[int]) -> tuple[int, int, tuple[float, float
     elif isinstance(grid, Sequence) and len(grid) == 2:
         rows, columns = grid
     else:
-        raise InvalidParameter(f"a grid is a Grid, or a number of rows and one of columns such as (20, 30), got {grid!r}")
+        raise InvalidParameter(
+            f"a grid is a Grid, or a number of rows and one of columns such as (20, 30), got {grid!r}"
+        )
     down, across = (number("the size of a cell", step, 0.0, math.inf, "a positive number") for step in steps)
     return (
         whole_number("the number of rows", rows, 2, _MOST),

@@ -1,4 +1,6 @@
-"""After the report: to a place that is possible, or to the best guess under a public prior. Neither costs any privacy."""
+"""After the report: to a place that is possible, or to the best guess under a public prior. Neither costs any
+privacy.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _GOALS = ("mode", "mean", "median")
 
 
 def remap_to(places: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
-    """A function from reported places to the numbers of the nearest of these: post-processing, so it loses nothing.
+    """A function from reported places to the numbers of the nearest of these: post-processing, so it loses
+    nothing.
 
     >>> stations = [(47.64, 6.86), (47.62, 6.15), (48.86, 2.35)]
     >>> remap_to(stations)([(47.7, 6.9), (48, 2)]).tolist()
@@ -46,12 +49,12 @@ def optimal_remap(
 ) -> Integers | Floats:
     """What each output is best replaced by, for a public prior: post-processing, so it loses nothing.
 
-    `loss` is a table of loss[x, y], the harm of y where x is true: the answer is then the y of least expected harm for each
-    output. "mode" is that for right or wrong. With `points`, coordinates of the values, "mean" gives the posterior mean
-    (least squared distance) and "median" the geometric median (least distance) of each output. Points are on a line or a
-    plane: of places on the globe, give meters from one of them, since degrees are not alike and longitudes go around.
-    An output that nobody of this prior can send gets what is best for the prior alone.
-    The prior must not come from the person's own secret.
+    `loss` is a table of loss[x, y], the harm of y where x is true: the answer is then the y of least expected
+    harm for each output. "mode" is that for right or wrong. With `points`, coordinates of the values, "mean"
+    gives the posterior mean (least squared distance) and "median" the geometric median (least distance) of
+    each output. Points are on a line or a plane: of places on the globe, give meters from one of them, since
+    degrees are not alike and longitudes go around. An output that nobody of this prior can send gets what is
+    best for the prior alone. The prior must not come from the person's own secret.
 
     >>> channel = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
     >>> optimal_remap(channel, [0.8, 0.1, 0.1]).tolist()
@@ -62,9 +65,14 @@ def optimal_remap(
     chances = _chances(channel)
     shares = checked_prior(prior, len(chances))
     joint = shares[:, None] * chances
-    joint[:, joint.sum(axis=0) <= 0] = shares[:, None]  # what nobody of this prior sends says nothing: the prior stands
+    joint[:, joint.sum(axis=0) <= 0] = shares[
+        :, None
+    ]  # what nobody of this prior sends says nothing: the prior stands
     if not isinstance(loss, str):
-        allowed = f"loss is 'mode', 'mean', 'median', or a table of numbers with a row for each of {len(chances)} values"
+        allowed = (
+            f"loss is 'mode', 'mean', 'median', or a table of numbers with a row for each of {len(chances)} "
+            "values"
+        )
         harm = finite(loss, allowed)
         if harm.ndim != 2 or len(harm) != len(chances) or not harm.size:
             raise InvalidParameter(f"{allowed}, got shape {harm.shape}")
@@ -101,7 +109,9 @@ def _chances(channel: Metric | Channel | Matrix | Floats) -> Floats:
 
 
 def _median(weights: Floats, points: Floats, start: Floats, apart: Floats) -> Floats:
-    """The point of least mean distance: Weiszfeld's steps, then the best of where they end and of the points themselves."""
+    """The point of least mean distance: Weiszfeld's steps, then the best of where they end and of the points
+    themselves.
+    """
     here = start
     for _ in range(200):
         gaps = np.linalg.norm(points - here, axis=1)

@@ -14,9 +14,15 @@ from deniable.exact import log_up
 from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
 from deniable.words import FULL, WordArray
 
-_FLOOR = 2.0**-32  # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
-_DIGITS = 36  # binary digits of a real probability that count: the last ones of floats differ between processors
-_ROUNDING = 2.0**-31  # so the ratio of two moves by less than this: 2^-32 by words, below 2^-32 by digits that do not count
+_FLOOR = (
+    2.0**-32
+)  # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
+_DIGITS = (
+    36  # binary digits of a real probability that count: the last ones of floats differ between processors
+)
+_ROUNDING = (
+    2.0**-31
+)  # so the ratio of two moves by less than this: 2^-32 by words, below 2^-32 by digits that do not count
 _BEYOND = 56.0  # all noise beyond e^-56 together is less than 2^-33 of the least probability, and left out
 _NODES = 16
 _ONE_BY_ONE = 32  # displacements that are not summed in blocks
@@ -27,27 +33,33 @@ _CANDIDATES = 4096
 
 
 def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: float) -> WordArray:
-    """Words for a displacement of 0 to rows - 1 down and 0 to columns - 1 right, the last ones standing for all beyond.
+    """Words for a displacement of 0 to rows - 1 down and 0 to columns - 1 right, the last ones standing for
+    all beyond.
 
-    The real law falls as e^(-epsilon |z|) and is private by the triangle inequality, whatever is put together at the edges.
-    Where it is below 2^-32 somewhere, it is mixed with a little noise that is nearly flat on the grid, and private, too. The
-    rate is lower than epsilon by what rounding to words can change, so that the words keep epsilon.
+    The real law falls as e^(-epsilon |z|) and is private by the triangle inequality, whatever is put together
+    at the edges. Where it is below 2^-32 somewhere, it is mixed with a little noise that is nearly flat on
+    the grid, and private, too. The rate is lower than epsilon by what rounding to words can change, so that
+    the words keep epsilon.
     """
     least = min(steps)
     checked_budget(epsilon * least, " between neighboring cells")
     rate = epsilon - _ROUNDING / least
     if rate <= 0.999 * epsilon:
-        raise InvalidParameter(f"epsilon {epsilon} is too small for cells of size {least:g}; use larger cells")
+        raise InvalidParameter(
+            f"epsilon {epsilon} is too small for cells of size {least:g}; use larger cells"
+        )
     noise = _digits(_folded_sums(rows, columns, steps, rate))
     noise /= _total(noise)
     if _least(noise) < _FLOOR:
-        sides = [_flat(size, rate * step / math.sqrt(2)) for size, step in zip((rows, columns), steps, strict=True)]
+        sides = [
+            _flat(size, rate * step / math.sqrt(2)) for size, step in zip((rows, columns), steps, strict=True)
+        ]
         flat = _digits(sides[0])[:, None] * _digits(sides[1])
         weight = _FLOOR / _least(flat)
         if weight > 0.01:
             raise InvalidParameter(
-                f"epsilon {epsilon:g} is too small for a grid of {rows} x {columns} cells of size {least:g}, with a table "
-                "out of 2^64; use a larger epsilon or larger cells"
+                f"epsilon {epsilon:g} is too small for a grid of {rows} x {columns} cells of size {least:g}, "
+                "with a table out of 2^64; use a larger epsilon or larger cells"
             )
         noise = (1 - weight) * noise + weight * flat
     words = np.rint(noise * float(FULL)).astype(np.uint64)
@@ -61,22 +73,30 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
 
 
 def _too_fine(rows: int, columns: int) -> InvalidParameter:
-    return InvalidParameter(f"a grid of {rows} x {columns} cells is too fine for a table out of 2^64; use larger cells")
+    return InvalidParameter(
+        f"a grid of {rows} x {columns} cells is too fine for a table out of 2^64; use larger cells"
+    )
 
 
 def _digits(values: Floats) -> Floats:
-    """Rounded, so that a grid has the same words (nearly) everywhere: what follows is the same on all processors."""
+    """Rounded, so that a grid has the same words (nearly) everywhere: what follows is the same on all
+    processors.
+    """
     mantissas, exponents = np.frexp(values)
     return np.asarray(np.ldexp(np.rint(mantissas * 2.0**_DIGITS), exponents - _DIGITS))
 
 
 def _least(noise: Floats) -> float:
-    """The least probability; that of staying counts a fourth, for up to three words that rounding leaves are added to it."""
+    """The least probability; that of staying counts a fourth, for up to three words that rounding leaves are
+    added to it.
+    """
     return min(float(noise.min()), float(noise[0, 0]) / 4)
 
 
 def _as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bool:
-    """Whether these words are the ones made for epsilon, but for the last digit that counts: then its bound holds for them."""
+    """Whether these words are the ones made for epsilon, but for the last digit that counts: then its bound
+    holds for them.
+    """
     rows, columns = noise.shape
     made = planar_noise(rows, columns, steps, epsilon)
     return bool((np.abs(noise / made.astype(np.float64) - 1) < 4 * 2.0**-_DIGITS).all())
@@ -84,7 +104,9 @@ def _as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bo
 
 def _folded_sums(rows: int, columns: int, steps: tuple[float, float], rate: float) -> Floats:
     """Sums of e^(-rate |z|) over displacements, the last row and column with all that lie beyond them."""
-    (below, many), (beside, much) = (_far(size - 1, rate * step) for size, step in zip((rows, columns), steps, strict=True))
+    (below, many), (beside, much) = (
+        _far(size - 1, rate * step) for size, step in zip((rows, columns), steps, strict=True)
+    )
     down = steps[0] * np.concatenate([np.arange(rows - 1), below])
     across = steps[1] * np.concatenate([np.arange(columns - 1), beside])
     times = np.concatenate([np.ones(rows - 1), many])
@@ -99,11 +121,14 @@ def _folded_sums(rows: int, columns: int, steps: tuple[float, float], rate: floa
 def _far(first: int, rate: float) -> tuple[Floats, Floats]:
     """Points and weights that sum e^(-rate |z|) over all whole numbers from `first` on, in any row.
 
-    Near ones are taken one by one. Farther on the function changes little from one number to the next: blocks as wide as
-    they are far away, and not so wide that it falls by more than e^2, are summed by Gauss's rule for whole numbers, which
-    is exact for polynomials of degree 31.
+    Near ones are taken one by one. Farther on the function changes little from one number to the next: blocks
+    as wide as they are far away, and not so wide that it falls by more than e^2, are summed by Gauss's rule
+    for whole numbers, which is exact for polynomials of degree 31.
     """
-    points, weights = [np.arange(first, _ONE_BY_ONE, dtype=np.float64)], [np.ones(max(0, _ONE_BY_ONE - first))]
+    points, weights = (
+        [np.arange(first, _ONE_BY_ONE, dtype=np.float64)],
+        [np.ones(max(0, _ONE_BY_ONE - first))],
+    )
     start = max(first, _ONE_BY_ONE)
     while rate * start < _BEYOND or start == first:
         size = max(_NODES, min(start, math.ceil(2 / rate)))
@@ -115,7 +140,9 @@ def _far(first: int, rate: float) -> tuple[Floats, Floats]:
 
 
 def _gauss(size: int) -> tuple[Floats, Floats]:
-    """Points and weights that sum any polynomial of degree 31 over 0 to size - 1: from the recurrence of Gram's polynomials."""
+    """Points and weights that sum any polynomial of degree 31 over 0 to size - 1: from the recurrence of
+    Gram's polynomials.
+    """
     k = np.arange(1, _NODES)
     beside = np.sqrt(k**2 * (float(size) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
     points, vectors = np.linalg.eigh(np.diag(beside, 1) + np.diag(beside, -1))
@@ -144,8 +171,9 @@ def _exact_total(words: WordArray) -> int:
 def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, float], epsilon: float) -> float:
     """The smallest epsilon per unit of distance, rounded up.
 
-    On grids of up to 4,096 cells all pairs of cells are compared; on larger ones those up to eight cells apart, and for
-    the others the bound stands that the table was made by, if it is the table that is made for epsilon.
+    On grids of up to 4,096 cells all pairs of cells are compared; on larger ones those up to eight cells
+    apart, and for the others the bound stands that the table was made by, if it is the table that is made for
+    epsilon.
     """
     rows, columns = noise.shape
     all_pairs = rows * columns <= ALL_PAIRS or math.isinf(epsilon) or not _as_made(noise, steps, epsilon)
@@ -190,7 +218,9 @@ def _signed(words: WordArray, up: bool, left: bool) -> WordArray:
     return np.concatenate([words[:, :0:-1], words], axis=1) if left else words
 
 
-def _shifted(array: WordArray | Floats, down: int, right: int) -> tuple[WordArray | Floats, WordArray | Floats]:
+def _shifted(
+    array: WordArray | Floats, down: int, right: int
+) -> tuple[WordArray | Floats, WordArray | Floats]:
     """All pairs of entries that are so far apart."""
     rows, columns = array.shape
     if down >= rows or abs(right) >= columns:

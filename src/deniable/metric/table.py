@@ -19,7 +19,9 @@ from deniable.metric.waves import square_wave
 @final
 @dataclass(frozen=True)
 class Distanced:
-    """A mechanism by its name: the function that makes it, what its epsilon is per, and how it is made for k ordered values."""
+    """A mechanism by its name: the function that makes it, what its epsilon is per, and how it is made for k
+    ordered values.
+    """
 
     made_by: Callable[..., object]
     per: str
@@ -52,8 +54,13 @@ def _line(x: int, y: int) -> float:
 
 
 _STEP, _ANY = "step", "any two values"
-_PLACES = "it is for places; make a Study with a Grid, whose plan says what to expect, or measure it in Python"
-_MEANS = "it is for the mean of a number; make a Study with a Number, whose plan says what to expect, or measure it in Python"
+_PLACES = (
+    "it is for places; make a Study with a Grid, whose plan says what to expect, or measure it in Python"
+)
+_MEANS = (
+    "it is for the mean of a number; make a Study with a Number, whose plan says what to expect, or measure "
+    "it in Python"
+)
 _ALL = (
     Distanced(geometric, _STEP, lambda k, epsilon: geometric(k - 1, epsilon)),
     Distanced(exponential, _STEP, lambda k, epsilon: exponential(_line, epsilon, k)),

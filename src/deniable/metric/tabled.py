@@ -1,4 +1,6 @@
-"""Any finite metric: a table of integers, one row for each value, calibrated to the exact smallest epsilon per unit."""
+"""Any finite metric: a table of integers, one row for each value, calibrated to the exact smallest epsilon
+per unit.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.metric.certified import LARGEST, calibrated, checked_budget, floored, largest_ratio, rate_at_peaks, unit_loss
+from deniable.metric.certified import (
+    LARGEST,
+    calibrated,
+    checked_budget,
+    floored,
+    largest_ratio,
+    rate_at_peaks,
+    unit_loss,
+)
 from deniable.metric.channel import Metric, loss_by_units, shown
 from deniable.words import FULL, Rows, WordArray
 
@@ -37,7 +47,9 @@ class Tabled(Metric):
         weights = np.array(self.weights, dtype=np.uint64)
         distances = checked_distances(self.distances)
         if weights.ndim != 2 or len(weights) != len(distances) or weights.shape[1] < 2:
-            raise InvalidParameter(f"weights are a row for each of {len(distances)} values, got shape {weights.shape}")
+            raise InvalidParameter(
+                f"weights are a row for each of {len(distances)} values, got shape {weights.shape}"
+            )
         if any(sum(row) != FULL for row in weights.tolist()):
             raise InvalidParameter("the words of each row must add up to 2^64")
         if ((weights == 0) & (weights.max(axis=0) > 0)).any():
@@ -111,12 +123,14 @@ def _found(sums: WordArray, values: Integers, words: WordArray) -> Integers:
 
 
 def exponential(distances: Distances, epsilon: float, k: int | None = None) -> Tabled:
-    """The exponential mechanism on any metric: Pr(y | x) falls as e^(-b d(x, y)), with the largest b that epsilon allows.
+    """The exponential mechanism on any metric: Pr(y | x) falls as e^(-b d(x, y)), with the largest b that
+    epsilon allows.
 
-    `distances` is a table of them, or a function of two values from 0 to k - 1. Published with b = epsilon / 2, which pays
-    for the normalization in the worst case; here b is as large as the exact smallest epsilon of the table allows, between
-    epsilon / 2 and epsilon. No output has fewer than 2^34 of the 2^64 words, so that very unlikely ones are a little
-    likelier than the formula says. Choose it where distances are neither on a line nor on a grid.
+    `distances` is a table of them, or a function of two values from 0 to k - 1. Published with b = epsilon /
+    2, which pays for the normalization in the worst case; here b is as large as the exact smallest epsilon of
+    the table allows, between epsilon / 2 and epsilon. No output has fewer than 2^34 of the 2^64 words, so
+    that very unlikely ones are a little likelier than the formula says. Choose it where distances are neither
+    on a line nor on a grid.
 
     >>> m = exponential(lambda x, y: abs(x - y), epsilon=1.0, k=5)
     >>> 1 - 1e-9 < m.loss(distance=1) <= 1, m.law.matrix()[0].round(3).tolist()
@@ -126,14 +140,18 @@ def exponential(distances: Distances, epsilon: float, k: int | None = None) -> T
     """
     apart = checked_distances(distances, k)
     budget = _budget(apart, epsilon)
-    return Tabled(calibrated(lambda b: floored(np.exp(-b * apart)), apart, budget, budget / 2, rate_at_peaks), apart)
+    return Tabled(
+        calibrated(lambda b: floored(np.exp(-b * apart)), apart, budget, budget / 2, rate_at_peaks), apart
+    )
 
 
 def tight_constraints(distances: Distances, epsilon: float, k: int | None = None) -> Tabled:
-    """The channel whose every ratio is as large as epsilon allows: Pr(y | x) = c(y) e^(-epsilon d(x, y)), where that exists.
+    """The channel whose every ratio is as large as epsilon allows: Pr(y | x) = c(y) e^(-epsilon d(x, y)),
+    where that exists.
 
-    On a line it is the geometric mechanism, on a grid with the sum of both distances the product of two. In general the
-    weights c that make all rows sum to one may come out negative; then there is no such channel, and this says so.
+    On a line it is the geometric mechanism, on a grid with the sum of both distances the product of two. In
+    general the weights c that make all rows sum to one may come out negative; then there is no such channel,
+    and this says so.
 
     >>> m = tight_constraints(lambda x, y: abs(x - y), epsilon=1.0, k=4)
     >>> m.law.matrix()[0].round(4).tolist()
@@ -153,8 +171,8 @@ def tight_constraints(distances: Distances, epsilon: float, k: int | None = None
         columns = _column_weights(ideal)
         if columns.min() < -1e-9 * columns.max():
             raise InvalidParameter(
-                f"tight constraints do not exist for this metric and epsilon {epsilon:g}: an output would get the negative "
-                f"weight {columns.min():.3g}; try a larger epsilon, or exponential"
+                f"tight constraints do not exist for this metric and epsilon {epsilon:g}: an output would "
+                f"get the negative weight {columns.min():.3g}; try a larger epsilon, or exponential"
             )
         return floored(ideal * np.where(columns < 1e-9 * columns.max(), 0.0, columns))
 
@@ -165,14 +183,18 @@ def _column_weights(ideal: Floats) -> Floats:
     try:
         return np.asarray(np.linalg.solve(ideal, np.ones(len(ideal))))
     except np.linalg.LinAlgError:
-        raise InvalidParameter("epsilon is so small that these values cannot be told apart in floating point") from None
+        raise InvalidParameter(
+            "epsilon is so small that these values cannot be told apart in floating point"
+        ) from None
 
 
 def _budget(apart: Floats, epsilon: float) -> float:
     budget = number("epsilon", epsilon, 0.0, np.inf, "a positive number")
     checked_budget(budget * float(apart[apart > 0].min()), " between neighbors")
     if budget * float(apart.max()) > 1e6 * LARGEST:
-        raise InvalidParameter("the largest distance is far beyond what epsilon can tell; give distances in another unit")
+        raise InvalidParameter(
+            "the largest distance is far beyond what epsilon can tell; give distances in another unit"
+        )
     return budget
 
 
@@ -180,12 +202,16 @@ def checked_distances(distances: Distances, k: int | None = None) -> Floats:
     """A table of distances: symmetric, zero for a value and itself, positive for two."""
     if callable(distances):
         if k is None:
-            raise InvalidParameter("k, the number of values, is needed where distances are given by a function")
+            raise InvalidParameter(
+                "k, the number of values, is needed where distances are given by a function"
+            )
         size = whole_number("k, the number of values,", k, 2, _MOST)
         try:
             distances = [[distances(x, y) for y in range(size)] for x in range(size)]
         except TypeError as problem:
-            raise InvalidParameter(f"distances are a function of two values from 0 to {size - 1}: {problem}") from problem
+            raise InvalidParameter(
+                f"distances are a function of two values from 0 to {size - 1}: {problem}"
+            ) from problem
     try:
         table = np.array(distances, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -193,11 +219,19 @@ def checked_distances(distances: Distances, k: int | None = None) -> Floats:
             "distances are a square table of numbers, a row for each value, or a function of two values"
         ) from None
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not 2 <= len(table) <= _MOST:
-        raise InvalidParameter(f"distances are a square table of 2 to {_MOST} values, got shape {table.shape}")
+        raise InvalidParameter(
+            f"distances are a square table of 2 to {_MOST} values, got shape {table.shape}"
+        )
     if k is not None and k != len(table):
-        raise InvalidParameter(f"k, the number of values, is {k!r}, but the table has distances of {len(table)}; leave k out")
+        raise InvalidParameter(
+            f"k, the number of values, is {k!r}, but the table has distances of {len(table)}; leave k out"
+        )
     if not np.isfinite(table).all() or (table != table.T).any() or np.diagonal(table).any():
-        raise InvalidParameter("distances are finite, the same in both directions, and zero for a value and itself")
+        raise InvalidParameter(
+            "distances are finite, the same in both directions, and zero for a value and itself"
+        )
     if (table[~np.eye(len(table), dtype=bool)] <= 0).any():
-        raise InvalidParameter("two different values must have a positive distance; put those without one together")
+        raise InvalidParameter(
+            "two different values must have a positive distance; put those without one together"
+        )
     return table

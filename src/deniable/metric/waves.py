@@ -1,4 +1,6 @@
-"""Square waves: a report is near the value with one probability, anywhere else with another, and distance plays no part."""
+"""Square waves: a report is near the value with one probability, anywhere else with another, and distance
+plays no part.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ MOST_BINS = 1 << 20
 @final
 @dataclass(frozen=True)
 class SquareWave(Metric):
-    """The report is one of k + window - 1 bins: one of the window that belongs to the value, or one of the k - 1 others."""
+    """The report is one of k + window - 1 bins: one of the window that belongs to the value, or one of the k
+    - 1 others.
+    """
 
     k: int
     window: int
@@ -88,10 +92,14 @@ class SquareWave(Metric):
         loops.window(values, rows.address(), others, width, keep, reports)
 
     def __repr__(self) -> str:
-        return f"SquareWave({self.k} bins, a window of {self.window}: loses {self.loss():.6g} at any distance)"
+        return (
+            f"SquareWave({self.k} bins, a window of {self.window}: loses {self.loss():.6g} at any distance)"
+        )
 
 
-def in_window(values: Integers, coins: WordArray, places: WordArray, k: int, window: int, keep: int) -> WordArray:
+def in_window(
+    values: Integers, coins: WordArray, places: WordArray, k: int, window: int, keep: int
+) -> WordArray:
     """A bin of each value's window, or one of the k - 1 others, which the window is cut out of."""
     first = values.astype(np.uint64)
     other = below(places, k - 1)
@@ -100,7 +108,9 @@ def in_window(values: Integers, coins: WordArray, places: WordArray, k: int, win
 
 
 def window_ratio(k: int, window: int, keep: int) -> Fraction:
-    """How much likelier a bin is from inside the window than from outside, the bias of `below` counted both ways."""
+    """How much likelier a bin is from inside the window than from outside, the bias of `below` counted both
+    ways.
+    """
     return Fraction(keep * cell(window)[1], (FULL - keep) * cell(k - 1)[0])
 
 
@@ -119,7 +129,9 @@ def _cells(bound: int) -> list[int]:
 @final
 @dataclass(frozen=True)
 class ContinuousWave:
-    """A number from 0 to 1 is reported as one from -width to 1 + width, mostly within width of it. In floating point."""
+    """A number from 0 to 1 is reported as one from -width to 1 + width, mostly within width of it. In
+    floating point.
+    """
 
     epsilon: float
     """What the real-valued mechanism loses; the floats that are sent may lose more."""
@@ -156,22 +168,26 @@ class ContinuousWave:
         return np.asarray(np.where(coin < 2 * b * self.densities[0], given + (2 * place - 1) * b, outside))
 
     def tally(self, reports: npt.ArrayLike) -> NoReturn:
-        """Refused: reports are numbers, no two of them the same; put them into bins, whose channel `matrix` is."""
+        """Refused: reports are numbers, no two of them the same; put them into bins, whose channel `matrix`
+        is.
+        """
         raise InvalidParameter(
-            "reports of a continuous wave are numbers, which have no tally; dn.mle(m, reports, bins=...) counts them in bins; "
-            "or use square_wave(epsilon, bins=...), whose reports are counted"
+            "reports of a continuous wave are numbers, which have no tally; dn.mle(m, reports, bins=...) "
+            "counts them in bins; or use square_wave(epsilon, bins=...), whose reports are counted"
         )
 
     def matrix(self, bins: int, outputs: int | None = None) -> Floats:
-        """How likely a report is in each of so many bins from -width to 1 + width, from values spread evenly over each of
-        so many bins from 0 to 1: by exact integrals.
+        """How likely a report is in each of so many bins from -width to 1 + width, from values spread evenly
+        over each of so many bins from 0 to 1: by exact integrals.
 
         >>> rows = ContinuousWave(1.0).matrix(4, 8)
         >>> rows.shape, bool(np.allclose(rows.sum(axis=1), 1, rtol=0, atol=1e-12))
         ((4, 8), True)
         """
         inputs = whole_number("bins", bins, 1, 1 << 14)
-        ends = np.linspace(-self.width, 1 + self.width, (whole_number("outputs", outputs or bins, 1, 1 << 14)) + 1)
+        ends = np.linspace(
+            -self.width, 1 + self.width, (whole_number("outputs", outputs or bins, 1, 1 << 14)) + 1
+        )
         starts = np.arange(inputs + 1) / inputs
         b, (near, far) = self.width, self.densities
 
@@ -185,7 +201,9 @@ class ContinuousWave:
 
 
 def half_window(epsilon: float) -> float:
-    """b = (epsilon e^epsilon - e^epsilon + 1) / (2 e^epsilon (e^epsilon - 1 - epsilon)), by series where that cancels."""
+    """b = (epsilon e^epsilon - e^epsilon + 1) / (2 e^epsilon (e^epsilon - 1 - epsilon)), by series where that
+    cancels.
+    """
     if epsilon > 2:
         e = math.exp(-epsilon)
         return (epsilon - 1 + e) * e / (2 * (1 - e * (1 + epsilon)))
@@ -198,12 +216,14 @@ def square_wave(epsilon: float, bins: None = None) -> ContinuousWave: ...
 @overload
 def square_wave(epsilon: float, bins: int) -> SquareWave: ...
 def square_wave(epsilon: float, bins: int | None = None) -> SquareWave | ContinuousWave:
-    """For the distribution of a number: a report near the value is e^epsilon times likelier than one that is not.
+    """For the distribution of a number: a report near the value is e^epsilon times likelier than one that is
+    not.
 
-    With `bins`, values are 0 to bins - 1 and the guarantee is exact: 2 B + 1 outputs around a value have the probability
-    e^epsilon / ((2 B + 1) e^epsilon + bins - 1) each, the others e^epsilon times less. B is b bins, rounded down. Without,
-    values are numbers from 0 to 1, reports are numbers from -b to 1 + b, in floating point: for research.
-    Choose it for whole distributions at the same epsilon for any two values; `mle(...).smooth()` estimates best.
+    With `bins`, values are 0 to bins - 1 and the guarantee is exact: 2 B + 1 outputs around a value have the
+    probability e^epsilon / ((2 B + 1) e^epsilon + bins - 1) each, the others e^epsilon times less. B is b
+    bins, rounded down. Without, values are numbers from 0 to 1, reports are numbers from -b to 1 + b, in
+    floating point: for research. Choose it for whole distributions at the same epsilon for any two values;
+    `mle(...).smooth()` estimates best.
 
     >>> m = square_wave(epsilon=1.0, bins=100)
     >>> m, m.outputs, m.loss() <= 1

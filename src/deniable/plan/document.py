@@ -1,4 +1,5 @@
-"""What a plan says: attributes, share, policies; what that gives away; and both as a document of integers and text.
+"""What a plan says: attributes, share, policies; what that gives away; and both as a document of integers and
+text.
 
 Losses are stated in billionths of a nat, rounded up.
 """
@@ -18,7 +19,14 @@ from deniable.mechanisms import Encoder
 from deniable.metric import Averaged, Metric
 from deniable.plan.losses import Loss
 from deniable.plan.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
-from deniable.plan.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
+from deniable.plan.strict import (
+    InvalidPlan,
+    Json,
+    checked_fields,
+    checked_integer,
+    checked_list,
+    checked_string,
+)
 from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
 from deniable.records import Faked, Sample, Share
 from deniable.rounds import Losses, Repeated
@@ -69,20 +77,28 @@ class Content:
         if isinstance(self.share, Faked):
             object.__setattr__(self, "share", replace(self.share, claim=None))
         if not isinstance(self.share, Share | Encoder):
-            raise InvalidParameter(f"a plan holds a mechanism with an exact loss, or a share, got {type(self.share).__name__}")
+            raise InvalidParameter(
+                f"a plan holds a mechanism with an exact loss, or a share, got {type(self.share).__name__}"
+            )
         self._check_sizes()
         self._check_rounds()
         refuse_together(names, self.share, self.missing, self.rounds is not None)
 
     def _check_sizes(self) -> None:
         if len(self.parts) != len(self.attributes):
-            raise InvalidParameter(f"there are {len(self.attributes)} attributes, but mechanisms for {len(self.parts)}")
+            raise InvalidParameter(
+                f"there are {len(self.attributes)} attributes, but mechanisms for {len(self.parts)}"
+            )
         for attribute, part in zip(self.attributes, self.parts, strict=True):
             if self.missing == "value" and NO_ANSWER_LABEL in attribute.domain.labels:
-                raise InvalidParameter(f"{attribute.name!r} has a value {NO_ANSWER_LABEL!r} already; refuse missing answers")
+                raise InvalidParameter(
+                    f"{attribute.name!r} has a value {NO_ANSWER_LABEL!r} already; refuse missing answers"
+                )
             check_fit(attribute.name, attribute.domain, part)
             if part.k != self.size(attribute):
-                raise InvalidParameter(f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}")
+                raise InvalidParameter(
+                    f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}"
+                )
 
     def _check_rounds(self) -> None:
         repeated = [isinstance(part, Repeated) for part in self.parts]
@@ -101,7 +117,9 @@ class Content:
 
     @property
     def has_no_answer(self) -> bool:
-        """Whether no answer could be a value of every attribute: beside distances, and numbers, there is no place for it."""
+        """Whether no answer could be a value of every attribute: beside distances, and numbers, there is no
+        place for it.
+        """
         return not any(isinstance(part, Metric | Averaged) for part in self.parts)
 
     def size(self, attribute: Attribute) -> int:
@@ -147,7 +165,8 @@ class Content:
         """The document, without losses and id."""
         return {
             "attributes": [
-                {"name": attribute.name, "domain": domain_to_dict(attribute.domain)} for attribute in self.attributes
+                {"name": attribute.name, "domain": domain_to_dict(attribute.domain)}
+                for attribute in self.attributes
             ],
             "missing": self.missing,
             "people": self.people,
@@ -160,7 +179,9 @@ class Content:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Content:
         """Back from `to_dict`; whatever is not just as it would have been written is refused."""
-        checked_fields(data, "the plan", ("attributes", "missing", "people", "rounds", "share", "title", "version"))
+        checked_fields(
+            data, "the plan", ("attributes", "missing", "people", "rounds", "share", "title", "version")
+        )
         attributes = []
         for given in checked_list(data["attributes"], "attributes"):
             one = checked_fields(given, "an attribute", ("name", "domain"))
@@ -174,13 +195,17 @@ class Content:
             rounds=None if data["rounds"] is None else checked_integer(data["rounds"], "rounds"),
         )
         if content.to_dict() != data:
-            raise InvalidPlan("the plan is not in its canonical form: it says the same thing otherwise than it is written")
+            raise InvalidPlan(
+                "the plan is not in its canonical form: it says the same thing otherwise than it is written"
+            )
         return content
 
 
 def checked_people(people: object) -> int:
     """How many people are asked: a whole number, which may be written as 1e5."""
-    return whole_number("people", int(people) if isinstance(people, float) and people.is_integer() else people, 1, 1 << 53)
+    return whole_number(
+        "people", int(people) if isinstance(people, float) and people.is_integer() else people, 1, 1 << 53
+    )
 
 
 def _up(number: Fraction) -> float:

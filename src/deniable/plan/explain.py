@@ -1,4 +1,6 @@
-"""A plan in plain words: what is expected of it, what it gives away, what was considered, and what to be warned of."""
+"""A plan in plain words: what is expected of it, what it gives away, what was considered, and what to be
+warned of.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from deniable.plan.shuffle import shuffled
 from deniable.records import Faked, Sample, Split
 from deniable.rounds import BitFlip, Repeated
 
-_DELTA = 1e-6  # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
+# or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
+_DELTA = 1e-6
 _MOST_ROWS = 12
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 _WIDTH = 110
@@ -31,7 +34,12 @@ _LEFT = ("attribute", "protocol", "choice", "why not")  # columns of text
 def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
     """The whole text, a paragraph for each question that a reader has."""
     here = _as_considered(content, considered)
-    paragraphs = [_opening(content, plan_id), _attributes(content, here), _losses(content, loss), _missing(content)]
+    paragraphs = [
+        _opening(content, plan_id),
+        _attributes(content, here),
+        _losses(content, loss),
+        _missing(content),
+    ]
     paragraphs += [_shuffle(content, loss), _choices(considered, content.rounds), *_warnings(content, here)]
     return "\n\n".join(_wrapped(paragraph) for paragraph in paragraphs if paragraph)
 
@@ -46,37 +54,64 @@ def _opening(content: Content, plan_id: str) -> str:
         number = "one attribute" if share.drawn == 1 else f"{share.drawn} attributes"
         how = f"Each person reports {number} of {d}, drawn at random and named in the report (SMP)."
     elif isinstance(share, Faked):
-        how = f"Each person reports one attribute of {d}, drawn at random and not named; the others are fakes (RS+FD)."
+        how = (
+            f"Each person reports one attribute of {d}, drawn at random and not named; the others are fakes "
+            "(RS+FD)."
+        )
     else:
         how = "Each person reports the one attribute."
     if content.rounds is not None and any(isinstance(part, BitFlip) for part in content.parts):
-        how += " They are asked again and again: a random answer is kept for ever and sent as it is, so that a change shows."
+        how += (
+            " They are asked again and again: a random answer is kept for ever and sent as it is, so that a "
+            "change shows."
+        )
     elif content.rounds is not None:
-        how += " They are asked again and again: a first answer is kept for ever, and reported with fresh noise each time."
+        how += (
+            " They are asked again and again: a first answer is kept for ever, and reported with fresh noise "
+            "each time."
+        )
     return f"Plan {plan_id[:12]}{title}\n{asked}. {how}"
 
 
 def _attributes(content: Content, here: Considered) -> str:
     some = isinstance(content.share, Sample | Faked)  # an answer may not be in the report
-    headers = ["attribute", "values", "protocol", "typical error", "best guess", "if reported", "blind guess", "bytes"]
+    headers = [
+        "attribute",
+        "values",
+        "protocol",
+        "typical error",
+        "best guess",
+        "if reported",
+        "blind guess",
+        "bytes",
+    ]
     rows = []
     for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
-        guesses = [_percent(here.success[j]), _percent(here.success_reported[j]) if some else "", _percent(part.blind)]
+        guesses = [
+            _percent(here.success[j]),
+            _percent(here.success_reported[j]) if some else "",
+            _percent(part.blind),
+        ]
         numbers = [_error(attribute.domain, here.standard_errors[j]), *guesses, str(part.report_bytes)]
         values = "a number" if isinstance(part, Averaged) else f"{part.k:,}"
         rows.append([attribute.name, values, here.protocols[j], *numbers])
     lines = [
         *_table(headers, rows),
-        f"typical error: the standard error of an estimated share, averaged over its values, for {content.people:,} people",
-        "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, is right about a "
-        "person's answer",
+        "typical error: the standard error of an estimated share, averaged over its values, for "
+        f"{content.people:,} people",
+        "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
+        "is right about a person's answer",
     ]
     if any(isinstance(part, Averaged) for part in content.parts):
         lines.append(
-            "of a number: the typical error is that of its mean, and what is guessed is the half of its range it is in"
+            "of a number: the typical error is that of its mean, and what is guessed is the half of its "
+            "range it is in"
         )
     if some:
-        lines.append("if reported: the same for people whose report holds that answer, if the attacker knows that it does")
+        lines.append(
+            "if reported: the same for people whose report holds that answer, if the attacker knows that it "
+            "does"
+        )
     return "\n".join(lines)
 
 
@@ -84,31 +119,38 @@ def _losses(content: Content, loss: Loss) -> str:
     lines = ["What one report gives away (exact, rounded up, in nats):", *_promises(content, loss)]
     if len(content.attributes) > 1:
         lines += [
-            f"  {_nats(loss.record)} per record: no report is more than {_times(loss.record)} likelier from one person than "
-            "from another, whatever all their answers are",
+            f"  {_nats(loss.record)} per record: no report is more than {_times(loss.record)} likelier from "
+            "one person than from another, whatever all their answers are",
             f"  {_nats(loss.attribute)} per attribute: the same for two people who differ in one answer only",
         ]
     else:
         lines.append(
-            f"  {_nats(loss.record)}: no report is more than {_times(loss.record)} likelier from one person than from another"
+            f"  {_nats(loss.record)}: no report is more than {_times(loss.record)} likelier from one person "
+            "than from another"
         )
     lines.append(
-        "  This holds against any attacker, if the report is made on the person's own device from secret random words."
+        "  This holds against any attacker, if the report is made on the person's own device from secret "
+        "random words."
     )
     if loss.repeated is not None:
         lines.append("What many reports of one person give away together, per record:")
         lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
-        lines.append("  All hold only if every device keeps its first answers, its attribute and its hash function.")
+        lines.append(
+            "  All hold only if every device keeps its first answers, its attribute and its hash function."
+        )
         if loss.repeated.changing_values > _NO_BOUND:
             lines.append(
-                f"  A bound above {_NO_BOUND:g} promises nothing: whoever sees all reports of a person whose answers change "
-                "may learn when they changed, and what they were. Ask rarely about what changes often."
+                f"  A bound above {_NO_BOUND:g} promises nothing: whoever sees all reports of a person whose "
+                "answers change may learn when they changed, and what they were. Ask rarely about what "
+                "changes often."
             )
     return "\n".join(lines)
 
 
 def _promises(content: Content, loss: Loss) -> list[str]:
-    """Where attributes have distances: what is promised of each per unit, and of the rest; the worst case comes after."""
+    """Where attributes have distances: what is promised of each per unit, and of the rest; the worst case
+    comes after.
+    """
     if loss.rest is None:
         return []
     domains = {attribute.name: attribute.domain for attribute in content.attributes}
@@ -116,12 +158,21 @@ def _promises(content: Content, loss: Loss) -> list[str]:
     for one in loss.units:
         domain = domains[one.name]
         if isinstance(domain, Range):
-            about = f"per step of {domain.step:g} in {one.name!r}: two people several bins apart lose so many times this"
+            about = (
+                f"per step of {domain.step:g} in {one.name!r}: two people several bins apart lose so many "
+                "times this"
+            )
         else:
-            about = f"per kilometer in {one.name!r}: two people lose this times the distance of the middles of their cells"
+            about = (
+                f"per kilometer in {one.name!r}: two people lose this times the distance of the middles of "
+                "their cells"
+            )
         lines.append(f"  {_nats(one.loss)} {about}")
     if len(loss.units) < len(content.attributes):
-        lines.append(f"  {_nats(loss.rest)} for all other attributes together, of two people who do not differ in these")
+        lines.append(
+            f"  {_nats(loss.rest)} for all other attributes together, of two people who do not differ in "
+            "these"
+        )
     lines.append("  In the worst case, however far apart the answers are, and counted by every device's cap:")
     return lines
 
@@ -131,22 +182,26 @@ def _missing(content: Content) -> str:
         return 'A missing answer is a value of its own, "no answer", and as deniable as any other.'
     if content.missing == "random":
         return (
-            "A missing answer becomes a random value, all equally likely, before it is reported. Estimates are then of answers "
-            "and random values together: if a part m is missing, m / k of each estimate is random."
+            "A missing answer becomes a random value, all equally likely, before it is reported. Estimates "
+            "are then of answers and random values together: if a part m is missing, m / k of each estimate "
+            "is random."
         )
     return "A record with a missing answer is refused."
 
 
 def _shuffle(content: Content, loss: Loss) -> str:
-    if content.rounds is not None or content.people < 2 or loss.units:  # the worst case is not what is promised there
+    if (
+        content.rounds is not None or content.people < 2 or loss.units
+    ):  # the worst case is not what is promised there
         return ""
     found = shuffled(loss.record, content.people, min(_DELTA, 0.01 / content.people))
     if found.epsilon >= loss.record:
         return "A shuffler that strips names and order would not improve the guarantee with so few people."
     return (
-        f"If a shuffler strips names and order from all {content.people:,} reports, whoever sees the result learns at most "
-        f"epsilon = {_up(found.epsilon)} about a record, but for a chance delta = {found.delta:g} ({found.bound}). "
-        "It holds only if everyone else is honest and nobody sees a report before it is shuffled."
+        f"If a shuffler strips names and order from all {content.people:,} reports, whoever sees the result "
+        f"learns at most epsilon = {_up(found.epsilon)} about a record, but for a chance delta = "
+        f"{found.delta:g} ({found.bound}). It holds only if everyone else is honest and nobody sees a report "
+        "before it is shuffled."
     )
 
 
@@ -165,27 +220,47 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
         losses = [_four(row.loss_record), _four(row.loss_attribute), *_for_ever(row, rounds)]
         rows.append([names, *numbers, *losses, _first_line(row.why_not)])
     more = len(_different(considered)) - _MOST_ROWS
-    lines = ["What was considered, the choice first (error averaged, guess and bytes at most, over the attributes):"]
+    lines = [
+        "What was considered, the choice first (error averaged, guess and bytes at most, over the "
+        "attributes):"
+    ]
     lines += _table(headers, rows)
     lines += [f"and {more} more"] if more > 0 else []
     if rounds is not None:
-        lines.append(f"changing: what {counted(rounds, 'report')} of values that change give away, against any other sequence")
+        lines.append(
+            f"changing: what {counted(rounds, 'report')} of values that change give away, against any other "
+            "sequence"
+        )
     return "\n".join(lines)
 
 
 def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]:
-    """What differs in any figure, under all its names: of two values, direct encoding is a subset of one, too."""
+    """What differs in any figure, under all its names: of two values, direct encoding is a subset of one,
+    too.
+    """
     found: dict[object, tuple[str, Considered]] = {}
     for row in considered:
-        figures = row.errors, row.success, row.report_bytes, row.loss_record, row.loss_attribute, row.loss_forever, row.why_not
+        figures = (
+            row.errors,
+            row.success,
+            row.report_bytes,
+            row.loss_record,
+            row.loss_attribute,
+            row.loss_forever,
+            row.why_not,
+        )
         key = (row.kind, *figures) if row.share is not None else row.name
         found[key] = (f"{found[key][0]} or {row.name}", found[key][1]) if key in found else (row.name, row)
     return list(found.values())
 
 
 def _for_ever(row: Considered, rounds: int | None) -> tuple[str, str]:
-    """What a person's reports give away, where people are asked again: any number of one value, and one of each round."""
-    losses = [part.losses(rounds, rounds) for part in row.parts if isinstance(part, Repeated) and rounds is not None]
+    """What a person's reports give away, where people are asked again: any number of one value, and one of
+    each round.
+    """
+    losses = [
+        part.losses(rounds, rounds) for part in row.parts if isinstance(part, Repeated) and rounds is not None
+    ]
     if not losses:
         return "", ""
     worst = max(losses, key=lambda each: each.changing_values)
@@ -196,17 +271,21 @@ def _warnings(content: Content, here: Considered) -> list[str]:
     noise, told = warning(here, content.people), exposure(here)
     if noise and told:  # each alone would send the reader to the other
         told += (
-            " With so few people, though, a smaller epsilon makes the shares noisier still, and a larger one tells more of "
-            "each person: no epsilon mends both. Ask more people, or about fewer values."
+            " With so few people, though, a smaller epsilon makes the shares noisier still, and a larger one "
+            "tells more of each person: no epsilon mends both. Ask more people, or about fewer values."
         )
     return [f"WARNING. {text}" for text in (noise, told, far_told(here), plainer(here)) if text is not None]
 
 
 def _as_considered(content: Content, considered: Sequence[Considered]) -> Considered:
-    """The plan's own row, recomputed from its integers; whether its budget is per attribute is known when it is made."""
+    """The plan's own row, recomputed from its integers; whether its budget is per attribute is known when it
+    is made.
+    """
     share, names = content.share, tuple(attribute.name for attribute in content.attributes)
     assert isinstance(share, Split | Sample | Faked | Encoder)
-    chosen = next((row for row in considered if row.share == share), None)  # named as it is among what was considered
+    chosen = next(
+        (row for row in considered if row.share == share), None
+    )  # named as it is among what was considered
     protocols = [protocol_name(part) for part in content.parts] if chosen is None else chosen.protocols
     per = considered[0].per if considered else "record"
     return Considered.of(share, _kind(share), protocols, content.people, Objective(), per, names=names)
@@ -226,7 +305,10 @@ def _kind(share: Split | Sample | Faked | Encoder) -> str:
 def _wrapped(paragraph: str) -> str:
     """Sentences folded to a page's width; tables, whose cells are two spaces or more apart, as they are."""
     lines = paragraph.split("\n")
-    return "\n".join(line if "  " in line.strip() else fill(line, _WIDTH, subsequent_indent=_indent(line)) for line in lines)
+    return "\n".join(
+        line if "  " in line.strip() else fill(line, _WIDTH, subsequent_indent=_indent(line))
+        for line in lines
+    )
 
 
 def _indent(line: str) -> str:
@@ -239,7 +321,9 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
 
     def line(cells: Sequence[str]) -> str:
-        aligned = (cells[j].ljust(widths[j]) if headers[j] in _LEFT else cells[j].rjust(widths[j]) for j in shown)
+        aligned = (
+            cells[j].ljust(widths[j]) if headers[j] in _LEFT else cells[j].rjust(widths[j]) for j in shown
+        )
         return "  ".join(aligned).rstrip()
 
     return [line(headers), *map(line, rows)]

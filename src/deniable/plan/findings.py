@@ -1,4 +1,6 @@
-"""All that a plan's tallies tell at once: shares, groups of neighboring values, means, quantiles, and what is most likely."""
+"""All that a plan's tallies tell at once: shares, groups of neighboring values, means, quantiles, and what is
+most likely.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _LAST = ("n", "level", "plan")  # of a table's columns
 @final
 @dataclass(frozen=True)
 class Findings:
-    """What was found, at one confidence level; everything that could not be is in `refused`, with the reason."""
+    """What was found, at one confidence level; everything that could not be is in `refused`, with
+    the reason.
+    """
 
     result: Result
     level: float = 0.95
@@ -53,7 +57,8 @@ class Findings:
         smooth: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Findings:
-        """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely shares first.
+        """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely
+        shares first.
 
         `progress` hears how much of what is most likely is found, and of how much.
         """
@@ -71,12 +76,16 @@ class Findings:
                 likely |= {name: most} if mle else {}
                 if smooth and (ordered or isinstance(result.domains[name], Grid)):
                     if _has_no_answer(result, name):
-                        raise InvalidParameter("shares are not smoothed where no answer is a value of its own")
+                        raise InvalidParameter(
+                            "shares are not smoothed where no answer is a value of its own"
+                        )
                     smoothed[name] = most.smooth(progress=heard)
             except InvalidParameter as problem:
                 refused[name] = str(problem)
         if smooth and not any(isinstance(domain, Range | Grid) for domain in result.domains.values()):
-            raise InvalidParameter("only shares of ordered values can be smoothed, and no attribute here is a range or a grid")
+            raise InvalidParameter(
+                "only shares of ordered values can be smoothed, and no attribute here is a range or a grid"
+            )
         found = _quantiles(result, quantiles, level, refused)
         return Findings(result, level, project, found, likely, smoothed, refused)
 
@@ -93,20 +102,44 @@ class Findings:
     def groups(self) -> dict[str, list[Group]]:
         """Neighboring values together, of every attribute that has too many to look at one by one."""
         domains = self.result.domains
-        shares = [one for one in self.result.estimates.items() if self.blocks or not isinstance(domains.get(one[0]), Grid)]
+        shares = [
+            one
+            for one in self.result.estimates.items()
+            if self.blocks or not isinstance(domains.get(one[0]), Grid)
+        ]
         found = {name: groups_of(estimate, domains.get(name), self.level) for name, estimate in shares}
         return {name: groups for name, groups in found.items() if groups}
 
     def about(self) -> dict[str, Any]:
-        """Everything, ready for JSON; an end that is infinitely far out is null. `rows` are of shares, and no means."""
+        """Everything, ready for JSON; an end that is infinitely far out is null. `rows` are of shares, and no
+        means.
+        """
         result = self.result
-        told = {"plan": result.plan_id, "title": result.title, "n": result.n, "level": self.level, "project": self.project}
+        told = {
+            "plan": result.plan_id,
+            "title": result.title,
+            "n": result.n,
+            "level": self.level,
+            "project": self.project,
+        }
         means = [
-            {"attribute": name, "mean": mean.value, **_ends(mean), "within": mean.within, **self._context(name)}
+            {
+                "attribute": name,
+                "mean": mean.value,
+                **_ends(mean),
+                "within": mean.within,
+                **self._context(name),
+            }
             for name, mean in self.means().items()
         ]
         quantiles = [
-            {"attribute": name, "share": share, "quantile": _finite(found.value), **_ends(found), **self._context(name)}
+            {
+                "attribute": name,
+                "share": share,
+                "quantile": _finite(found.value),
+                **_ends(found),
+                **self._context(name),
+            }
             for name, shares in self.quantiles.items()
             for share, found in shares.items()
         ]
@@ -115,7 +148,12 @@ class Findings:
             for of, found in (("mle", self.likely), ("smoothed", self.smoothed))
             for name, one in found.items()
         ]
-        lists = {"groups": self._group_rows(), "means": means, "quantiles": quantiles, "certificates": certificates}
+        lists = {
+            "groups": self._group_rows(),
+            "means": means,
+            "quantiles": quantiles,
+            "certificates": certificates,
+        }
         rows = [row for row in self._value_rows() if row["attribute"] not in result.means]
         rows = [{name: cell for name, cell in row.items() if name != MEAN} for row in rows]
         return told | {"rows": rows, **lists, "refused": dict(self.refused)}
@@ -125,15 +163,24 @@ class Findings:
         return dict(zip(_LAST, (self.result[name].n, self.level, self.result.plan_id), strict=True))
 
     def table(self) -> list[dict[str, Any]]:
-        """The same as rows of one table: `kind` says whether a row is a value, a group of values, a mean or a quantile."""
-        rows = [row | {"kind": "value"} for row in self._value_rows() if row["attribute"] not in self.result.means]
+        """The same as rows of one table: `kind` says whether a row is a value, a group of values, a mean or a
+        quantile.
+        """
+        rows = [
+            row | {"kind": "value"} for row in self._value_rows() if row["attribute"] not in self.result.means
+        ]
         rows += [row | {"kind": "group"} for row in self._group_rows()]
         for name, mean in self.means().items():
             told = {"attribute": name, "value": MEAN, **_ends(mean), MEAN: mean.value, "within": mean.within}
             rows.append(told | self._context(name) | {"kind": "mean"})
         for name, shares in self.quantiles.items():
             for share, found in shares.items():
-                told = {"attribute": name, "value": f"quantile {share:g}", **_ends(found), "quantile": _finite(found.value)}
+                told = {
+                    "attribute": name,
+                    "value": f"quantile {share:g}",
+                    **_ends(found),
+                    "quantile": _finite(found.value),
+                }
                 rows.append(told | self._context(name) | {"kind": "quantile"})
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, Any] = dict.fromkeys(
@@ -145,14 +192,20 @@ class Findings:
         rows = self.result.table(self.level, self.project)
         for of, likely in (("mle", self.likely), ("smoothed", self.smoothed)):
             shares = {name: iter(one.frequencies.tolist()) for name, one in likely.items()}
-            rows = [row | {of: next(shares.get(row["attribute"], iter(())), None)} for row in rows] if likely else rows
+            rows = (
+                [row | {of: next(shares.get(row["attribute"], iter(())), None)} for row in rows]
+                if likely
+                else rows
+            )
         return rows
 
     def _group_rows(self) -> list[dict[str, Any]]:
         rows = []
         for name, groups in self.groups().items():
             estimate = self.result[name]
-            more: dict[str, Floats] = {} if self.project is None else {"projected": estimate.project(self.project)}
+            more: dict[str, Floats] = (
+                {} if self.project is None else {"projected": estimate.project(self.project)}
+            )
             more |= {of: all_[name].frequencies for of, all_ in self._likelihoods if name in all_}
             rows += [row | self._context(name) for row in group_rows(name, estimate, groups, more)]
         return rows
@@ -162,10 +215,16 @@ class Findings:
         return ("mle", self.likely), ("smoothed", self.smoothed)
 
     def plot(self, bins: bool = False) -> Figure:
-        """A figure of matplotlib: shares with their intervals, in groups unless all bins are asked for; and what is likely."""
+        """A figure of matplotlib: shares with their intervals, in groups unless all bins are asked for; and
+        what is likely.
+        """
         from deniable.plot.result import shares_plot
 
-        shares = {of: {name: one.frequencies for name, one in found.items()} for of, found in self._likelihoods if found}
+        shares = {
+            of: {name: one.frequencies for name, one in found.items()}
+            for of, found in self._likelihoods
+            if found
+        }
         result = self.result
         title = result.title or f"Plan {result.plan_id[:12]}"
         about = result.means, result.domains, bins, shares, self._places()
@@ -173,21 +232,31 @@ class Findings:
 
     def _places(self) -> dict[str, dict[str, float]]:
         """Means and quantiles of ranges, by name, but for those beyond an open end."""
-        found = {name: {MEAN: mean.value} for name, mean in self.means().items() if name in self.result.estimates}
+        found = {
+            name: {MEAN: mean.value} for name, mean in self.means().items() if name in self.result.estimates
+        }
         for name, shares in self.quantiles.items():
-            told = {f"quantile {share:g}": one.value for share, one in shares.items() if math.isfinite(one.value)}
+            told = {
+                f"quantile {share:g}": one.value for share, one in shares.items() if math.isfinite(one.value)
+            }
             found[name] = found.get(name, {}) | told
         return found
 
     def text(self, bins: bool = False) -> str:
-        """A plain table per attribute: groups of neighboring values where there are many, unless all bins are asked for."""
+        """A plain table per attribute: groups of neighboring values where there are many, unless all bins are
+        asked for.
+        """
         result = self.result
         groups = {} if bins else self.groups()
         values, grouped, means = self._value_rows(), self._group_rows(), self.means()
         lines = [heading(result, self.level)]
         for name, estimate in result.estimates.items():
             rows = [row for row in (grouped if name in groups else values) if row["attribute"] == name]
-            shown = f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one" if name in groups else ""
+            shown = (
+                f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one"
+                if name in groups
+                else ""
+            )
             lines += ["", f"{name} ({counted(estimate.n, 'report')}){shown}", *share_lines(rows)]
             lines += self._summary(name, means.get(name), width_of(rows))
         return "\n".join([*lines, *lines_without_shares(result, self.level)])
@@ -200,11 +269,18 @@ class Findings:
             lines.append(line("mean", _spread(mean)))
         elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
             lines.append(line("mean", "not known, since an end of the range is open; ask for --quantile 0.5"))
-        lines += [line(f"quantile {share:g}", _spread(found)) for share, found in self.quantiles.get(name, {}).items()]
+        lines += [
+            line(f"quantile {share:g}", _spread(found))
+            for share, found in self.quantiles.get(name, {}).items()
+        ]
         for of, found in self._likelihoods:
             if name in found:
                 one = found[name]
-                best = f"log-likelihood per report within {one.gap:.2g} of the best" if one.gap < math.inf else "no certificate"
+                best = (
+                    f"log-likelihood per report within {one.gap:.2g} of the best"
+                    if one.gap < math.inf
+                    else "no certificate"
+                )
                 lines.append(line(of, f"{_how(one)}; {best}"))
         return [*lines, *([line("", self.refused[name])] if name in self.refused else [])]
 
@@ -221,11 +297,15 @@ def _quantiles(
         try:
             found[name] = {share: result.quantile(name, share, level) for share in asked}
         except InvalidParameter as problem:
-            refused[name] = "; ".join(dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)]))
+            refused[name] = "; ".join(
+                dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)])
+            )
     return found
 
 
-def _heard(progress: Callable[[int, int], None] | None, place: int, places: int, done: int, most: int) -> None:
+def _heard(
+    progress: Callable[[int, int], None] | None, place: int, places: int, done: int, most: int
+) -> None:
     """So much is done of one attribute, which is one of several: in thousandths of each."""
     if progress is not None:
         progress(1000 * place + 1000 * done // most, 1000 * places)

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, final
 
-from deniable.plan.strict import InvalidPlan, Json, checked_fields, checked_integer, checked_list, checked_string
+from deniable.plan.strict import (
+    InvalidPlan,
+    Json,
+    checked_fields,
+    checked_integer,
+    checked_list,
+    checked_string,
+)
 from deniable.plan.units import UnitLoss
 from deniable.rounds import Losses
 
@@ -43,7 +50,9 @@ class StatedUnit(NamedTuple):
 @final
 @dataclass(frozen=True)
 class StatedMetric:
-    """What a plan states where attributes have distances: the loss of all the others, and per unit of each."""
+    """What a plan states where attributes have distances: the loss of all the others, and per
+    unit of each.
+    """
 
     rest: int
     units: tuple[StatedUnit, ...]
@@ -100,9 +109,13 @@ class Stated:
     def from_dict(data: object) -> Stated:
         """Back from `to_dict`."""
         fields = ("record", "attribute", "repeated")
-        metric = StatedMetric.from_dict(data["metric"]) if isinstance(data, dict) and "metric" in data else None
+        metric = (
+            StatedMetric.from_dict(data["metric"]) if isinstance(data, dict) and "metric" in data else None
+        )
         data = checked_fields(data, "losses", fields if metric is None else (*fields, "metric"))
-        record, attribute = (checked_integer(data[name], f"the loss per {name}") for name in ("record", "attribute"))
+        record, attribute = (
+            checked_integer(data[name], f"the loss per {name}") for name in ("record", "attribute")
+        )
         if data["repeated"] is None:
             return Stated(record, attribute, None, metric)
         repeated = checked_fields(data["repeated"], "repeated losses", _FIGURES)
@@ -119,13 +132,15 @@ class Stated:
         known, truths = true._figures()
         if names != known:
             raise InvalidPlan(
-                "the plan must state the loss per unit of each attribute that has distances, in order, and that of the rest"
+                "the plan must state the loss per unit of each attribute that has distances, in order, and "
+                "that of the rest"
             )
         for name, claim, truth in zip(names, claims, truths, strict=True):
             if claim is not None and (truth is None or claim < truth):
                 spent = "have no bound" if truth is None else f"lose {truth / NANO:.9f}"
                 raise InvalidPlan(
-                    f"the plan states a loss of {claim / NANO:.9f} ({name}), but its thresholds {spent}; do not answer it"
+                    f"the plan states a loss of {claim / NANO:.9f} ({name}), but its thresholds {spent}; do "
+                    "not answer it"
                 )
 
     def _figures(self) -> tuple[list[str], list[int | None]]:

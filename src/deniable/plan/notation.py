@@ -1,7 +1,8 @@
-"""How mechanisms, fakes, shares and domains are written in a plan: integers and text, strict to read, one way to write.
+"""How mechanisms, fakes, shares and domains are written in a plan: integers and text, strict to read, one way
+to write.
 
-Sizes are JSON integers, thresholds decimal strings (they exceed 2^53). There is no number with a decimal point anywhere,
-so that every language reads the same.
+Sizes are JSON integers, thresholds decimal strings (they exceed 2^53). There is no number with a decimal
+point anywhere, so that every language reads the same.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def _fake_to_dict(fake: Fake) -> Json:
 def _fake_from_dict(data: object, k: int) -> Fake:
     kind = checked_kind(data, "a fake", tuple(_FAKES))
     made_by, kinds = _FAKES[kind]
-    data = checked_fields(data, f"a {kind} fake", ("kind", "part") if kind == "blank" else ("kind", "part", "prior"))
+    data = checked_fields(
+        data, f"a {kind} fake", ("kind", "part") if kind == "blank" else ("kind", "part", "prior")
+    )
     part = mechanism_from_dict(data["part"], kinds)
     if kind == "blank":
         return made_by(part)
@@ -55,7 +58,9 @@ def _fake_from_dict(data: object, k: int) -> Fake:
     if data["prior"] == "uniform":
         prior = Prior.uniform(part.k)
     else:
-        weights = tuple(checked_threshold(weight, "a prior's weight") for weight in checked_list(data["prior"], "prior"))
+        weights = tuple(
+            checked_threshold(weight, "a prior's weight") for weight in checked_list(data["prior"], "prior")
+        )
         prior = Prior(weights)
     if prior.k != part.k:
         raise InvalidPlan(f"a prior has {prior.k} weights, its mechanism {part.k} values")
@@ -80,7 +85,9 @@ def share_from_dict(data: object, ks: Sequence[int]) -> Share | Encoder:
     """Back from `share_to_dict`, for attributes of these sizes."""
     kind = checked_kind(data, "a share", ("single", "split", "sample", "faked"))
     inside = "fakes" if kind == "faked" else "parts"
-    data = checked_fields(data, f"a {kind} share", ("kind", inside, "drawn") if kind == "sample" else ("kind", inside))
+    data = checked_fields(
+        data, f"a {kind} share", ("kind", inside, "drawn") if kind == "sample" else ("kind", inside)
+    )
     members = checked_list(data[inside], inside)
     if len(members) != len(ks):
         raise InvalidPlan(f"there are {len(ks)} attributes, but mechanisms for {len(members)}")
@@ -101,7 +108,12 @@ def domain_to_dict(domain: Domain) -> Json:
     if isinstance(domain, Categories):
         return {"kind": "categories", "labels": list(domain.labels)}
     if isinstance(domain, Range):
-        numbers = {"low": domain.scaled_low, "step": domain.scaled_step, "bins": domain.bins, "digits": domain.digits}
+        numbers = {
+            "low": domain.scaled_low,
+            "step": domain.scaled_step,
+            "bins": domain.bins,
+            "digits": domain.digits,
+        }
         return {"kind": "range", **numbers, "open_low": domain.open_low, "open_high": domain.open_high}
     if isinstance(domain, Number):
         ends = {"low": domain.scaled_low, "high": domain.scaled_high, "digits": domain.digits}
@@ -116,7 +128,9 @@ def domain_from_dict(data: object) -> Domain:
     kind = checked_kind(data, "a domain", ("categories", "range", "number", "grid"))
     if kind == "categories":
         data = checked_fields(data, "categories", ("kind", "labels"))
-        return Categories([checked_string(label, "a label") for label in checked_list(data["labels"], "labels")])
+        return Categories(
+            [checked_string(label, "a label") for label in checked_list(data["labels"], "labels")]
+        )
     if kind == "grid":
         numbers, _ = _numbers(data, "a grid", ("south", "west", "north", "east", "rows", "columns"))
         return Grid.from_integers(*numbers)
@@ -129,7 +143,9 @@ def domain_from_dict(data: object) -> Domain:
     return Range.from_integers(low, step, bins, digits, *ends)
 
 
-def _numbers(data: object, what: str, names: Sequence[str], ends: Sequence[str] = ()) -> tuple[list[int], list[bool]]:
+def _numbers(
+    data: object, what: str, names: Sequence[str], ends: Sequence[str] = ()
+) -> tuple[list[int], list[bool]]:
     """Integers, and whether ends are open, which the domain itself checks."""
     fields = checked_fields(data, what, ("kind", *names, *ends))
     return [checked_integer(fields[name], name) for name in names], [fields[end] for end in ends]

@@ -1,4 +1,5 @@
-"""A plan: the compiled study, in integers only, so that a client in any language is a small interpreter without mathematics.
+"""A plan: the compiled study, in integers only, so that a client in any language is a small interpreter
+without mathematics.
 
 It states what a report gives away; whoever holds it can recompute that from its thresholds and refuse.
 """
@@ -49,7 +50,8 @@ __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Talli
 class Plan:
     """What is asked, how a record becomes a report, and what that gives away.
 
-    Plans are made by `Study.plan`, read from a file, or put together from mechanisms of your own by `Plan.of`.
+    Plans are made by `Study.plan`, read from a file, or put together from mechanisms of your own by
+    `Plan.of`.
     """
 
     content: Content
@@ -67,10 +69,12 @@ class Plan:
         rounds: int | None = None,
         considered: Sequence[Considered] = (),
     ) -> Plan:
-        """A plan for these attributes by this share (or, for one attribute, this mechanism), which states its true losses.
+        """A plan for these attributes by this share (or, for one attribute, this mechanism), which states its
+        true losses.
 
         >>> from deniable.records import smp
-        >>> plan = Plan.of({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, smp([3, 2], 1.0, "grr"), people=1000)
+        >>> asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
+        >>> plan = Plan.of(asked, smp([3, 2], 1.0, "grr"), people=1000)
         >>> plan.loss.record <= 1.0, Plan.from_json(plan.to_json()) == plan
         (True, True)
         """
@@ -100,7 +104,9 @@ class Plan:
 
     @property
     def words(self) -> int:
-        """How many 64-bit words one record takes: the share's, then one per attribute if missing answers are random."""
+        """How many 64-bit words one record takes: the share's, then one per attribute if missing answers are
+        random.
+        """
         return self.share.words + (len(self.names) if self.content.missing == "random" else 0)
 
     @cached_property
@@ -127,11 +133,15 @@ class Plan:
         """Read and verify a document; whatever is wrong with it is refused with the reason."""
         data = parsed(text)
         if data.get("version") != VERSION or type(data["version"]) is not int:
-            raise InvalidPlan(f"this is a plan of version {data.get('version')!r}, and only version {VERSION} is known here")
+            raise InvalidPlan(
+                f"this is a plan of version {data.get('version')!r}, and only version {VERSION} is known here"
+            )
         said = data.pop("id", None)
         found = hashlib.sha256(canonical(data)).hexdigest()
         if said != found:
-            raise InvalidPlan(f"the plan was changed after it was made: it says its id is {said!r}, but it is {found!r}")
+            raise InvalidPlan(
+                f"the plan was changed after it was made: it says its id is {said!r}, but it is {found!r}"
+            )
         stated = Stated.from_dict(data.pop("losses", None))
         try:
             plan = Plan(Content.from_dict(data), stated)
@@ -142,7 +152,9 @@ class Plan:
         plan.verify()
         raw = text.encode() if isinstance(text, str) else text
         if raw.strip() != plan.to_json().encode():
-            raise InvalidPlan("the plan is not in its canonical form (sorted keys, no spaces); was it reformatted?")
+            raise InvalidPlan(
+                "the plan is not in its canonical form (sorted keys, no spaces); was it reformatted?"
+            )
         return plan
 
     @staticmethod
@@ -155,17 +167,23 @@ class Plan:
             if files.file_kind(file) != "a study":
                 raise
             name = file.name
-            raise InvalidPlan(f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)") from None
+            raise InvalidPlan(
+                f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)"
+            ) from None
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
-        """Write the canonical document to a file; one that is there is refused unless it may be overwritten."""
+        """Write the canonical document to a file; one that is there is refused unless it may be
+        overwritten.
+        """
         files.refuse_existing(Path(path), overwrite)
         with files.replacing(Path(path)) as temporary:
             temporary.write_bytes(self.to_json().encode() + b"\n")
         return Path(path)
 
     def explain(self) -> str:
-        """In plain words: protocols, expected errors, an attacker's best guess, sizes, losses and what they assume."""
+        """In plain words: protocols, expected errors, an attacker's best guess, sizes, losses and what they
+        assume.
+        """
         return explain.explained(self.content, self.loss, self.id, self.considered)
 
     def cite(self) -> str:
@@ -190,21 +208,27 @@ class Plan:
         return np.stack(codes)
 
     def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports:
-        """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of dictionaries.
+        """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of
+        dictionaries.
 
-        A plan that asks again needs words that remember: a device's, or those of simulated people, `dn.remembering(seed)`.
-        There `people`, a name or number for each row, says whose first answers are kept; without it row i is person i.
+        A plan that asks again needs words that remember: a device's, or those of simulated people,
+        `dn.remembering(seed)`. There `people`, a name or number for each row, says whose first answers are
+        kept; without it row i is person i.
         """
         source = checked_source(words)
         if self.content.rounds is not None and not source.remember:
             raise InvalidParameter(
-                "this plan asks again and again, so that every person's first answer must be kept; "
-                "simulate that with dn.remembering(seed), or let each device answer"
+                "this plan asks again and again, so that every person's first answer must be kept; simulate "
+                "that with dn.remembering(seed), or let each device answer"
             )
         codes = self.encode(answers)
-        return self.privatize_codes(codes, source, None if people is None else people_of(people, codes.shape[1]))
+        return self.privatize_codes(
+            codes, source, None if people is None else people_of(people, codes.shape[1])
+        )
 
-    def privatize_codes(self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None) -> Reports:
+    def privatize_codes(
+        self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None
+    ) -> Reports:
         """The same for answers that `encode` has made integers."""
         n = codes.shape[1]
         rows = checked_source(words).rows(n, self.words)
@@ -230,16 +254,23 @@ class Plan:
         return sum(map(self._tally, blocks), self._tally(next(blocks, nothing)))
 
     def _tally(self, records: Records) -> Tallies:
-        found = self.share.tally(records) if isinstance(self.share, Share) else (self.share.tally(records.columns[0]),)
+        found = (
+            self.share.tally(records)
+            if isinstance(self.share, Share)
+            else (self.share.tally(records.columns[0]),)
+        )
         return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
 
     def estimate(self, tallies: Tallies) -> Result:
-        """Unbiased frequencies with error bars and labels, by attribute; those without any report are named in the result."""
+        """Unbiased frequencies with error bars and labels, by attribute; those without any report are named
+        in the result.
+        """
         _refuse_no_tallies(tallies, "estimates are made from", "plan.estimate(plan.tally(reports))")
         refuse_other_plan(tallies.plan_id, self.id)
         if set(tallies.tallies) != set(self.names):
             raise InvalidReport(
-                f"there are tallies of {', '.join(tallies.tallies)}; the attributes are {', '.join(self.names)}"
+                f"there are tallies of {', '.join(tallies.tallies)}; the attributes are "
+                f"{', '.join(self.names)}"
             )
         found: dict[str, Estimate] = {}
         means: dict[str, MeanEstimate] = {}
@@ -266,13 +297,17 @@ class Plan:
         return Result(self.id, tallies.n, found, unreported, self.content.title, means, domains)
 
     def mle(self, tallies: Tallies, name: str, **options: Any) -> Likelihood:
-        """The most likely shares of one attribute's values, with a certificate: `dn.mle` for a tally of this plan.
+        """The most likely shares of one attribute's values, with a certificate: `dn.mle` for a tally of this
+        plan.
 
-        For an attribute with distances that is often the better histogram: its unbiased shares scatter widely.
+        For an attribute with distances that is often the better histogram: its unbiased shares scatter
+        widely.
         """
         if name not in self.names:
             raise InvalidParameter(not_among(name, "an attribute", self.names))
-        _refuse_no_tallies(tallies, "what is most likely is found from", "plan.mle(plan.tally(reports), name)")
+        _refuse_no_tallies(
+            tallies, "what is most likely is found from", "plan.mle(plan.tally(reports), name)"
+        )
         refuse_other_plan(tallies.plan_id, self.id)
         from deniable.likelihood import mle
 
@@ -285,8 +320,12 @@ class Plan:
         """The law by which an attribute is estimated."""
         return self.share.marginal(attribute) if isinstance(self.share, Share) else self.share.law
 
-    def write_reports(self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False) -> int:
-        """Write reports, or blocks of them, to a Parquet file that names this plan; how many records there were."""
+    def write_reports(
+        self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False
+    ) -> int:
+        """Write reports, or blocks of them, to a Parquet file that names this plan; how many records there
+        were.
+        """
         files.refuse_existing(Path(path), overwrite)
         records = records_of(reports, self.id)
         return reports_file.write_reports(Path(path), self.id, self.names, self.content.parts, records)
@@ -294,16 +333,24 @@ class Plan:
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan."""
         drawn = self.share.drawn if isinstance(self.share, Sample) else None
-        for records in reports_file.read_reports(Path(path), self.id, self.names, self.content.parts, drawn, show):
+        for records in reports_file.read_reports(
+            Path(path), self.id, self.names, self.content.parts, drawn, show
+        ):
             yield Reports(self.id, records)
 
     def __repr__(self) -> str:
         title = f" · {self.content.title}" if self.content.title else ""
         asked = f"{counted(len(self.names), 'attribute')}, {self.content.people:,} people"
         metric = self.stated.metric
-        units = [] if metric is None else [f"{one.loss / NANO:g} per {one.unit} of {one.name!r}" for one in metric.units]
+        units = (
+            []
+            if metric is None
+            else [f"{one.loss / NANO:g} per {one.unit} of {one.name!r}" for one in metric.units]
+        )
         promised = [] if metric is None or not metric.rest else [f"{metric.rest / NANO:g} for the rest"]
-        losses = ", ".join([*units, *promised, f"{self.stated.record / NANO:g} per record{' at worst' if units else ''}"])
+        losses = ", ".join(
+            [*units, *promised, f"{self.stated.record / NANO:g} per record{' at worst' if units else ''}"]
+        )
         return f"<Plan {self.id[:12]}{title}: {asked}, loss {losses}>"
 
     def _body(self) -> dict[str, Any]:

@@ -141,7 +141,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "article",
         {
             "author": "Ye, Min and Barg, Alexander",
-            "title": "Optimal Schemes for Discrete Distribution Estimation under Locally Differential Privacy",
+            "title": "Optimal Schemes for Discrete Distribution Estimation under Locally Differential "
+            "Privacy",
             "journal": "IEEE Transactions on Information Theory",
             "volume": "64",
             "number": "8",
@@ -163,7 +164,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "inproceedings",
         {
             "author": "Acharya, Jayadev and Sun, Ziteng and Zhang, Huanyu",
-            "title": "Hadamard Response: Estimating Distributions Privately, Efficiently, and with Little Communication",
+            "title": "Hadamard Response: Estimating Distributions Privately, Efficiently, and with Little "
+            "Communication",
             "booktitle": "Artificial Intelligence and Statistics (AISTATS)",
             "pages": "1120--1129",
             "year": "2019",
@@ -172,8 +174,10 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
     "arcolezi2021": (
         "inproceedings",
         {
-            "author": "Arcolezi, H{\\'e}ber H. and Couchot, Jean-Fran{\\c{c}}ois and Al Bouna, Bechara and Xiao, Xiaokui",
-            "title": "Random Sampling Plus Fake Data: Multidimensional Frequency Estimates with Local Differential Privacy",
+            "author": "Arcolezi, H{\\'e}ber H. and Couchot, Jean-Fran{\\c{c}}ois and Al Bouna, Bechara and "
+            "Xiao, Xiaokui",
+            "title": "Random Sampling Plus Fake Data: Multidimensional Frequency Estimates with Local "
+            "Differential Privacy",
             "booktitle": "ACM International Conference on Information and Knowledge Management (CIKM)",
             "pages": "47--57",
             "year": "2021",
@@ -182,7 +186,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
     "arcolezi2022": (
         "article",
         {
-            "author": "Arcolezi, H{\\'e}ber H. and Couchot, Jean-Fran{\\c{c}}ois and Al Bouna, Bechara and Xiao, Xiaokui",
+            "author": "Arcolezi, H{\\'e}ber H. and Couchot, Jean-Fran{\\c{c}}ois and Al Bouna, Bechara and "
+            "Xiao, Xiaokui",
             "title": "Improving the Utility of Locally Differentially Private Protocols for Longitudinal and "
             "Multidimensional Frequency Estimates",
             "journal": "Digital Communications and Networks",
@@ -205,7 +210,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
     "arcolezi2023loloha": (
         "inproceedings",
         {
-            "author": "Arcolezi, H{\\'e}ber H. and Pinz{\\'o}n, Carlos and Palamidessi, Catuscia and Gambs, S{\\'e}bastien",
+            "author": "Arcolezi, H{\\'e}ber H. and Pinz{\\'o}n, Carlos and Palamidessi, Catuscia and Gambs, "
+            "S{\\'e}bastien",
             "title": "Frequency Estimation of Evolving Data under Local Differential Privacy",
             "booktitle": "International Conference on Extending Database Technology (EDBT)",
             "year": "2023",
@@ -215,7 +221,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "misc",
         {
             "author": "Arcolezi, H{\\'e}ber H. and Gambs, S{\\'e}bastien",
-            "title": "Revisiting Locally Differentially Private Protocols: Towards Better Trade-offs in Privacy, Utility, and "
+            "title": "Revisiting Locally Differentially Private Protocols: Towards Better Trade-offs in "
+            "Privacy, Utility, and "
             "Attack Resistance",
             "howpublished": "arXiv 2503.01482",
             "year": "2025",
@@ -242,7 +249,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
     "andres2013": (
         "inproceedings",
         {
-            "author": "Andr{\\'e}s, Miguel E. and Bordenabe, Nicol{\\'a}s E. and Chatzikokolakis, Konstantinos and "
+            "author": "Andr{\\'e}s, Miguel E. and Bordenabe, Nicol{\\'a}s E. and Chatzikokolakis, "
+            "Konstantinos and "
             "Palamidessi, Catuscia",
             "title": "Geo-Indistinguishability: Differential Privacy for Location-Based Systems",
             "booktitle": "ACM Conference on Computer and Communications Security (CCS)",
@@ -265,7 +273,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
     "wang2019": (
         "inproceedings",
         {
-            "author": "Wang, Ning and Xiao, Xiaokui and Yang, Yin and Zhao, Jun and Hui, Siu Cheung and Shin, Hyejin and "
+            "author": "Wang, Ning and Xiao, Xiaokui and Yang, Yin and Zhao, Jun and Hui, Siu Cheung and "
+            "Shin, Hyejin and "
             "Shin, Junbum and Yu, Ge",
             "title": "Collecting and Analyzing Multidimensional Data with Local Differential Privacy",
             "booktitle": "IEEE International Conference on Data Engineering (ICDE)",
@@ -277,7 +286,8 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
         "inproceedings",
         {
             "author": "Feldman, Vitaly and McMillan, Audra and Talwar, Kunal",
-            "title": "Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy Amplification by Shuffling",
+            "title": "Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy Amplification "
+            "by Shuffling",
             "booktitle": "IEEE Symposium on Foundations of Computer Science (FOCS)",
             "year": "2021",
         },

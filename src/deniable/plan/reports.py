@@ -36,7 +36,9 @@ class Reports:
 @final
 @dataclass(frozen=True)
 class Tallies:
-    """A tally for each attribute of a plan: all that its estimates ever need, so that reports can be deleted."""
+    """A tally for each attribute of a plan: all that its estimates ever need, so that reports can
+    be deleted.
+    """
 
     plan_id: str
     n: int
@@ -51,7 +53,9 @@ class Tallies:
             return NotImplemented
         refuse_other_plan(other.plan_id, self.plan_id)
         return replace(
-            self, n=self.n + other.n, tallies={name: tally + other.tallies[name] for name, tally in self.tallies.items()}
+            self,
+            n=self.n + other.n,
+            tallies={name: tally + other.tallies[name] for name, tally in self.tallies.items()},
         )
 
     def __radd__(self, other: int) -> Tallies:
@@ -63,12 +67,18 @@ class Tallies:
             return NotImplemented
         refuse_other_plan(other.plan_id, self.plan_id)
         return replace(
-            self, n=self.n - other.n, tallies={name: tally - other.tallies[name] for name, tally in self.tallies.items()}
+            self,
+            n=self.n - other.n,
+            tallies={name: tally - other.tallies[name] for name, tally in self.tallies.items()},
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON."""
-        return {"plan": self.plan_id, "n": self.n, "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()}}
+        return {
+            "plan": self.plan_id,
+            "n": self.n,
+            "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()},
+        }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
@@ -85,7 +95,9 @@ class Tallies:
         tallies = {name: _tally(name, given) for name, given in data["tallies"].items()}
         for name, tally in tallies.items():
             if tally.n > n:
-                raise InvalidParameter(f"the tally of {name!r} counts {tally.n} reports, and there are {n} records")
+                raise InvalidParameter(
+                    f"the tally of {name!r} counts {tally.n} reports, and there are {n} records"
+                )
         return Tallies(data["plan"], n, tallies)
 
 
@@ -100,7 +112,8 @@ def records_of(reports: Reports | Iterable[Reports], plan_id: str) -> Iterator[R
     """What is in reports, or in blocks of them, which must all have been made for this plan."""
     if isinstance(reports, str | Path):
         raise InvalidReport(
-            f"reports are what plan.privatize gives; read a file of them: plan.tally(plan.read_reports({str(reports)!r}))"
+            "reports are what plan.privatize gives; read a file of them: "
+            f"plan.tally(plan.read_reports({str(reports)!r}))"
         )
     if not isinstance(reports, Reports | Iterable):
         raise InvalidReport(_not_reports(reports))

@@ -1,4 +1,5 @@
-"""A file of reports: Parquet with a row per record and a column per attribute, which names the plan it was made for.
+"""A file of reports: Parquet with a row per record and a column per attribute, which names the plan it was
+made for.
 
 An attribute that a record does not report is null.
 """
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def write_reports(path: Path, plan_id: str, names: Sequence[str], parts: Sequence[Encoder], blocks: Iterable[Records]) -> int:
+def write_reports(
+    path: Path, plan_id: str, names: Sequence[str], parts: Sequence[Encoder], blocks: Iterable[Records]
+) -> int:
     """Write blocks of reports to a Parquet file; how many records there were."""
     require_pyarrow()
     from pyarrow import parquet
@@ -38,9 +41,16 @@ def write_reports(path: Path, plan_id: str, names: Sequence[str], parts: Sequenc
 
 
 def read_reports(
-    path: Path, plan_id: str, names: Sequence[str], parts: Sequence[Encoder], drawn: int | None, show: Show | None = None
+    path: Path,
+    plan_id: str,
+    names: Sequence[str],
+    parts: Sequence[Encoder],
+    drawn: int | None,
+    show: Show | None = None,
 ) -> Iterator[Records]:
-    """Blocks of reports from a Parquet file that was made for this plan. `drawn` of the attributes are there, or all."""
+    """Blocks of reports from a Parquet file that was made for this plan. `drawn` of the attributes are there,
+    or all.
+    """
     require_pyarrow()
     import pyarrow as pa
     from pyarrow import parquet
@@ -50,17 +60,22 @@ def read_reports(
     try:
         file = parquet.ParquetFile(path)
     except pa.ArrowInvalid:
-        raise InvalidReport(f"{path.name} is not a file of reports, or is damaged; privatize writes them, as Parquet") from None
+        raise InvalidReport(
+            f"{path.name} is not a file of reports, or is damaged; privatize writes them, as Parquet"
+        ) from None
     with file:
         schema = reports_schema(plan_id, names, parts)
         found = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
         if found is None:
             raise InvalidReport(
-                f"{path.name} does not say for which plan its reports were made; if it holds answers, privatize them first"
+                f"{path.name} does not say for which plan its reports were made; if it holds answers, "
+                "privatize them first"
             )
         if found != plan_id.encode():
             made_for = found.decode("ascii", "replace")[:12]
-            raise InvalidReport(f"the reports in {path.name} were made for plan {made_for}, this plan is {plan_id[:12]}")
+            raise InvalidReport(
+                f"the reports in {path.name} were made for plan {made_for}, this plan is {plan_id[:12]}"
+            )
         if not file.schema_arrow.equals(schema, check_metadata=False):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
         total, done = file.metadata.num_rows, 0
@@ -162,7 +177,9 @@ def _from_arrow(column: pa.Array, made: Array) -> None:
         content = column.buffers()[1]
         start = column.offset * column.type.byte_width
         if made.size:
-            made[...] = np.frombuffer(content, dtype=np.uint8, offset=start, count=made.size).reshape(made.shape)
+            made[...] = np.frombuffer(content, dtype=np.uint8, offset=start, count=made.size).reshape(
+                made.shape
+            )
     elif pa.types.is_fixed_size_list(column.type):
         flat = column.flatten()
         if flat.null_count:

@@ -25,7 +25,9 @@ _SHARES = ("frequency", "stderr", "low", "high", "projected", "mle", "smoothed")
 
 
 class Unreported(NamedTuple):
-    """An attribute of which nothing can be estimated yet: how many reports there are, its values' names, and why."""
+    """An attribute of which nothing can be estimated yet: how many reports there are, its values' names, and
+    why.
+    """
 
     n: int
     labels: tuple[str, ...]
@@ -42,7 +44,9 @@ def bins_of(domain: Domain, k: int) -> Bins | None:
 @final
 @dataclass(frozen=True, repr=False)
 class Result(Mapping[str, Any]):
-    """Estimates by attribute, with the values' names: an `Estimate` of shares, or of a number a `MeanEstimate`."""
+    """Estimates by attribute, with the values' names: an `Estimate` of shares, or of a number a
+    `MeanEstimate`.
+    """
 
     plan_id: str
     n: int
@@ -58,7 +62,9 @@ class Result(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
-            raise KeyError(f"{name!r} has {counted(self.unreported[name].n, 'report')}: {self.unreported[name].why}")
+            raise KeyError(
+                f"{name!r} has {counted(self.unreported[name].n, 'report')}: {self.unreported[name].why}"
+            )
         if name in self.means:
             return self.means[name]
         if name not in self.estimates:
@@ -72,9 +78,11 @@ class Result(Mapping[str, Any]):
         return len(self.estimates) + len(self.means)
 
     def mean(self, name: str, level: float = 0.95, ends: tuple[float, float] | None = None) -> Summary:
-        """The mean of a number, or of a range by the middles of its bins, with its standard error and interval.
+        """The mean of a number, or of a range by the middles of its bins, with its standard error and
+        interval.
 
-        Where an end of the range is open, `ends` are the numbers that people in its first and last bin are taken to have.
+        Where an end of the range is open, `ends` are the numbers that people in its first and last bin are
+        taken to have.
         """
         from deniable.summaries import Summary, mean_of
 
@@ -86,15 +94,19 @@ class Result(Mapping[str, Any]):
             return mean_of(estimate, level=level)
         if ends is None:
             raise InvalidParameter(
-                f"{name!r} has an open end, so nobody knows where the people in its outermost bin are; say it with "
-                "ends=(low, high), or ask for a quantile"
+                f"{name!r} has an open end, so nobody knows where the people in its outermost bin are; say "
+                "it with ends=(low, high), or ask for a quantile"
             )
         middles = bins.middles.copy()
-        middles[0], middles[-1] = (ends[0] if bins.open_low else middles[0]), (ends[1] if bins.open_high else middles[-1])
+        middles[0], middles[-1] = (
+            (ends[0] if bins.open_low else middles[0]),
+            (ends[1] if bins.open_high else middles[-1]),
+        )
         return replace(mean_of(estimate, middles, level), within=bins.half)
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
-        """The number below which this share of the people is, with its interval: `dn.quantile_of` by the bins of a range.
+        """The number below which this share of the people is, with its interval: `dn.quantile_of` by the bins
+        of a range.
 
         In a bin people are taken to be spread evenly. A bin without an end is infinitely far out.
         """
@@ -103,7 +115,9 @@ class Result(Mapping[str, Any]):
         return quantile_of(self._ordered(name)[0], share, level=level)
 
     def has_mean(self, name: str) -> bool:
-        """Whether `mean` can be told: of a number, or of a range without open ends that all answered, and none by fakes."""
+        """Whether `mean` can be told: of a number, or of a range without open ends that all answered, and
+        none by fakes.
+        """
         domain, estimate = self.domains.get(name), self.estimates.get(name)
         if estimate is None or not isinstance(domain, Range):
             return name in self.means
@@ -115,18 +129,24 @@ class Result(Mapping[str, Any]):
         found, domain = self[name], self.domains.get(name)
         if isinstance(domain, Grid):
             raise InvalidParameter(
-                f"{name!r} is a place; of the latitude ask dn.mean_of(result[{name!r}], grid.centers[:, 0]), of the "
-                f"longitude the same with [:, 1], where grid = result.domains[{name!r}]"
+                f"{name!r} is a place; of the latitude ask dn.mean_of(result[{name!r}], grid.centers[:, 0]), "
+                f"of the longitude the same with [:, 1], where grid = result.domains[{name!r}]"
             )
         if not isinstance(found, Estimate) or not isinstance(domain, Range):
-            raise InvalidParameter(f"{name!r} is no range of numbers, so it has no mean and no quantiles here")
+            raise InvalidParameter(
+                f"{name!r} is no range of numbers, so it has no mean and no quantiles here"
+            )
         bins = bins_of(domain, found.k)
         if bins is None:
-            raise InvalidParameter(f"{name!r} has people without an answer, who have no place on a line; ask mean_of yourself")
+            raise InvalidParameter(
+                f"{name!r} has people without an answer, who have no place on a line; ask mean_of yourself"
+            )
         return replace(found, bins=bins), bins
 
     def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
-        """A row per value that is estimated, and one per mean, where there are any; then `mean` is a column of its own."""
+        """A row per value that is estimated, and one per mean, where there are any; then `mean` is a column
+        of its own.
+        """
         found = []
         for name, estimate in self.estimates.items():
             low, high = estimate.interval(level)
@@ -154,7 +174,9 @@ class Result(Mapping[str, Any]):
         return row | ({} if project is None else {"projected": None}) | {MEAN: mean.mean}
 
     def table(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
-        """A row per value that says all there is to know of it, as in `frame`; where nobody reported, its numbers are None."""
+        """A row per value that says all there is to know of it, as in `frame`; where nobody reported, its
+        numbers are None.
+        """
         rows = self.rows(level, project)
         for name, nothing in self.unreported.items():
             rows += [dict.fromkeys(rows[0]) | {"attribute": name, "value": label} for label in nothing.labels]
@@ -165,17 +187,21 @@ class Result(Mapping[str, Any]):
     def frame(self, level: float = 0.95, project: str | None = None, backend: Backend | None = None) -> Any:
         """A row per value, as a dataframe of the library you already have: pandas, polars or pyarrow.
 
-        `frequency` is unbiased, `stderr` is its standard error, `low` and `high` are the ends of its interval at `level`, and
-        `count` is how many of the `n` people who reported the attribute have the value. `projected` is what the consistency
-        step `project` makes of the frequencies. `plan` is the plan's id.
+        `frequency` is unbiased, `stderr` is its standard error, `low` and `high` are the ends of its interval
+        at `level`, and `count` is how many of the `n` people who reported the attribute have the value.
+        `projected` is what the consistency step `project` makes of the frequencies. `plan` is the plan's id.
         """
         return frame_of_rows(self.table(level, project), backend)
 
     def plot(self, level: float = 0.95) -> Figure:
-        """A figure of matplotlib: every attribute's shares with their intervals; `figure.savefig("shares.png")` keeps it."""
+        """A figure of matplotlib: every attribute's shares with their intervals;
+        `figure.savefig("shares.png")` keeps it.
+        """
         from deniable.plot.result import shares_plot
 
-        return shares_plot(self.estimates, self.title or f"Plan {self.plan_id[:12]}", level, self.means, self.domains)
+        return shares_plot(
+            self.estimates, self.title or f"Plan {self.plan_id[:12]}", level, self.means, self.domains
+        )
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
         """A plain table per attribute, with at most so many values of each."""
@@ -189,7 +215,9 @@ class Result(Mapping[str, Any]):
             if self.has_mean(name):
                 mean = self.mean(name, level)
                 about = f"bins count by their middles, so that each of these may be up to {mean.within:g} off"
-                lines.append(f"{MEAN:>{wide}} {mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g}; {about}")
+                lines.append(
+                    f"{MEAN:>{wide}} {mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g}; {about}"
+                )
         return "\n".join([*lines, *lines_without_shares(self, level)])
 
     def __str__(self) -> str:
@@ -200,17 +228,28 @@ class Result(Mapping[str, Any]):
         return f"<Result of {counted(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
 
     def _repr_html_(self) -> str:
-        parts = [f"<h4>{html.escape(name)}</h4>{estimate._repr_html_()}" for name, estimate in self.estimates.items()]
+        parts = [
+            f"<h4>{html.escape(name)}</h4>{estimate._repr_html_()}"
+            for name, estimate in self.estimates.items()
+        ]
         for name, mean in self.means.items():
             low, high = mean.interval()
-            parts.append(f"<h4>{html.escape(name)}</h4><p>mean {mean.mean:.6g} (95 % interval {low:.6g} to {high:.6g})</p>")
-        parts += [f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>" for name, one in self.unreported.items()]
+            parts.append(
+                f"<h4>{html.escape(name)}</h4><p>mean {mean.mean:.6g} (95 % interval {low:.6g} to "
+                f"{high:.6g})</p>"
+            )
+        parts += [
+            f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>"
+            for name, one in self.unreported.items()
+        ]
         return f"<p>{counted(self.n, 'record')} reported for plan {self.plan_id[:12]}</p>" + "".join(parts)
 
 
 def heading(result: Result, level: float) -> str:
     """The first line of a result as text."""
-    return f"{counted(result.n, 'record')} reported for plan {result.plan_id[:12]}; {100 * level:g} % intervals"
+    return (
+        f"{counted(result.n, 'record')} reported for plan {result.plan_id[:12]}; {100 * level:g} % intervals"
+    )
 
 
 def width_of(rows: Sequence[Mapping[str, Any]]) -> int:
@@ -222,7 +261,10 @@ def share_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """An attribute's shares as text, with the columns that its rows have."""
     wide, columns = width_of(rows), [one for one in _SHARES if rows[0].get(one) is not None]
     head = f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)
-    return [head, *(f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in columns) for row in rows)]
+    return [
+        head,
+        *(f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in columns) for row in rows),
+    ]
 
 
 def lines_without_shares(result: Result, level: float) -> list[str]:

@@ -1,7 +1,7 @@
 """What a crowd hides once its names are stripped.
 
-Amplification by shuffling is a bound for the whole collection, true only if somebody strips identities and order, and no
-better than what is proven here.
+Amplification by shuffling is a bound for the whole collection, true only if somebody strips identities and
+order, and no better than what is proven here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 
 Bound = Literal["numerical", "closed"]
-_GROUPS = 512  # numbers of clones that are looked at one by one; beyond, neighbors count as the smallest of them
+_GROUPS = (
+    512  # numbers of clones that are looked at one by one; beyond, neighbors count as the smallest of them
+)
 _ROUNDING = 1e-9  # far above what a float's tail of a binomial is off by, as a part of it
 
 
@@ -34,10 +36,11 @@ class Shuffled:
 def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numerical") -> Shuffled:
     """The guarantee of n reports, each of loss epsilon, once nobody can tell which is whose.
 
-    All must be made by the same mechanism or share, one report each (a record is one report), and the other n - 1 people must
-    be honest. delta should be far below 1 / n. bound="numerical" evaluates the reduction to clones; "closed" is its published
-    closed form, which is weaker, and outside its range promises nothing beyond the local epsilon. Neither is ever above
-    epsilon. These are floats, rounded up: an allowance for rounding, 1e-9 of what is summed, is part of the numerical delta.
+    All must be made by the same mechanism or share, one report each (a record is one report), and the other n
+    - 1 people must be honest. delta should be far below 1 / n. bound="numerical" evaluates the reduction to
+    clones; "closed" is its published closed form, which is weaker, and outside its range promises nothing
+    beyond the local epsilon. Neither is ever above epsilon. These are floats, rounded up: an allowance for
+    rounding, 1e-9 of what is summed, is part of the numerical delta.
 
     >>> shuffled(1.0, n=1_000_000, bound="closed").epsilon < 0.0235
     True
@@ -53,7 +56,10 @@ def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numeri
     if bound == "closed":
         found, name = _closed(local, n, delta), "Feldman, McMillan, Talwar 2021, closed form of Theorem 3.1"
     elif bound == "numerical":
-        found, name = _numerical(local, n, delta), "Feldman, McMillan, Talwar 2021, reduction to clones, evaluated numerically"
+        found, name = (
+            _numerical(local, n, delta),
+            "Feldman, McMillan, Talwar 2021, reduction to clones, evaluated numerically",
+        )
     else:
         raise InvalidParameter(f"bound is 'numerical' or 'closed', got {bound!r}")
     if found >= local:
@@ -62,7 +68,9 @@ def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numeri
 
 
 def _closed(local: float, n: int, delta: float) -> float:
-    """ln(1 + (e - 1) / (e + 1) (8 sqrt(e ln(4 / delta) / n) + 8 e / n)), for e = e^local up to n / (16 ln(2 / delta))."""
+    """ln(1 + (e - 1) / (e + 1) (8 sqrt(e ln(4 / delta) / n) + 8 e / n)), for e = e^local up to n / (16 ln(2 /
+    delta)).
+    """
     if local > math.log(n / (16 * math.log(2 / delta))):
         return local
     e = math.exp(local)
@@ -71,7 +79,9 @@ def _closed(local: float, n: int, delta: float) -> float:
 
 
 def _numerical(local: float, n: int, delta: float) -> float:
-    """The smallest epsilon, to seven digits (or 1e-10) and rounded up, at which the clones' delta is small enough."""
+    """The smallest epsilon, to seven digits (or 1e-10) and rounded up, at which the clones' delta is small
+    enough.
+    """
     if local > 300:  # no crowd on earth has a clone
         return local
     clones = _Clones.among(local, n)
@@ -89,11 +99,12 @@ def _numerical(local: float, n: int, delta: float) -> float:
 class _Clones:
     """Two crowds that any two neighboring collections can be made from, once shuffled.
 
-    Say one person has value x or x'. A report of loss `local` is a mixture of two reports that are the same for x and x',
-    the first with probability r = e / (e + 1) for x and 1 - r for x', e = e^local. Everyone else's report is, with
-    probability 1 / e, drawn like that from x or from x' by a fair coin: a clone of either kind, equally likely. So all that
-    tells x from x' is how many of C + 1 reports are of the first kind, where C is binomial (n - 1, 1 / e): the person's own
-    and a fair half of the clones. More clones hide more, so that a group of C counts as its smallest.
+    Say one person has value x or x'. A report of loss `local` is a mixture of two reports that are the same
+    for x and x', the first with probability r = e / (e + 1) for x and 1 - r for x', e = e^local. Everyone
+    else's report is, with probability 1 / e, drawn like that from x or from x' by a fair coin: a clone of
+    either kind, equally likely. So all that tells x from x' is how many of C + 1 reports are of the first
+    kind, where C is binomial (n - 1, 1 / e): the person's own and a fair half of the clones. More clones hide
+    more, so that a group of C counts as its smallest.
     """
 
     local: float
@@ -117,10 +128,13 @@ class _Clones:
         return _Clones(local, clones, np.diff(fewer, append=1.0), float(fewer[0]))
 
     def delta(self, epsilon: float) -> float:
-        """The smallest delta for this epsilon, or a little more: the best event is "at least t reports of the first kind"."""
+        """The smallest delta for this epsilon, or a little more: the best event is "at least t reports of the
+        first kind".
+        """
         from scipy.special import betainc
 
-        # with S(t) = Pr(at least t of C fair coins), the best t gives (r - E (1 - r)) S(t - 1) - (E r - (1 - r)) S(t)
+        # with S(t) = Pr(at least t of C fair coins), the best t gives (r - E (1 - r)) S(t - 1) - (E r - (1 -
+        # r)) S(t)
         gain = -math.expm1(epsilon - self.local) / (1 + math.exp(-self.local))
         price = (math.exp(epsilon) - math.exp(-self.local)) / (1 + math.exp(-self.local))
         best = np.floor(price / (gain + price) * (self.clones + 1)) + 1

@@ -1,4 +1,6 @@
-"""Documents that are read strictly: integers and text, just the fields that belong there, one way to write them."""
+"""Documents that are read strictly: integers and text, just the fields that belong there, one way to write
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 class InvalidPlan(DeniableError, ValueError):
-    """A plan that was changed by hand, is not in its canonical form, does not fit together or leaks more than it states."""
+    """A plan that was changed by hand, is not in its canonical form, does not fit together or leaks more than
+    it states.
+    """
 
 
 def canonical(data: Mapping[str, Any]) -> bytes:
@@ -40,7 +44,9 @@ def parsed(text: str | bytes) -> Json:
         return found
 
     try:
-        data = json.loads(text, object_pairs_hook=distinct, parse_float=refuse_float, parse_constant=refuse_float)
+        data = json.loads(
+            text, object_pairs_hook=distinct, parse_float=refuse_float, parse_constant=refuse_float
+        )
     except InvalidPlan:
         raise
     except (ValueError, RecursionError) as problem:

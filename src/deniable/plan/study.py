@@ -31,8 +31,8 @@ from deniable.tables import DEGREES, column_names, columns_of, existing, file_ki
 _SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
 _READ_OFF = (
-    "the values of this study were read off the data: if those are private, the study tells who is among them "
-    "(a rare value, the oldest age); name the values yourself before you show it to anybody"
+    "the values of this study were read off the data: if those are private, the study tells who is among "
+    "them (a rare value, the oldest age); name the values yourself before you show it to anybody"
 )
 _ANYTHING = Objective()
 
@@ -40,7 +40,8 @@ _ANYTHING = Objective()
 @final
 @dataclass(frozen=True)
 class Study:
-    """Attributes by name, each a list of values, a `Range`, a `Grid` or a `Number`, and the loss that a report may have.
+    """Attributes by name, each a list of values, a `Range`, a `Grid` or a `Number`, and the loss that a
+    report may have.
 
     >>> from deniable.domain import Range
     >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
@@ -48,20 +49,26 @@ class Study:
     >>> plan.loss.record <= 1.0
     True
 
-    Everything else is chosen by the least error, or named: `share` ("split", "sample", "faked"), `protocol` (for all, or by
-    attribute), `objective` (caps on an attacker's guess and on bytes). For asking again and again give `epsilon_first`, for
-    one report, and `epsilon_forever`, for any number of reports of one value, instead of epsilon.
+    Everything else is chosen by the least error, or named: `share` ("split", "sample", "faked"), `protocol`
+    (for all, or by attribute), `objective` (caps on an attacker's guess and on bytes). For asking again and
+    again give `epsilon_first`, for one report, and `epsilon_forever`, for any number of reports of one value,
+    instead of epsilon.
 
-    An attribute with metric privacy (a `Range` that says so, a `Grid`) has an epsilon of its own, per unit of distance. The
-    study's epsilon is shared by the others, and left out where there are none. The worst case of all is still counted:
-    `plan.loss.record` is what a report can lose about the whole record, whatever the distances.
+    An attribute with metric privacy (a `Range` that says so, a `Grid`) has an epsilon of its own, per unit of
+    distance. The study's epsilon is shared by the others, and left out where there are none. The worst case
+    of all is still counted: `plan.loss.record` is what a report can lose about the whole record, whatever the
+    distances.
     """
 
     attributes: Mapping[str, Any]
-    """A domain each; a list of values is made one, and so is {"low": 0, "high": 100, "step": 10}, as a TOML file has it."""
+    """A domain each; a list of values is made one, and so is {"low": 0, "high": 100, "step": 10}, as a TOML
+    file has it.
+    """
     epsilon: float | None = None
     missing: Missing = "refuse"
-    """What a missing answer means: "refuse", "value" (one more value, "no answer"), or "random" (a uniform random value)."""
+    """What a missing answer means: "refuse", "value" (one more value, "no answer"), or "random" (a uniform
+    random value).
+    """
     title: str = ""
     per: Per = "record"
     """Whether epsilon bounds what a report says about the whole record, or about one attribute of it."""
@@ -76,11 +83,18 @@ class Study:
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
-            raise InvalidParameter("a study asks for at least one attribute, by name: {'color': ['red', 'green']}")
-        named = {checked_text(name, "an attribute's name"): as_domain(one, name) for name, one in self.attributes.items()}
+            raise InvalidParameter(
+                "a study asks for at least one attribute, by name: {'color': ['red', 'green']}"
+            )
+        named = {
+            checked_text(name, "an attribute's name"): as_domain(one, name)
+            for name, one in self.attributes.items()
+        }
         object.__setattr__(self, "attributes", MappingProxyType(named))
         if not isinstance(self.objective, Objective):
-            raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {self.objective!r}")
+            raise InvalidParameter(
+                f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
+            )
         self._check()
 
     def _check(self) -> None:
@@ -95,8 +109,13 @@ class Study:
         if isinstance(self.protocol, Mapping):
             for name in self.protocol:
                 if name not in self.attributes:
-                    raise InvalidParameter(not_among(str(name), "an attribute with a protocol", self.attributes))
-            each = {name: _checked_protocol(one, f"the protocol of {name!r}") for name, one in self.protocol.items()}
+                    raise InvalidParameter(
+                        not_among(str(name), "an attribute with a protocol", self.attributes)
+                    )
+            each = {
+                name: _checked_protocol(one, f"the protocol of {name!r}")
+                for name, one in self.protocol.items()
+            }
             object.__setattr__(self, "protocol", MappingProxyType(each))
         elif self.protocol is not None:
             object.__setattr__(self, "protocol", _checked_protocol(self.protocol, "protocol"))
@@ -104,20 +123,30 @@ class Study:
         self._check_budget()
 
     def _check_distances(self) -> None:
-        """What attributes with distances, and numbers, cannot be combined with; and that their epsilons are given."""
+        """What attributes with distances, and numbers, cannot be combined with; and that their epsilons are
+        given.
+        """
         for name, domain in self.attributes.items():
             number = isinstance(domain, Number)
             if not number and domain.privacy != "metric":
                 continue
             what = f"{name!r} is a number, whose mean is wanted" if number else f"{name!r} has metric privacy"
             if self.repeated:
-                raise InvalidParameter(f"{what}, and no first answer of it is kept: it can be asked once only")
+                raise InvalidParameter(
+                    f"{what}, and no first answer of it is kept: it can be asked once only"
+                )
             if self.share == "faked":
-                raise InvalidParameter(f"{what}, and there are no fakes of its reports; use share 'split' or 'sample'")
+                raise InvalidParameter(
+                    f"{what}, and there are no fakes of its reports; use share 'split' or 'sample'"
+                )
             if self.missing == "value":
-                raise InvalidParameter(f"{what}, and no answer is none of its values; use missing='refuse' or 'random'")
+                raise InvalidParameter(
+                    f"{what}, and no answer is none of its values; use missing='refuse' or 'random'"
+                )
             if isinstance(self.protocol, Mapping) and name in self.protocol and not number:
-                raise InvalidParameter(f"{what}: its mechanism follows from its distances; name no protocol for it")
+                raise InvalidParameter(
+                    f"{what}: its mechanism follows from its distances; name no protocol for it"
+                )
         if not self.repeated:
             len(self._given)  # made now, so that what is wrong with a distance is said now
 
@@ -129,7 +158,9 @@ class Study:
             try:
                 made = metric_mechanism(domain, name)
             except InvalidParameter as problem:
-                raise InvalidParameter(str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}") from None
+                raise InvalidParameter(
+                    str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}"
+                ) from None
             if made is not None or isinstance(domain, Number):
                 found[j] = made
         return found
@@ -155,26 +186,41 @@ class Study:
                     "epsilon is shared by attributes without metric privacy; there are none, so leave it out"
                 )
             if self._sharing and self.epsilon is None:
-                raise InvalidParameter("a study needs an epsilon, or epsilon_first and epsilon_forever to ask again")
+                raise InvalidParameter(
+                    "a study needs an epsilon, or epsilon_first and epsilon_forever to ask again"
+                )
             if self.epsilon is not None:
                 positive_epsilon(self.epsilon)
             if self.rounds is not None:
-                raise InvalidParameter("rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds")
+                raise InvalidParameter(
+                    "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
+                )
             return
         if self.epsilon is not None:
-            raise InvalidParameter("give epsilon, or epsilon_first and epsilon_forever to ask again, not both")
+            raise InvalidParameter(
+                "give epsilon, or epsilon_first and epsilon_forever to ask again, not both"
+            )
         if self.epsilon_first is None or self.epsilon_forever is None:
-            raise InvalidParameter("epsilon_first, for one report, and epsilon_forever, for all of them, go together")
+            raise InvalidParameter(
+                "epsilon_first, for one report, and epsilon_forever, for all of them, go together"
+            )
         first = positive_epsilon(self.epsilon_first, "epsilon_first")
         forever = positive_epsilon(self.epsilon_forever, "epsilon_forever")
-        if first > forever or (first == forever and self.protocol is None):  # equal ones are for dbitflip, all of which is kept
+        if first > forever or (
+            first == forever and self.protocol is None
+        ):  # equal ones are for dbitflip, all of which is kept
             raise InvalidParameter(
-                f"epsilon_first, for one report, must be below epsilon_forever, for all of them, got {first:g} and {forever:g}"
+                "epsilon_first, for one report, must be below epsilon_forever, for all of them, got "
+                f"{first:g} and {forever:g}"
             )
         rounds = _ROUNDS if self.rounds is None else self.rounds
-        object.__setattr__(self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS))
+        object.__setattr__(
+            self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
+        )
         if self.share not in (None, "sample") or self.per != "record":
-            raise InvalidParameter("a study that asks again samples one attribute per person, with its budget per record")
+            raise InvalidParameter(
+                "a study that asks again samples one attribute per person, with its budget per record"
+            )
 
     @property
     def repeated(self) -> bool:
@@ -189,8 +235,14 @@ class Study:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as problem:
             kind = file_kind(file)
-            mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == "a plan" else "")
-            why = "its lists or sections are nested too deeply" if isinstance(problem, RecursionError) else problem
+            mixed = f"{file.name} is {kind}, not a study" + (
+                "; Plan.read reads it" if kind == "a plan" else ""
+            )
+            why = (
+                "its lists or sections are nested too deeply"
+                if isinstance(problem, RecursionError)
+                else problem
+            )
             raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {why}") from None
         try:
             return Study.from_dict(data)
@@ -212,12 +264,16 @@ class Study:
             if protocol is not None:
                 protocols[name] = protocol
         again = _section(options.pop("repeat", {}), "repeat", ("epsilon_first", "epsilon_forever", "rounds"))
-        caps = _section(options.pop("objective", {}), "objective", tuple(one.name for one in fields(Objective)))
+        caps = _section(
+            options.pop("objective", {}), "objective", tuple(one.name for one in fields(Objective))
+        )
         known = ("title", "epsilon", "missing", "per", "share", "protocol")
         _section(options, "the study", (*known, "attributes", "repeat", "objective"))
         if protocols:
             usual = options.get("protocol", {})
-            options["protocol"] = dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
+            options["protocol"] = (
+                dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
+            )
         return Study(attributes, **options, **again, objective=Objective(**caps))
 
     @staticmethod
@@ -228,15 +284,22 @@ class Study:
         means: Iterable[str] = (),
         **options: Any,
     ) -> Study:
-        """A study with the columns of a table, and the values found in them. The values of private data are private too.
+        """A study with the columns of a table, and the values found in them. The values of private data are
+        private too.
 
-        `metric` has epsilons of their own for columns with distances: per unit for numbers, which become a `Range`, per meter
-        for places (pairs, or two columns `home.latitude` and `home.longitude`), which become cells of a `Grid`. `means` names
-        the numbers of which only the mean is wanted.
+        `metric` has epsilons of their own for columns with distances: per unit for numbers, which become a
+        `Range`, per meter for places (pairs, or two columns `home.latitude` and `home.longitude`), which
+        become cells of a `Grid`. `means` names the numbers of which only the mean is wanted.
         """
         rates, wanted, columns = dict(metric or {}), list(means), column_names(table)
-        places = [name for name in rates if name not in columns and all(f"{name}.{one}" in columns for one in DEGREES)]
-        names = [name for name in columns if name not in {f"{place}.{one}" for place in places for one in DEGREES}] + places
+        places = [
+            name
+            for name in rates
+            if name not in columns and all(f"{name}.{one}" in columns for one in DEGREES)
+        ]
+        names = [
+            name for name in columns if name not in {f"{place}.{one}" for place in places for one in DEGREES}
+        ] + places
         for name in (*rates, *wanted):
             if name not in names:
                 raise InvalidParameter(not_among(str(name), "a column of the table", names))
@@ -247,14 +310,18 @@ class Study:
                 if name in rates:
                     found[name] = inferred_metric(name, column, rates[name])
                 else:
-                    found[name] = inferred_number(name, column) if name in wanted else inferred_domain(name, column)
+                    found[name] = (
+                        inferred_number(name, column) if name in wanted else inferred_domain(name, column)
+                    )
                     hints.append(hint_for(name, found[name], column))
         finally:  # what is refused names values, too
             warnings.warn("; ".join([_READ_OFF, *filter(None, hints)]), DeniableWarning, stacklevel=2)
         return Study(found, epsilon, **options)
 
     def plan(self, people: int) -> Plan:
-        """The plan that errs least with this many people, with what else was considered; no loss is above the budget."""
+        """The plan that errs least with this many people, with what else was considered; no loss is above the
+        budget.
+        """
         people = checked_people(people)
         rows = self._considered(people)
         best = rows[0]
@@ -265,28 +332,39 @@ class Study:
         return plan
 
     def people_needed(self, error: float) -> int:
-        """How many people it takes for standard errors of at most `error` (0.01 is a point) in every attribute.
+        """How many people it takes for standard errors of at most `error` (0.01 is a point) in every
+        attribute.
 
-        >>> Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0).people_needed(0.01)
+        >>> study = Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0)
+        >>> study.people_needed(0.01)
         31290
         """
         if self.repeated:
             rows = self._considered(1)
             return max(1, math.ceil(max(rows[0].errors) / _positive_error(error) ** 2))
         ks, protocols, shares = self._asked()
-        return people_needed(ks, _positive_error(error), self._budget, self.objective, shares, protocols, self.per, self._given)
+        return people_needed(
+            ks, _positive_error(error), self._budget, self.objective, shares, protocols, self.per, self._given
+        )
 
     def epsilon_needed(self, people: int, error: float) -> float:
-        """The smallest epsilon, in thousandths, at which so many people give standard errors of at most `error`."""
+        """The smallest epsilon, in thousandths, at which so many people give standard errors of at most
+        `error`.
+        """
         if self.repeated:
-            raise InvalidParameter("a study that asks again has two epsilons; try some, and look at plan(people).explain()")
+            raise InvalidParameter(
+                "a study that asks again has two epsilons; try some, and look at plan(people).explain()"
+            )
         ks, protocols, shares = self._asked()
         if not self._sharing:
             raise InvalidParameter(
-                "all attributes have metric privacy and epsilons of their own; try some, and look at explain()"
+                "all attributes have metric privacy and epsilons of their own; try some, and look at "
+                "explain()"
             )
         people = checked_people(people)
-        return epsilon_needed(ks, _positive_error(error), people, self.objective, shares, protocols, self.per, self._given)
+        return epsilon_needed(
+            ks, _positive_error(error), people, self.objective, shares, protocols, self.per, self._given
+        )
 
     @property
     def _budget(self) -> float:
@@ -296,15 +374,25 @@ class Study:
     def _considered(self, people: int) -> list[Considered]:
         ks, protocols, shares = self._asked()
         if self.epsilon_first is not None and self.epsilon_forever is not None:
-            return consider_repeated(ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols)
-        return consider(ks, self._budget, people, self.objective, shares, protocols, self.per, given=self._given)
+            return consider_repeated(
+                ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols
+            )
+        return consider(
+            ks, self._budget, people, self.objective, shares, protocols, self.per, given=self._given
+        )
 
-    def _asked(self) -> tuple[dict[str, int], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
+    def _asked(
+        self,
+    ) -> tuple[dict[str, int], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
         """Sizes, protocols and share, as the choice takes them."""
-        ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}  # a number's is not used
+        ks = {
+            name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()
+        }  # a number's is not used
         protocols: str | Sequence[str] | dict[int, str | Sequence[str]] | None
         if isinstance(self.protocol, Mapping):
-            protocols = {j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol}
+            protocols = {
+                j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol
+            }
         else:
             protocols = self.protocol
         return ks, protocols, None if self.share is None else _SHARES[self.share]
@@ -316,23 +404,33 @@ class Study:
         budget = self.epsilon if self.epsilon is not None else self.epsilon_first
         forever = loss.repeated.one_value_forever if loss.repeated is not None else 0.0
         if spent > (budget or 0.0) or forever > (self.epsilon_forever or math.inf):
-            raise InvalidParameter(f"this plan would lose {max(spent, forever):.9g}, more than the study allows")
+            raise InvalidParameter(
+                f"this plan would lose {max(spent, forever):.9g}, more than the study allows"
+            )
         for one in loss.units:
             domain = self.attributes[one.name]
-            allowed = Fraction(domain.epsilon or 0) * (1000 if isinstance(domain, Grid) else Fraction(str(domain.step)))
+            allowed = Fraction(domain.epsilon or 0) * (
+                1000 if isinstance(domain, Grid) else Fraction(str(domain.step))
+            )
             if Fraction(one.loss) > allowed:
-                raise InvalidParameter(f"{one.name!r} would lose {one.loss:.9g} per {one.unit}, more than the study allows")
+                raise InvalidParameter(
+                    f"{one.name!r} would lose {one.loss:.9g} per {one.unit}, more than the study allows"
+                )
 
 
 def _positive_error(error: float) -> float:
     if not isinstance(error, int | float) or isinstance(error, bool) or not 1e-9 <= error < 1:
-        raise InvalidParameter(f"error is a standard error of a share, such as 0.01 for a point, got {error!r}")
+        raise InvalidParameter(
+            f"error is a standard error of a share, such as 0.01 for a point, got {error!r}"
+        )
     return float(error)
 
 
 def _section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
     if not isinstance(table, Mapping):
-        raise InvalidParameter(f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]")
+        raise InvalidParameter(
+            f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]"
+        )
     for name in table if known is not None else ():
         if name not in list(known or ()):
             raise InvalidParameter(not_among(str(name), f"a key of {what}", known or ()))
@@ -344,7 +442,9 @@ def _checked_protocol(given: object, what: str) -> str | tuple[str, ...]:
     if isinstance(given, str):
         return given
     if not isinstance(given, list | tuple) or not given or not all(isinstance(name, str) for name in given):
-        raise InvalidParameter(f"{what} must be a protocol's name, or a list of names to choose among, got {given!r}")
+        raise InvalidParameter(
+            f"{what} must be a protocol's name, or a list of names to choose among, got {given!r}"
+        )
     return tuple(given)
 
 

@@ -1,4 +1,6 @@
-"""Attributes with distances in a record: which mechanism a study gives them, and what a report loses per unit of distance."""
+"""Attributes with distances in a record: which mechanism a study gives them, and what a report loses per unit
+of distance.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _SLACK = 1e-9  # of a distance: more than the trigonometry of any language errs 
 @final
 @dataclass(frozen=True)
 class UnitLoss:
-    """What a report loses, at most, about two values of an attribute per unit of their distance, exactly and rounded up."""
+    """What a report loses, at most, about two values of an attribute per unit of their distance, exactly and
+    rounded up.
+    """
 
     name: str
     unit: Unit
@@ -37,7 +41,8 @@ class UnitLoss:
 
 
 def metric_mechanism(domain: Domain, name: str = "this attribute") -> Encoder | None:
-    """The mechanism of an attribute with metric privacy, by its own epsilon; None where it shares the study's.
+    """The mechanism of an attribute with metric privacy, by its own epsilon; None where it shares the
+    study's.
 
     >>> metric_mechanism(Range(0, 100, step=5, privacy="metric", epsilon=0.1))
     Geometric(counts 0 to 19: loses 0.5 per unit, 9.5 in the worst case)
@@ -72,12 +77,14 @@ def check_fit(name: str, domain: Domain, part: Encoder) -> None:
         raise InvalidParameter(f"{name!r}: geometric noise is for a Range, whose values have an order")
     if isinstance(part, PlanarGeometric):
         if not isinstance(domain, Grid) or (domain.rows, domain.columns) != (part.rows, part.columns):
-            raise InvalidParameter(f"{name!r}: planar noise is for a Grid of {part.rows} by {part.columns} cells")
+            raise InvalidParameter(
+                f"{name!r}: planar noise is for a Grid of {part.rows} by {part.columns} cells"
+            )
         for step, true in zip(part.steps, domain.steps, strict=True):
             if step > true * 1000 * (1 + _SLACK):
                 raise InvalidParameter(
-                    f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; "
-                    "the loss per kilometer would be larger than is stated"
+                    f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; the loss "
+                    "per kilometer would be larger than is stated"
                 )
     elif isinstance(part, Metric) and not isinstance(part, Geometric):
         raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
@@ -87,7 +94,9 @@ def unit_loss(name: str, part: Encoder) -> UnitLoss | None:
     """The loss per unit of an attribute with distances."""
     if isinstance(part, Geometric):
         return UnitLoss(name, "step", part.loss(1))
-    return UnitLoss(name, "kilometer", part.loss_per(_KILOMETER)) if isinstance(part, PlanarGeometric) else None
+    return (
+        UnitLoss(name, "kilometer", part.loss_per(_KILOMETER)) if isinstance(part, PlanarGeometric) else None
+    )
 
 
 def rest_loss(share: Share | Encoder, per: Per = "record") -> float:
@@ -116,9 +125,13 @@ def refuse_together(names: Sequence[str], share: Share | Encoder, missing: str, 
             continue
         what = "has distances between its values" if isinstance(part, Metric) else "is a number"
         if isinstance(share, Faked):
-            raise InvalidParameter(f"{name!r} {what}, and there are no fakes of its reports; use share 'split' or 'sample'")
+            raise InvalidParameter(
+                f"{name!r} {what}, and there are no fakes of its reports; use share 'split' or 'sample'"
+            )
         if repeated:
-            raise InvalidParameter(f"{name!r} {what}, and no first answer of it is kept; such attributes are asked once")
+            raise InvalidParameter(
+                f"{name!r} {what}, and no first answer of it is kept; such attributes are asked once"
+            )
         if missing == "value":
             raise InvalidParameter(
                 f"{name!r} {what}, and no answer is none of them; missing answers are refused here, or random"
@@ -127,11 +140,15 @@ def refuse_together(names: Sequence[str], share: Share | Encoder, missing: str, 
 
 def _refuse_large(size: int, most: int, name: str, what: str, remedy: str) -> None:
     if size > most:
-        raise InvalidParameter(f"{name!r}: a plan's table has at most {most:,} {what}, got {size:,}; {remedy}")
+        raise InvalidParameter(
+            f"{name!r}: a plan's table has at most {most:,} {what}, got {size:,}; {remedy}"
+        )
 
 
 def _decimal(epsilon: float) -> Fraction:
-    """The number that was written, 1/10 for 0.1, whose float is a little more: so that what is stated is not, either."""
+    """The number that was written, 1/10 for 0.1, whose float is a little more: so that what is stated is not,
+    either.
+    """
     return min(Fraction(str(epsilon)), Fraction(epsilon))
 
 

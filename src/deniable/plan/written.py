@@ -51,13 +51,19 @@ _MEANS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 """The same of mechanisms for the mean of a number."""
 KINDS = (*_MECHANISMS, *_MEANS)
 """All of them."""
-_INSIDE: dict[str, tuple[str, ...]] = {"first": ("direct", "unary"), "second": ("direct", "unary"), "buckets": ("memoized",)}
+_INSIDE: dict[str, tuple[str, ...]] = {
+    "first": ("direct", "unary"),
+    "second": ("direct", "unary"),
+    "buckets": ("memoized",),
+}
 
 
 def mechanism_to_dict(mechanism: Encoder) -> Json:
     """A mechanism as its kind and its numbers."""
     made: object = mechanism.of if isinstance(mechanism, Averaged) else mechanism
-    kinds: Mapping[str, tuple[Any, tuple[str, ...]]] = _MEANS if isinstance(mechanism, Averaged) else _MECHANISMS
+    kinds: Mapping[str, tuple[Any, tuple[str, ...]]] = (
+        _MEANS if isinstance(mechanism, Averaged) else _MECHANISMS
+    )
     for kind, (made_by, names) in kinds.items():
         if isinstance(made, made_by):
             return {"kind": kind} | {name: _number_to_json(name, getattr(made, name)) for name in names}
@@ -133,8 +139,8 @@ def _words(given: list[Any], what: str) -> WordArray:
 def _steps_to_json(steps: tuple[float, float]) -> list[int]:
     if any(step != int(step) or not 1 <= step <= 1 << 40 for step in steps):
         raise InvalidParameter(
-            f"a plan counts distances on a grid in whole millimeters, got cells of {steps[0]:g} by {steps[1]:g}; "
-            "name the epsilon of the grid in a study, which makes such a mechanism"
+            f"a plan counts distances on a grid in whole millimeters, got cells of {steps[0]:g} by "
+            f"{steps[1]:g}; name the epsilon of the grid in a study, which makes such a mechanism"
         )
     return [int(step) for step in steps]
 
@@ -150,7 +156,9 @@ def _steps_from_json(given: list[Any]) -> tuple[float, float]:
 
 def _refuse_large(size: int, most: int, what: str) -> None:
     if size > most:
-        raise InvalidParameter(f"a plan holds at most {most:,} {what}, since every device reads its table; got {size:,}")
+        raise InvalidParameter(
+            f"a plan holds at most {most:,} {what}, since every device reads its table; got {size:,}"
+        )
 
 
 _TABLES: dict[str, tuple[Callable[[Any], object], Callable[[list[Any]], object]]] = {

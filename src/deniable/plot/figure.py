@@ -1,6 +1,8 @@
-"""What all drawings share: one style, panels side by side with one legend, and files that are equal where figures are.
+"""What all drawings share: one style, panels side by side with one legend, and files that are equal where
+figures are.
 
-Figures are values: nothing here touches matplotlib's global state, so that drawing in a server or a test is safe.
+Figures are values: nothing here touches matplotlib's global state, so that drawing in a server or a test is
+safe.
 """
 
 from __future__ import annotations
@@ -25,7 +27,15 @@ INK = "#24292f"
 TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
 """The colors of bars and of what is estimated."""
 
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c")  # Okabe and Ito's, told apart by all
+_COLORS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#8c8c8c",
+)  # Okabe and Ito's, told apart by all
 _MARKERS = "os^Dv*Xp"
 _STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -38,14 +48,18 @@ _STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "deniable",
-} | dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), INK)
+} | dict.fromkeys(
+    ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), INK
+)
 _Member = TypeVar("_Member")
 
 
 def checked_path(path: Path) -> Path:
     """A file whose ending says what to write."""
     if path.suffix.lower() not in FORMATS:
-        raise InvalidParameter(f"a plot is written to a file ending in {', '.join(FORMATS)}; got {path.name!r}")
+        raise InvalidParameter(
+            f"a plot is written to a file ending in {', '.join(FORMATS)}; got {path.name!r}"
+        )
     return path
 
 
@@ -67,10 +81,17 @@ def save(figure: Figure, path: Path) -> Path:
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """A figure as an element of a page: in the page's own ink, described for who cannot see it, with ids under `name`."""
+    """A figure as an element of a page: in the page's own ink, described for who cannot see it, with ids
+    under `name`.
+    """
     buffer = io.StringIO()
     with style():
-        figure.savefig(buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+        figure.savefig(
+            buffer,
+            format="svg",
+            transparent=True,
+            metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
+        )
     drawing = buffer.getvalue()
     drawing = drawing[drawing.index("<svg") :].replace(INK, "currentColor")
     for before in (' id="', 'href="#', "url(#"):
@@ -112,7 +133,9 @@ def panels(
     size: tuple[float, float] = (4.6, 3.0),
     legend_columns: int = 0,
 ) -> Figure:
-    """One panel per group, side by side and below, with one legend for all (none without legend columns per panel)."""
+    """One panel per group, side by side and below, with one legend for all (none without legend columns per
+    panel).
+    """
     from matplotlib.figure import Figure
 
     if len(groups) > most:
@@ -130,8 +153,14 @@ def panels(
             axes.set_axis_off()
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
         if legend_columns:
-            named = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-            figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=legend_columns * wide)
+            named = {
+                label: handle
+                for axes in grid
+                for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+            }
+            figure.legend(
+                named.values(), named.keys(), loc="outside lower center", ncols=legend_columns * wide
+            )
     return figure
 
 
@@ -144,5 +173,7 @@ def value_axis(axes: Axes, k: int, labels: Sequence[object] | None, most_labels:
     """A zero line, and the values' names below where there is room for them."""
     axes.axhline(0.0, color=INK, linewidth=0.8)
     if labels is not None and k <= most_labels:
-        axes.set_xticks(range(k), [str(label) for label in labels], rotation=35, ha="right", rotation_mode="anchor")
+        axes.set_xticks(
+            range(k), [str(label) for label in labels], rotation=35, ha="right", rotation_mode="anchor"
+        )
     axes.grid(axis="x", visible=False)

@@ -1,4 +1,6 @@
-"""The panels of a plot of shares: what each of them shows, how large it is in inches, and in which column it goes."""
+"""The panels of a plot of shares: what each of them shows, how large it is in inches, and in which column it
+goes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from deniable.summaries import Group
 
 _COLUMNS = 3
 _TALLER = 1.5  # how much taller a page with fewer columns may be
-_MAP, MAP_WIDE, _LINE = 2.3, 2.2, 0.19  # inches: how tall and wide a map is, and a value's line in every panel
+_MAP, MAP_WIDE, _LINE = (
+    2.3,
+    2.2,
+    0.19,
+)  # inches: how tall and wide a map is, and a value's line in every panel
 WIDE, RIGHT, BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
 KEYS = 2
 """Marks and lines that are explained in one line above a panel."""
@@ -23,7 +29,9 @@ LETTER, TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line o
 
 
 class Bar(NamedTuple):
-    """A value, or a group of neighboring ones, with its share, its interval and other shares of it, by name."""
+    """A value, or a group of neighboring ones, with its share, its interval and other shares of
+    it, by name.
+    """
 
     label: str
     share: float
@@ -99,7 +107,9 @@ def what_is_shown(panels: Sequence[Panel], level: float) -> str:
     known = [panel.has_intervals for panel in panels]
     if not any(known):
         return "most likely shares, without intervals"
-    return f"estimated shares with {100 * level:g} % intervals" + ("" if all(known) else "; maps without intervals")
+    return f"estimated shares with {100 * level:g} % intervals" + (
+        "" if all(known) else "; maps without intervals"
+    )
 
 
 def in_columns(panels: list[Panel]) -> list[list[Panel]]:
@@ -113,7 +123,9 @@ def in_columns(panels: list[Panel]) -> list[list[Panel]]:
         found = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
         best.append(min(found, key=lambda columns: max(map(height_of, columns))))
     shortest = max(map(height_of, best[0]))
-    return min((columns for columns in best if max(map(height_of, columns)) <= _TALLER * shortest), key=_empty)
+    return min(
+        (columns for columns in best if max(map(height_of, columns)) <= _TALLER * shortest), key=_empty
+    )
 
 
 def _empty(columns: list[list[Panel]]) -> float:

@@ -1,4 +1,6 @@
-"""Draws what reports say, never computes: a panel per attribute, a line per value with its share and its interval."""
+"""Draws what reports say, never computes: a panel per attribute, a line per value with its share and its
+interval.
+"""
 
 from __future__ import annotations
 
@@ -52,13 +54,14 @@ def shares_plot(
     likely: Mapping[str, Mapping[str, Floats]] | None = None,
     places: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Figure:
-    """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each; places, a map.
+    """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each;
+    places, a map.
 
-    Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are asked for. `likely`
-    are other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and a map of
-    their own each, in place of the estimates. `places` are numbers of ranges, by attribute and name, that are marked: means and
-    quantiles. Panels go down one column and then the next, in the order of the attributes. All sizes are in inches, so that a
-    value's bar is as thick in every panel.
+    Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are
+    asked for. `likely` are other shares of the values, by what they are ("mle", "smoothed") and by attribute:
+    marks on the bars, and a map of their own each, in place of the estimates. `places` are numbers of ranges,
+    by attribute and name, that are marked: means and quantiles. Panels go down one column and then the next,
+    in the order of the attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
     """
     from matplotlib.figure import Figure
 
@@ -92,14 +95,18 @@ def shares_plot(
                 axes = figure.add_axes((x / wide, y / tall, width / wide, panel.body / tall))
                 scale = None
                 if panel.grid is not None:
-                    scale = figure.add_axes(((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall))
+                    scale = figure.add_axes(
+                        ((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall)
+                    )
                 _draw(axes, panel, level, scale)
                 y -= BELOW
             x += WIDE + RIGHT
     return figure
 
 
-def _drawn_together(estimate: Estimate, domain: Domain | None, likely: Mapping[str, Floats]) -> list[Mapping[str, Floats]]:
+def _drawn_together(
+    estimate: Estimate, domain: Domain | None, likely: Mapping[str, Floats]
+) -> list[Mapping[str, Floats]]:
     """Which other shares go in one panel: all of them as marks on bars, and one only on a map."""
     if isinstance(domain, Grid) and domain.k == estimate.k and likely:
         return [{of: shares} for of, shares in likely.items()]
@@ -107,7 +114,12 @@ def _drawn_together(estimate: Estimate, domain: Domain | None, likely: Mapping[s
 
 
 def _panel(
-    name: str, estimate: Estimate, domain: Domain | None, level: float, bins: bool, likely: Mapping[str, Floats]
+    name: str,
+    estimate: Estimate,
+    domain: Domain | None,
+    level: float,
+    bins: bool,
+    likely: Mapping[str, Floats],
 ) -> Panel:
     low, high = estimate.interval(level)
     groups = [] if bins else groups_of(estimate, domain, level)
@@ -121,7 +133,13 @@ def _panel(
         return Panel(name, estimate, note=note, grid=domain, shares=shares)
     if groups:
         bars = [
-            Bar(_short(label), one.value, one.low, one.high, {of: float(all_[values].sum()) for of, all_ in likely.items()})
+            Bar(
+                _short(label),
+                one.value,
+                one.low,
+                one.high,
+                {of: float(all_[values].sum()) for of, all_ in likely.items()},
+            )
             for label, values, one in groups
         ]
         edges = None
@@ -141,7 +159,15 @@ def _panel(
     bars = []
     for v in shown.tolist():
         share, least, most = (float(end[v]) for end in (estimate.frequencies, low, high))
-        bars.append(Bar(_short(str(labels[v])), share, least, most, {of: float(all_[v]) for of, all_ in likely.items()}))
+        bars.append(
+            Bar(
+                _short(str(labels[v])),
+                share,
+                least,
+                most,
+                {of: float(all_[v]) for of, all_ in likely.items()},
+            )
+        )
     return Panel(name, estimate, bars, note, edges=edges, side_by_side=many)
 
 
@@ -159,12 +185,24 @@ def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
         return
     places = np.arange(len(panel.bars))
     axes.barh(places, middle, height=0.8, color=TRUTH, alpha=0.6)
-    axes.errorbar(middle, places, xerr=[middle - low, high - middle], color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1)
+    axes.errorbar(
+        middle,
+        places,
+        xerr=[middle - low, high - middle],
+        color=ESTIMATE,
+        linestyle="none",
+        capsize=2,
+        elinewidth=1,
+    )
     for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
         marks = [100 * bar.likely[of] for bar in panel.bars]
-        axes.plot(marks, places, marker, color=INK, markersize=4, markerfacecolor="none", label=of, linestyle="none")
+        axes.plot(
+            marks, places, marker, color=INK, markersize=4, markerfacecolor="none", label=of, linestyle="none"
+        )
     for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
-        at = np.interp(place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5)  # as if people were even in a bar
+        at = np.interp(
+            place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5
+        )  # as if people were even in a bar
         axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
     _draw_keys(axes, panel)
     axes.axvline(0.0, color=INK, linewidth=0.8)
@@ -178,7 +216,13 @@ def _draw_keys(axes: Axes, panel: Panel) -> None:
     """What marks and lines mean, between the title and the axes, where nothing else is."""
     if panel.keyed:
         axes.legend(
-            fontsize=7, loc="lower left", bbox_to_anchor=(0, 1), ncols=KEYS, borderaxespad=0.2, borderpad=0.1, frameon=False
+            fontsize=7,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=KEYS,
+            borderaxespad=0.2,
+            borderpad=0.1,
+            frameon=False,
         )
 
 
@@ -201,7 +245,9 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
 
 
 def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
-    """Cells, the north at the top, and beside them what their colors mean; two of them only where shares are below 0."""
+    """Cells, the north at the top, and beside them what their colors mean; two of them only where shares are
+    below 0.
+    """
     grid = panel.grid
     assert grid is not None
     assert isinstance(panel.estimate, Estimate)
@@ -217,7 +263,10 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
     for _, values, share in panel.blocks:
         down, across = (float(cells.mean()) + 0.5 for cells in np.divmod(values, grid.columns))
-        x, y = box[0] + (box[1] - box[0]) * across / grid.columns, box[2] + (box[3] - box[2]) * down / grid.rows
+        x, y = (
+            box[0] + (box[1] - box[0]) * across / grid.columns,
+            box[2] + (box[3] - box[2]) * down / grid.rows,
+        )
         dark = abs(share.value) * 100 > 0.6 * most
         text = f"{100 * share.value:.1f}\n± {50 * (share.high - share.low):.1f}"
         axes.text(x, y, text, fontsize=6, ha="center", va="center", color="white" if dark else INK)
@@ -230,7 +279,9 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
 
 def _draw_mean(axes: Axes, mean: MeanEstimate, level: float) -> None:
     low, high = mean.interval(level)
-    axes.errorbar([mean.mean], [0], xerr=[[mean.mean - low], [high - mean.mean]], color=ESTIMATE, marker="o", capsize=2)
+    axes.errorbar(
+        [mean.mean], [0], xerr=[[mean.mean - low], [high - mean.mean]], color=ESTIMATE, marker="o", capsize=2
+    )
     axes.set_yticks([0], ["mean"])
     axes.set_ylim(0.5, -0.5)
     axes.grid(axis="y", visible=False)

@@ -1,7 +1,8 @@
-"""How one record of many attributes becomes one report, and what that report gives away: of the record, of an attribute.
+"""How one record of many attributes becomes one report, and what that report gives away: of the record, of an
+attribute.
 
-`Split` reports every attribute, `Sample` some of them, `Faked` all of them with only one real. The two guarantees differ:
-per record compares any two people, per attribute two who differ in one answer only.
+`Split` reports every attribute, `Sample` some of them, `Faked` all of them with only one real. The two
+guarantees differ: per record compares any two people, per attribute two who differ in one answer only.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _ROWS = 128  # rows of a table that are compared at a time
 @final
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Reports of n records: a column of reports for each attribute and, where not all are reported, who reported which."""
+    """Reports of n records: a column of reports for each attribute and, where not all are reported, who
+    reported which.
+    """
 
     n: int
     columns: tuple[Array, ...]
@@ -47,7 +50,9 @@ class Records:
 
 
 class Share(ABC):
-    """A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not quoted."""
+    """A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not
+    quoted.
+    """
 
     parts: tuple[Encoder, ...]
 
@@ -58,7 +63,9 @@ class Share(ABC):
 
     @abstractmethod
     def ratio(self, per: Per = "record") -> Fraction:
-        """The largest ratio of two people's probabilities of one report, exactly: any two, or two who differ in one answer."""
+        """The largest ratio of two people's probabilities of one report, exactly: any two, or two who differ
+        in one answer.
+        """
 
     @abstractmethod
     def marginal(self, attribute: int) -> Law | Marginal:
@@ -71,7 +78,9 @@ class Share(ABC):
 
     @abstractmethod
     def encode(self, columns: Integers, rows: Rows) -> Records:
-        """Reports of records that are known to be in the domain, one row of values per attribute, one row of words each."""
+        """Reports of records that are known to be in the domain, one row of values per attribute, one row of
+        words each.
+        """
 
     @property
     def d(self) -> int:
@@ -94,9 +103,13 @@ class Share(ABC):
     def tally(self, records: Records) -> tuple[Tally, ...]:
         """Count each attribute's reports."""
         if not isinstance(records, Records):
-            raise InvalidReport(f"a share counts what it has made, share.privatize(table), got {type(records).__name__}")
+            raise InvalidReport(
+                f"a share counts what it has made, share.privatize(table), got {type(records).__name__}"
+            )
         if len(records.columns) != self.d:
-            raise InvalidReport(f"these records have {len(records.columns)} attributes, the share has {self.d}")
+            raise InvalidReport(
+                f"these records have {len(records.columns)} attributes, the share has {self.d}"
+            )
         return tuple(part.tally(column) for part, column in zip(self.parts, records.columns, strict=True))
 
     @final
@@ -104,31 +117,40 @@ class Share(ABC):
         """Unbiased frequencies with error bars, one estimate per attribute; of a number, its mean."""
         if not isinstance(tallies, Sequence):
             raise InvalidReport(
-                f"estimates are made from tallies, share.estimate(share.tally(records)), got {type(tallies).__name__}"
+                "estimates are made from tallies, share.estimate(share.tally(records)), got "
+                f"{type(tallies).__name__}"
             )
         if len(tallies) != self.d:
             raise InvalidReport(f"there are {len(tallies)} tallies, the share has {self.d} attributes")
         return tuple(
-            part.estimated(tally, self.marginal(j)) for j, (part, tally) in enumerate(zip(self.parts, tallies, strict=True))
+            part.estimated(tally, self.marginal(j))
+            for j, (part, tally) in enumerate(zip(self.parts, tallies, strict=True))
         )
 
     def _checked_columns(self, table: npt.ArrayLike) -> Integers:
-        """The table as one row of integers per attribute; a copy of it, unless most of it will not be read."""
+        """The table as one row of integers per attribute; a copy of it, unless most of it will
+        not be read.
+        """
         if np.ma.is_masked(table):
             raise InvalidValue(
-                "some values are masked: decide what a missing answer means first, since a mask would be dropped"
+                "some values are masked: decide what a missing answer means first, since a mask would be "
+                "dropped"
             )
         try:
             array = np.asarray(table)
         except (ValueError, TypeError) as problem:
-            raise InvalidValue(f"a table has a row per record and {self.d} columns of integers: {problem}") from None
+            raise InvalidValue(
+                f"a table has a row per record and {self.d} columns of integers: {problem}"
+            ) from None
         if array.ndim != 2 or array.shape[1] != self.d:
             raise InvalidValue(f"a table has a row per record and {self.d} columns, got shape {array.shape}")
         if array.dtype.kind not in "iu":
             self._refuse(array)
             return np.zeros((self.d, 0), dtype=np.int64)
         whole = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
-        columns = (_turned(whole) if self._reads_all else whole.T).view(np.uint64)  # a negative one is huge without its sign
+        columns = (_turned(whole) if self._reads_all else whole.T).view(
+            np.uint64
+        )  # a negative one is huge without its sign
         if (_largest(columns) >= np.array([part.k for part in self.parts])).any():
             self._refuse(whole)
         return columns.view(np.int64)
@@ -221,14 +243,17 @@ class Sample(Share):
 class Faked(Share):
     """One attribute, drawn at random and not named, is reported; the others are fakes (RS+FD, RS+RFD).
 
-    Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each report is from
-    this person than from its fake. So the loss per record is that of the parts, whatever the fakes are.
+    Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each
+    report is from this person than from its fake. So the loss per record is that of the parts, whatever the
+    fakes are.
     """
 
     fakes: tuple[Fake, ...]
     _reads_all = True
     claim: float | None = None
-    """What it was asked to keep; with published parameters, what the papers say it keeps. `loss` says what is true."""
+    """What it was asked to keep; with published parameters, what the papers say it keeps. `loss` says what is
+    true.
+    """
 
     def __post_init__(self) -> None:
         _checked_parts(self.parts)
@@ -259,7 +284,12 @@ class Faked(Share):
     def marginal(self, attribute: int) -> Marginal:
         fake, d = self.fakes[attribute], self.d
         law = fake.part.law
-        return Marginal(law.k, (law.p + (d - 1) * fake.supported) / d, (law.q + (d - 1) * fake.supported) / d, law.gain / d)
+        return Marginal(
+            law.k,
+            (law.p + (d - 1) * fake.supported) / d,
+            (law.q + (d - 1) * fake.supported) / d,
+            law.gain / d,
+        )
 
     def drawn(self, rows: Rows) -> Integers:
         """Which attribute each row of words reports: a secret, which only who holds the words can know."""
@@ -279,14 +309,22 @@ class Faked(Share):
 def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
     """The number of values of each attribute, as a list of integers."""
     if not isinstance(ks, Iterable) or isinstance(ks, str | Mapping):
-        hint = f"; for one attribute of {ks} values use the mechanism itself, such as dn.grr" if isinstance(ks, int) else ""
-        raise InvalidParameter(f"ks is a list with the number of values of each attribute, such as [3, 5, 4], got {ks!r}{hint}")
+        hint = (
+            f"; for one attribute of {ks} values use the mechanism itself, such as dn.grr"
+            if isinstance(ks, int)
+            else ""
+        )
+        raise InvalidParameter(
+            f"ks is a list with the number of values of each attribute, such as [3, 5, 4], got {ks!r}{hint}"
+        )
     return tuple(whole_number("k, the number of values,", k, 2) for k in ks)
 
 
 def _checked_parts(parts: Sequence[Encoder]) -> None:
     if len(parts) < 2:
-        raise InvalidParameter(f"a share needs at least two attributes, got {len(parts)}; use the mechanism itself for one")
+        raise InvalidParameter(
+            f"a share needs at least two attributes, got {len(parts)}; use the mechanism itself for one"
+        )
 
 
 def _turned(table: Array) -> Array:
@@ -316,7 +354,11 @@ def _grouped(picked: npt.NDArray[np.integer], columns: Integers) -> list[tuple[I
         return [(who, values[who]) for who, values in zip(groups, columns, strict=True)]
     from deniable.words import kernels
 
-    who, values, ends = np.empty(picked.size, np.int64), np.empty(picked.size, np.int64), np.empty(len(columns), np.int64)
+    who, values, ends = (
+        np.empty(picked.size, np.int64),
+        np.empty(picked.size, np.int64),
+        np.empty(len(columns), np.int64),
+    )
     kernels.group(picked, columns, ends, who, values)
     return list(zip(np.split(who, ends[:-1]), np.split(values, ends[:-1]), strict=True))
 
@@ -339,7 +381,9 @@ def _drawn_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
 
 
 def _largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
-    """The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method: exact and finite."""
+    """The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method:
+    exact and finite.
+    """
     ratio = Fraction(1)
     while True:
         chosen = [max(pairs, key=lambda pair: pair.one - ratio * pair.other) for pairs in evidence]

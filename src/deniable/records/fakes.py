@@ -1,7 +1,8 @@
 """Reports that have nothing to do with anyone's value, and what a real one looks like among them.
 
-A fake hides which attribute of a record was reported. What it costs or saves is in one number per report: how many
-times likelier the report is from a person with value v than from the fake. `evidence` lists the extreme ones, exactly.
+A fake hides which attribute of a record was reported. What it costs or saves is in one number per report: how
+many times likelier the report is from a person with value v than from the fake. `evidence` lists the extreme
+ones, exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from deniable.words import FULL, Rows, WordArray, below, cell
 
 
 class Evidence(NamedTuple):
-    """How much likelier than from the fake: a report that two values can send, from the one and from the other."""
+    """How much likelier than from the fake: a report that two values can send, from the one and from the
+    other.
+    """
 
     one: Fraction
     other: Fraction
@@ -49,18 +52,20 @@ class Prior:
 
     @staticmethod
     def of(shares: npt.ArrayLike, k: int, mixed: float = 0.0) -> Prior:
-        """From shares; `mixed` of it is spread evenly. A value that nobody is thought to have is refused: a report of it
-        would disclose the attribute.
+        """From shares; `mixed` of it is spread evenly. A value that nobody is thought to have is refused: a
+        report of it would disclose the attribute.
         """
         if not 0 <= mixed <= 1:
-            raise InvalidParameter(f"mixed, the part that is spread evenly, is between 0 and 1, got {mixed!r}")
+            raise InvalidParameter(
+                f"mixed, the part that is spread evenly, is between 0 and 1, got {mixed!r}"
+            )
         believed = checked_prior(shares, k)
         believed = (1 - mixed) * believed + mixed / k
         if (believed * 2.0**40 < 1).any():
             missing = int((believed * 2.0**40 < 1).sum())
             raise InvalidParameter(
-                f"{missing} of {k} values have no share in the prior, so that reporting one would disclose the attribute; "
-                "mix the prior with the uniform one (mixed=0.01)"
+                f"{missing} of {k} values have no share in the prior, so that reporting one would disclose "
+                "the attribute; mix the prior with the uniform one (mixed=0.01)"
             )
         weights = [int(share * 2.0**62) * 4 for share in believed]
         weights[int(np.argmax(believed))] += FULL - sum(weights)
@@ -91,7 +96,11 @@ class Prior:
 
     def draw(self, words: WordArray) -> Integers:
         """One value per word."""
-        return below(words, self.k).astype(np.int64) if self._is_uniform else np.searchsorted(self._ends, words, side="right")
+        return (
+            below(words, self.k).astype(np.int64)
+            if self._is_uniform
+            else np.searchsorted(self._ends, words, side="right")
+        )
 
 
 class Fake(ABC):
@@ -116,18 +125,24 @@ class Fake(ABC):
 
     @abstractmethod
     def evidence(self) -> list[Evidence]:
-        """The extreme pairs over all reports and all pairs of values; a value compared with itself is there too."""
+        """The extreme pairs over all reports and all pairs of values; a value compared with itself is there
+        too.
+        """
 
     @property
     def slack(self) -> Fraction:
-        """How far the bias of `below` may move a fake's probability from the one in `evidence`, as a factor."""
+        """How far the bias of `below` may move a fake's probability from the one in `evidence`,
+        as a factor.
+        """
         return Fraction(1)
 
 
 @final
 @dataclass(frozen=True)
 class Guessed(Fake):
-    """A value drawn from a prior and sent as it is, beside direct reports: as published, and open to a good attacker."""
+    """A value drawn from a prior and sent as it is, beside direct reports: as published, and open to a good
+    attacker.
+    """
 
     part: Direct
     prior: Prior
@@ -182,8 +197,11 @@ class Imitated(Fake):
         shares = [Fraction(weight, FULL) for weight in self.prior.extremes]
         law = self.part.law
         if isinstance(self.part, Direct):
-            return _direct_evidence(self.part, [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares])
-        # a set bit speaks for its value by `more`, a clear one by `less`; a fake is an average of both, by the prior's
+            return _direct_evidence(
+                self.part, [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
+            )
+        # a set bit speaks for its value by `more`, a clear one by `less`; a fake is an average of both, by
+        # the prior's
         # share of the values whose bits are set: at least one value's, at most all but one's
         more, less = law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q)
         found = []

@@ -1,7 +1,8 @@
 """The names people know for records of many attributes: a paper's line is a line of code.
 
-Budgets are per record: epsilon bounds what a report says about the whole person, however many answers changed. Published
-parameters that promise more than they keep can be had by name, and still state their true losses.
+Budgets are per record: epsilon bounds what a report says about the whole person, however many answers
+changed. Published parameters that promise more than they keep can be had by name, and still state their true
+losses.
 """
 
 from __future__ import annotations
@@ -42,11 +43,14 @@ def spl(ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "ad
     return Split(_parts(sizes, _budgets(epsilon, len(sizes), len(sizes)), protocol))
 
 
-def smp(ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "adaptive", attributes: int = 1) -> Sample:
+def smp(
+    ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "adaptive", attributes: int = 1
+) -> Sample:
     """Sampling (SMP): one attribute, drawn at random and named in the report, with the whole budget.
 
-    With `attributes` above one, that many, each with an equal part. A list of epsilons, one for each attribute, is what each of
-    them loses where it is reported; the record loses as many of the largest as are reported.
+    With `attributes` above one, that many, each with an equal part. A list of epsilons, one for each
+    attribute, is what each of them loses where it is reported; the record loses as many of the largest as are
+    reported.
 
     >>> m = smp([3, 5, 4], epsilon=1.0, protocol="oue")
     >>> m.loss() <= 1.0, m.loss() == m.loss(per="attribute")
@@ -61,12 +65,15 @@ def smp(ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "ad
     return Sample(_parts(sizes, _budgets(epsilon, len(sizes), drawn), protocol), drawn)
 
 
-def rsfd(ks: Sequence[int], epsilon: float, protocol: str = "grr", calibration: Calibration = "record") -> Faked:
+def rsfd(
+    ks: Sequence[int], epsilon: float, protocol: str = "grr", calibration: Calibration = "record"
+) -> Faked:
     """Random sampling plus fake data (RS+FD): one attribute is reported, not named, and the others are faked.
 
-    protocol is "grr", "oue-z", "oue-r", "sue-z", "sue-r" (fakes from no value, or from a uniform one) or "adaptive" (grr or
-    oue-z, whichever errs less at f = 0). calibration: "record" keeps epsilon for the whole record, "attribute" for people who
-    differ in one answer, "published" runs the parts at ln(d (e^epsilon - 1) + 1), which keeps neither in general.
+    protocol is "grr", "oue-z", "oue-r", "sue-z", "sue-r" (fakes from no value, or from a uniform one) or
+    "adaptive" (grr or oue-z, whichever errs less at f = 0). calibration: "record" keeps epsilon for the whole
+    record, "attribute" for people who differ in one answer, "published" runs the parts at ln(d (e^epsilon -
+    1) + 1), which keeps neither in general.
 
     >>> m = rsfd([3, 5, 4], epsilon=1.0, calibration="published")
     >>> round(m.loss(), 3), round(m.loss(per="attribute"), 3), m.claim
@@ -80,23 +87,32 @@ def rsfd(ks: Sequence[int], epsilon: float, protocol: str = "grr", calibration: 
 
     def calibrated(names: Sequence[str]) -> Faked:
         kinds = [FAKES[name] for name in names]
-        return _calibrated(lambda budget: _faked(kinds, sizes, None, budget, epsilon), len(sizes), epsilon, calibration)
+        return _calibrated(
+            lambda budget: _faked(kinds, sizes, None, budget, epsilon), len(sizes), epsilon, calibration
+        )
 
     if protocol != "adaptive":
         return calibrated([protocol] * len(sizes))
-    # between the budget of a record and the published one some attributes change sides; each choice is calibrated by itself
+    # between the budget of a record and the published one some attributes change sides; each choice is
+    # calibrated by itself
     first, last = positive_epsilon(epsilon), amplified(epsilon, len(sizes))
-    budgets = {"record": [first], "published": [last]}.get(calibration, [first + (last - first) * i / 8 for i in range(9)])
+    budgets = {"record": [first], "published": [last]}.get(
+        calibration, [first + (last - first) * i / 8 for i in range(9)]
+    )
     choices = {tuple(_least_error(k, len(sizes), budget) for k in sizes) for budget in budgets}
     if calibration == "attribute":
         choices |= {("grr",) * len(sizes), ("oue-z",) * len(sizes)}
     shares = [calibrated(names) for names in sorted(choices)]
-    return min(shares, key=lambda share: sum(float(share.marginal(j).error(1, 0.0)) for j in range(len(sizes))))
+    return min(
+        shares, key=lambda share: sum(float(share.marginal(j).error(1, 0.0)) for j in range(len(sizes)))
+    )
 
 
 @lru_cache(maxsize=4096)
 def _least_error(k: int, d: int, budget: float) -> str:
-    """GRR or OUE-z for an attribute of k values among d, whichever errs less at f = 0 with parts of this budget."""
+    """GRR or OUE-z for an attribute of k values among d, whichever errs less at f = 0 with parts of this
+    budget.
+    """
 
     def error(name: str) -> float:
         share = _faked([FAKES[name]] * d, [k] * d, None, budget, budget)
@@ -116,9 +132,9 @@ def rsrfd(
 ) -> Faked:
     """RS+FD with realistic fakes (RS+RFD): a fake's value is drawn from a public prior of its attribute.
 
-    protocol is "grr", "oue-r" or "sue-r". Fakes are perturbed like real answers; with fakes="published" those of grr are not,
-    and an attacker can tell. `mixed` spreads that part of each prior evenly, since a value without a share would disclose
-    the attribute.
+    protocol is "grr", "oue-r" or "sue-r". Fakes are perturbed like real answers; with fakes="published" those
+    of grr are not, and an attacker can tell. `mixed` spreads that part of each prior evenly, since a value
+    without a share would disclose the attribute.
 
     >>> m = rsrfd([3, 2], epsilon=1.0, priors=[[0.5, 0.3, 0.2], [0.9, 0.1]])
     >>> m.loss() <= 1.0
@@ -136,7 +152,9 @@ def rsrfd(
     known = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
     kind = FAKES[protocol] if fakes == "published" else REALISTIC_FAKES[protocol]
     kinds = [kind] * len(sizes)
-    return _calibrated(lambda budget: _faked(kinds, sizes, known, budget, epsilon), len(sizes), epsilon, calibration)
+    return _calibrated(
+        lambda budget: _faked(kinds, sizes, known, budget, epsilon), len(sizes), epsilon, calibration
+    )
 
 
 def amplified(epsilon: float, d: int) -> float:
@@ -155,9 +173,9 @@ def equal_part(epsilon: float, parts: int) -> float:
 def largest_budget(loss: Callable[[float], float], epsilon: float, d: int) -> float:
     """The largest budget of the parts at which RS+FD loses at most epsilon, to about a billionth of a nat.
 
-    At epsilon itself it does, well above the published budget it does not. e^loss is nearly linear in e^budget, so that chords
-    find it in a few steps; an end that stays counts half (Illinois), which also ends the search where the loss jumps because
-    another choice is made.
+    At epsilon itself it does, well above the published budget it does not. e^loss is nearly linear in
+    e^budget, so that chords find it in a few steps; an end that stays counts half (Illinois), which also ends
+    the search where the loss jumps because another choice is made.
     """
 
     def over(budget: float) -> tuple[float, float]:
@@ -191,25 +209,40 @@ FAKES: dict[str, _Kind] = {
     "sue-r": (sue, Imitated),
 }
 """The protocols of RS+FD: a mechanism for k values and a budget, and the fake around it, from a prior."""
-REALISTIC_FAKES: dict[str, _Kind] = {"grr": (grr, Imitated), "oue-r": (oue, Imitated), "sue-r": (sue, Imitated)}
+REALISTIC_FAKES: dict[str, _Kind] = {
+    "grr": (grr, Imitated),
+    "oue-r": (oue, Imitated),
+    "sue-r": (sue, Imitated),
+}
 """Those of RS+RFD, whose fakes are perturbed like real answers."""
 
 
-def _faked(kinds: Sequence[_Kind], ks: Sequence[int], priors: Sequence[Prior] | None, budget: float, claim: float) -> Faked:
+def _faked(
+    kinds: Sequence[_Kind], ks: Sequence[int], priors: Sequence[Prior] | None, budget: float, claim: float
+) -> Faked:
     believed = [Prior.uniform(k) for k in ks] if priors is None else priors
     made = ((make(k, budget), around) for (make, around), k in zip(kinds, ks, strict=True))
-    return Faked(tuple(around(part, prior) for (part, around), prior in zip(made, believed, strict=True)), claim)
+    return Faked(
+        tuple(around(part, prior) for (part, around), prior in zip(made, believed, strict=True)), claim
+    )
 
 
 def inexact(protocol: str) -> str | None:
-    """Why a protocol cannot be part of a record or a plan, if it cannot although there is one of that name."""
+    """Why a protocol cannot be part of a record or a plan, if it cannot although there is one of
+    that name.
+    """
     if protocol not in PROTOCOLS or PROTOCOLS[protocol].exact:
         return None
-    return f"{protocol!r} sends noise in floating point, whose exact loss nobody knows, so that no plan can state it; use 'the'"
+    return (
+        f"{protocol!r} sends noise in floating point, whose exact loss nobody knows, so that no plan can "
+        "state it; use 'the'"
+    )
 
 
 def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
-    """What each attribute may lose: what is given for each, or an equal part of what is given for all that are reported."""
+    """What each attribute may lose: what is given for each, or an equal part of what is given for all that
+    are reported.
+    """
     if isinstance(epsilon, Set | Mapping):
         kind = "a set" if isinstance(epsilon, Set) else "a dictionary"
         raise InvalidParameter(
@@ -221,7 +254,9 @@ def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
         return (equal_part(epsilon, reported),) * d  # type: ignore[arg-type]
     each = list(epsilon)
     if len(each) != d:
-        raise InvalidParameter(f"there are {d} attributes, but {len(each)} epsilons; give one for all, or one for each")
+        raise InvalidParameter(
+            f"there are {d} attributes, but {len(each)} epsilons; give one for all, or one for each"
+        )
     return [positive_epsilon(one, f"epsilon of attribute {j}") for j, one in enumerate(each)]
 
 

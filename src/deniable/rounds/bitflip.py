@@ -1,4 +1,6 @@
-"""A few bits of a histogram, drawn once and kept for ever (dBitFlipPM): nothing is fresh, so equal reports say "unchanged"."""
+"""A few bits of a histogram, drawn once and kept for ever (dBitFlipPM): nothing is fresh, so equal reports
+say "unchanged".
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from deniable.words import FULL, Rows, below
 @final
 @dataclass(frozen=True)
 class BitFlip(Repeated):
-    """The report is `bits` of the k values, drawn once and public, and one kept random bit for each of them."""
+    """The report is `bits` of the k values, drawn once and public, and one kept random bit for
+    each of them.
+    """
 
     k: int
     bits: int
@@ -33,7 +37,9 @@ class BitFlip(Repeated):
         object.__setattr__(self, "k", checked_k(self.k, 1 << 16, "bit-flip"))
         whole_number("bits, the number of values that each person is asked about,", self.bits, 1, self.k)
         if not 0 < self.zero < self.one < FULL:
-            raise InvalidParameter(f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}")
+            raise InvalidParameter(
+                f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}"
+            )
 
     @property
     def words(self) -> int:
@@ -59,7 +65,9 @@ class BitFlip(Repeated):
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Without fresh noise a changed value shows: there is no bound on what a sequence of changes gives away."""
+        """Without fresh noise a changed value shows: there is no bound on what a sequence of changes gives
+        away.
+        """
         whole_number("reports", reports, 1)
         whole_number("rounds", rounds, 1)
         patterns = self.bits + (self.bits < self.k)
@@ -112,8 +120,8 @@ class BitFlip(Repeated):
             raise InvalidReport(f"reports of this mechanism are {self.blank(0).dtype} in one dimension")
         if not self.canonical(array).all():
             raise InvalidReport(
-                f"a report is not in its canonical form: it names {self.bits} values from 0 to {self.k - 1} in ascending "
-                "order, and sets no bits beyond theirs"
+                f"a report is not in its canonical form: it names {self.bits} values from 0 to {self.k - 1} "
+                "in ascending order, and sets no bits beyond theirs"
             )
         about = array["about"]
         bits = np.unpackbits(array["bits"], axis=1, count=self.bits, bitorder="little")

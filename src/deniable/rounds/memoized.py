@@ -1,7 +1,8 @@
-"""Asking again: a permanent first answer that is kept for ever, and a fresh second round on it at every collection.
+"""Asking again: a permanent first answer that is kept for ever, and a fresh second round on it at every
+collection.
 
-What repeated reports give away is not one number. `losses` states four: one report; several of an unchanged value; any
-number of one value; a sequence in which the value changes.
+What repeated reports give away is not one number. `losses` states four: one report; several of an unchanged
+value; any number of one value; a sequence in which the value changes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from deniable.words.hashing import collision, hash_function, occupied_buckets
 @final
 @dataclass(frozen=True)
 class Losses:
-    """What a person who answers again and again gives away, each number rounded up, and what each of them assumes."""
+    """What a person who answers again and again gives away, each number rounded up, and what each of them
+    assumes.
+    """
 
     one_report: float
     same_value: float
@@ -38,8 +41,9 @@ class Losses:
     changing_values: float
     """After `rounds` reports, compared with any other sequence of values: this bound always holds."""
     changing_values_usual: float
-    """What the literature states instead: it holds only between sequences that change at the same times, to values that
-    repeat at the same times."""
+    """What the literature states instead: it holds only between sequences that change at the same times, to
+    values that repeat at the same times.
+    """
     reports: int
     rounds: int
 
@@ -62,11 +66,15 @@ class Losses:
 
 
 class Repeated(Encoder):
-    """A mechanism for many collections: part of its words are kept, so that asking again does not average the noise away."""
+    """A mechanism for many collections: part of its words are kept, so that asking again does not average the
+    noise away.
+    """
 
     @abstractmethod
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """The losses of `reports` reports of one value, and of `rounds` reports of changing ones, beside the other two."""
+        """The losses of `reports` reports of one value, and of `rounds` reports of changing ones, beside the
+        other two.
+        """
 
 
 @final
@@ -102,7 +110,9 @@ class Memoized(Repeated):
         return self.ratio_after(1)
 
     def ratio_after(self, reports: int) -> Fraction:
-        """The largest ratio after this many reports of an unchanged value: exact for a few dozen, then rounded up."""
+        """The largest ratio after this many reports of an unchanged value: exact for a few dozen, then
+        rounded up.
+        """
         whole_number("reports", reports, 1)
         if isinstance(self.first, Direct):
             # a and r are upper bounds that count the bias of `below`; the chain grows with both
@@ -110,7 +120,10 @@ class Memoized(Repeated):
             return (a * r + k - 1) / (a + r + k - 2) * Fraction(FULL, FULL - 4 * self.k * (reports + 1))
         first, second = self.first.law, self.second.law
         p1, q1, p2, q2 = first.exact_p, first.exact_q, second.exact_p, second.exact_q
-        one, zero = power_up(p2 / q2, reports), power_up((1 - q2) / (1 - p2), reports)  # both ratios grow with them
+        one, zero = (
+            power_up(p2 / q2, reports),
+            power_up((1 - q2) / (1 - p2), reports),
+        )  # both ratios grow with them
         ones = (p1 * one + 1 - p1) / (q1 * one + 1 - q1)
         zeros = ((1 - q1) * zero + q1) / ((1 - p1) * zero + p1)
         return ones * zeros
@@ -163,7 +176,9 @@ class Memoized(Repeated):
 @final
 @dataclass(frozen=True)
 class HashedMemoized(Repeated):
-    """A hash function kept for ever, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not per value."""
+    """A hash function kept for ever, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not
+    per value.
+    """
 
     k: int
     buckets: Memoized

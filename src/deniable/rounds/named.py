@@ -41,7 +41,9 @@ def l_grr(
     if calibration not in ("exact", "published"):
         raise InvalidParameter(f"calibration is 'exact' or 'published', got {calibration!r}")
     low = FULL // first.k + (FULL // first.k >> 50) + 2
-    keep = calibrate.largest(lambda t: Memoized(first, Direct(first.k, t)).ratio, epsilon_first, low, _LARGEST)
+    keep = calibrate.largest(
+        lambda t: Memoized(first, Direct(first.k, t)).ratio, epsilon_first, low, _LARGEST
+    )
     if calibration == "published":
         a, c = exp_down(float(epsilon_forever)), exp_down(float(epsilon_first))
         r = (c * a - 1) / (a - c)
@@ -61,7 +63,8 @@ def l_sue(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
 
 
 def l_osue(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
-    """OUE, then SUE (L-OSUE): the chain of unary encodings that errs least. One report is OUE at epsilon_first.
+    """OUE, then SUE (L-OSUE): the chain of unary encodings that errs least. One report is OUE at
+    epsilon_first.
 
     >>> round(l_osue(10, epsilon_first=1.0, epsilon_forever=2.0).law.p, 4)
     0.5
@@ -100,10 +103,11 @@ def loloha(
     g: int | None = None,
     calibration: Literal["exact", "published"] = "exact",
 ) -> HashedMemoized:
-    """Local hashing, then GRR twice on the bucket (LOLOHA): what is kept, and lost as values change, is per bucket.
+    """Local hashing, then GRR twice on the bucket (LOLOHA): what is kept, and lost as values change, is per
+    bucket.
 
-    g is round(e^epsilon_first + 1), but at most 2^24, unless given; g = 2 is BiLOLOHA. A larger g gives away more as values
-    change.
+    g is round(e^epsilon_first + 1), but at most 2^24, unless given; g = 2 is BiLOLOHA. A larger g gives away
+    more as values change.
 
     >>> loloha(1000, epsilon_first=1.0, epsilon_forever=2.0).g
     4
@@ -117,10 +121,11 @@ def loloha(
 
 
 def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
-    """A few kept bits of a histogram (dBitFlipPM): each person is asked about `bits` of the k values, for ever.
+    """A few kept bits of a histogram (dBitFlipPM): each person is asked about `bits` of the k values, for
+    ever.
 
-    p = sqrt(e) / (sqrt(e) + 1), q = 1 - p; with one bit, only one can differ, and p = e / (e + 1). There is no second round, so
-    a change of the value shows as a change of the report.
+    p = sqrt(e) / (sqrt(e) + 1), q = 1 - p; with one bit, only one can differ, and p = e / (e + 1). There is
+    no second round, so a change of the value shows as a change of the report.
 
     >>> m = dbitflip(100, epsilon=1.0, bits=4)
     >>> m.loss() <= 1.0, m.report_bytes
@@ -151,7 +156,10 @@ def allomfree(
     """
 
     def best(k: int) -> Memoized:
-        direct, unary = l_grr(k, epsilon_first, epsilon_forever, calibration), l_osue(k, epsilon_first, epsilon_forever)
+        direct, unary = (
+            l_grr(k, epsilon_first, epsilon_forever, calibration),
+            l_osue(k, epsilon_first, epsilon_forever),
+        )
         return direct if direct.law.error(1, 0.0) <= unary.law.error(1, 0.0) else unary
 
     return Sample(tuple(map(best, checked_sizes(ks))))
@@ -175,8 +183,8 @@ def _half_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> 
     limit = chain(_LARGEST).loss()
     if epsilon_first > limit:
         raise InvalidParameter(
-            f"epsilon_first must be at most {limit:.4g} for this pair of rounds and epsilon_forever = {epsilon_forever}, "
-            f"got {epsilon_first}; l_osue has no such limit"
+            f"epsilon_first must be at most {limit:.4g} for this pair of rounds and epsilon_forever = "
+            f"{epsilon_forever}, got {epsilon_first}; l_osue has no such limit"
         )
     return chain(calibrate.largest(lambda rest: chain(rest).ratio, epsilon_first, _HALF + 1, _LARGEST))
 
@@ -184,7 +192,10 @@ def _half_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> 
 def _checked_budgets(epsilon_first: float, epsilon_forever: float) -> None:
     if not positive_epsilon(epsilon_first) < positive_epsilon(epsilon_forever):
         raise InvalidParameter(
-            f"epsilon_first, for one report, must be below epsilon_forever, got {epsilon_first} and {epsilon_forever}"
+            f"epsilon_first, for one report, must be below epsilon_forever, got {epsilon_first} and "
+            f"{epsilon_forever}"
         )
     if Fraction(epsilon_first) * 1000 > Fraction(epsilon_forever) * 999:
-        raise InvalidParameter("epsilon_first is too close to epsilon_forever for a second round; use a one-round protocol")
+        raise InvalidParameter(
+            "epsilon_first is too close to epsilon_forever for a second round; use a one-round protocol"
+        )

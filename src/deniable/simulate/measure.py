@@ -74,7 +74,9 @@ def measure_share(
 @final
 @dataclass(frozen=True)
 class Row:
-    """One cell of a sweep: what was asked, what the law predicts, and what was measured; or why it was refused."""
+    """One cell of a sweep: what was asked, what the law predicts, and what was measured; or why it was
+    refused.
+    """
 
     protocol: str
     epsilon: float
@@ -95,7 +97,9 @@ class Row:
     success: float | None = None
     report_bytes: int | None = None
     metrics: Mapping[str, Mean] = field(default_factory=dict)
-    """The METRICS, and `coverage`: the share of values whose 95 % interval holds the share among the people who answered."""
+    """The METRICS, and `coverage`: the share of values whose 95 % interval holds the share among the people
+    who answered.
+    """
 
 
 _Cell = tuple[Protocol, Population, int | None, Row]
@@ -112,11 +116,13 @@ def sweep(
     project: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Row]:
-    """One row per cell, as they are done. In every repeat new people are drawn and asked (n = None: the known people).
+    """One row per cell, as they are done. In every repeat new people are drawn and asked (n = None: the known
+    people).
 
-    Errors are those of the unbiased estimates, or after the consistency step `project`. A cell depends on the seed and on
-    its own parameters, not on the rest of the sweep; protocols and budgets are compared on the same people. A cell that a
-    protocol refuses is a row that says why. `progress` hears how many repeats of how many are done.
+    Errors are those of the unbiased estimates, or after the consistency step `project`. A cell depends on the
+    seed and on its own parameters, not on the rest of the sweep; protocols and budgets are compared on the
+    same people. A cell that a protocol refuses is a row that says why. `progress` hears how many repeats of
+    how many are done.
     """
     rows = [_named(each) if isinstance(each, str) else each for each in protocols]
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
@@ -127,14 +133,21 @@ def sweep(
     if project is not None and project not in consistency.NAMES:
         raise InvalidParameter(not_among(project, "a consistency step", consistency.NAMES))
     cells = [
-        (protocol, people, n, Row(protocol.name, epsilon, people.k, n or people.n, people.name, repeats, seed, project))
+        (
+            protocol,
+            people,
+            n,
+            Row(protocol.name, epsilon, people.k, n or people.n, people.name, repeats, seed, project),
+        )
         for people, n, epsilon, protocol in product(populations, sizes, budgets, rows)
     ]
     return _measured_cells(cells, progress or (lambda _done, _total: None))
 
 
 def highest_success(k: int, epsilon: npt.ArrayLike) -> Floats:
-    """No mechanism of this loss lets a guess among k equally likely values be right more often: e / (e + k - 1)."""
+    """No mechanism of this loss lets a guess among k equally likely values be right more often: e / (e + k -
+    1).
+    """
     return np.asarray(1 / (1 + (k - 1) * np.exp(-np.asarray(epsilon, dtype=np.float64))))
 
 
@@ -155,7 +168,9 @@ def _measured_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]
         progress(done, total)
 
 
-def _measured(mechanism: Mechanism, people: Population, n: int | None, asked: Row, tell: Callable[[int], None]) -> Row:
+def _measured(
+    mechanism: Mechanism, people: Population, n: int | None, asked: Row, tell: Callable[[int], None]
+) -> Row:
     who = numbers_from(asked.seed, "people", people.name, people.k, asked.n)
     noise = numbers_from(asked.seed, "reports", people.name, people.k, asked.n, asked.protocol, asked.epsilon)
     seen: dict[str, list[float]] = {name: [] for name in (*METRICS, "coverage")}
@@ -207,5 +222,7 @@ def _loss_or_none(mechanism: Mechanism) -> float | None:
 def _of_size(population: Callable[[int], Population], k: int) -> Population:
     people = population(checked_size(k))
     if people.k != k:
-        raise InvalidParameter(f"the population {people.name!r} has {people.k} values, but k = {k} was asked for")
+        raise InvalidParameter(
+            f"the population {people.name!r} has {people.k} values, but k = {k} was asked for"
+        )
     return people

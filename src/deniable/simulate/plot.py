@@ -1,4 +1,6 @@
-"""Draws results, never computes them: error against epsilon, estimates against the truth, attack against epsilon."""
+"""Draws results, never computes them: error against epsilon, estimates against the truth, attack against
+epsilon.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def require_matplotlib() -> None:
 
 
 def error_plot(rows: Iterable[Row]) -> Figure:
-    """Mean squared error against epsilon: measured points with two standard errors, and the law's line through them."""
+    """Mean squared error against epsilon: measured points with two standard errors, and the law's line
+    through them.
+    """
     done = _measured(rows)
     look_of = looks(row.protocol for row in done)
 
@@ -66,7 +70,9 @@ def error_plot(rows: Iterable[Row]) -> Figure:
             x = [row.epsilon for row in group]
             errors = [row.metrics["mse"] for row in group]
             reach = [2 * (error.stderr or 0.0) for error in errors]
-            axes.plot(x, [row.expected_mse or np.nan for row in group], color=look_of[name]["color"], linewidth=1.2)
+            axes.plot(
+                x, [row.expected_mse or np.nan for row in group], color=look_of[name]["color"], linewidth=1.2
+            )
             looks_like = look_of[name] | {"linestyle": "none", "capsize": 2}
             axes.errorbar(x, [error.mean for error in errors], reach, label=name, **looks_like)
         axes.set_yscale("log")
@@ -81,7 +87,9 @@ def error_plot(rows: Iterable[Row]) -> Figure:
 
 
 def attack_plot(rows: Iterable[Row]) -> Figure:
-    """How often the best guess from one report is right, between blind guessing and what the budget allows at most."""
+    """How often the best guess from one report is right, between blind guessing and what the budget allows at
+    most.
+    """
     from matplotlib.ticker import LogLocator, NullLocator
 
     done = _measured(rows)
@@ -89,7 +97,12 @@ def attack_plot(rows: Iterable[Row]) -> Figure:
 
     def draw(axes: Axes, members: Sequence[Row]) -> None:
         for name, group in _lines(members, lambda row: row.success):
-            axes.plot([row.epsilon for row in group], [row.success or np.nan for row in group], label=name, **look_of[name])
+            axes.plot(
+                [row.epsilon for row in group],
+                [row.success or np.nan for row in group],
+                label=name,
+                **look_of[name],
+            )
         k = members[0].k
         low, high = axes.get_xlim()
         x = np.linspace(max(low, 0.0), high, 100).tolist()
@@ -108,7 +121,11 @@ def attack_plot(rows: Iterable[Row]) -> Figure:
 
 
 def histogram_plot(
-    estimate: Estimate, truth: npt.ArrayLike, labels: Sequence[str] | None = None, note: str = "", level: float = 0.95
+    estimate: Estimate,
+    truth: npt.ArrayLike,
+    labels: Sequence[str] | None = None,
+    note: str = "",
+    level: float = 0.95,
 ) -> Figure:
     """The truth as bars, and the estimate of each value as a point with its interval."""
     from matplotlib.figure import Figure
@@ -122,13 +139,24 @@ def histogram_plot(
         axes.bar(places, np.asarray(truth), width=0.8, color=TRUTH, alpha=0.6, label="truth")
         reach = np.stack([middle - low, high - middle])
         size = 3.5 if estimate.k <= 40 else 1.5
-        look: dict[str, Any] = {"color": ESTIMATE, "marker": "o", "markersize": size, "linestyle": "none", "capsize": size - 1}
-        axes.errorbar(places, middle, reach, label=f"estimate, {100 * level:g} % interval", elinewidth=size / 3, **look)
+        look: dict[str, Any] = {
+            "color": ESTIMATE,
+            "marker": "o",
+            "markersize": size,
+            "linestyle": "none",
+            "capsize": size - 1,
+        }
+        axes.errorbar(
+            places, middle, reach, label=f"estimate, {100 * level:g} % interval", elinewidth=size / 3, **look
+        )
         value_axis(axes, estimate.k, labels, _MOST_LABELS)
         axes.yaxis.set_major_formatter(percent)
         axes.set_ylabel("share of people")
         axes.set_xlabel("" if labels else "value")
-        axes.set_title(f"Estimates against the truth\nn = {estimate.n:,} people, k = {estimate.k:,} values{note}", loc="left")
+        axes.set_title(
+            f"Estimates against the truth\nn = {estimate.n:,} people, k = {estimate.k:,} values{note}",
+            loc="left",
+        )
         axes.legend(loc="best")
     return figure
 
@@ -143,4 +171,6 @@ def _measured(rows: Iterable[Row]) -> Sequence[Row]:
 
 def _lines(rows: Iterable[Row], height: Callable[[Row], float | None]) -> list[tuple[str, list[Row]]]:
     """One line per protocol, from the highest right end down, as the legend lists them."""
-    return sorted(grouped(rows, lambda row: row.protocol).items(), key=lambda line: -(height(line[1][-1]) or 0.0))
+    return sorted(
+        grouped(rows, lambda row: row.protocol).items(), key=lambda line: -(height(line[1][-1]) or 0.0)
+    )

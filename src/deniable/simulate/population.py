@@ -46,7 +46,9 @@ class Population:
     @property
     def _known(self) -> Integers:
         if self.counts is None:
-            raise InvalidParameter(f"the population {self.name!r} has no people of its own; say how many to draw")
+            raise InvalidParameter(
+                f"the population {self.name!r} has no people of its own; say how many to draw"
+            )
         return self.counts
 
     def draw_counts(self, n: int | None, generator: np.random.Generator) -> Integers:
@@ -96,10 +98,13 @@ def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = 
     (('no', 'yes'), [3, 1])
     """
     found = Counter(str(value) for value in values)
-    missing = [label for label in found if label == "None" or _numbers_first(label)[1] in (math.inf, -math.inf)]
+    missing = [
+        label for label in found if label == "None" or _numbers_first(label)[1] in (math.inf, -math.inf)
+    ]
     if missing:
         raise InvalidParameter(
-            f"{name!r} has {found[missing[0]]} answers {missing[0]!r}; decide what a missing answer means first"
+            f"{name!r} has {found[missing[0]]} answers {missing[0]!r}; decide what a missing answer means "
+            "first"
         )
     if len(found) < 2:
         raise InvalidParameter(f"{name!r} has {len(found)} different values; a study needs at least two")
@@ -109,13 +114,17 @@ def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = 
 
 
 def read_column(path: Path, column: str) -> Population:
-    """The people behind one column of a CSV file with a header; an empty cell is refused, since nobody knows what it means."""
+    """The people behind one column of a CSV file with a header; an empty cell is refused, since nobody knows
+    what it means.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             columns = list(reader.fieldnames or [])
             if column not in columns:
-                mark = next((mark for mark in ";\t|" if mark in columns[0]), None) if len(columns) == 1 else None
+                mark = (
+                    next((mark for mark in ";\t|" if mark in columns[0]), None) if len(columns) == 1 else None
+                )
                 hint = "" if mark is None else f"; its cells have {mark!r} between them, and need commas here"
                 raise InvalidParameter(not_among(column, f"a column of {path.name}", columns) + hint)
             values = [(row[column] or "").strip() for row in reader]
@@ -182,14 +191,17 @@ def checked_size(k: object) -> int:
     """A number of values that people can have."""
     number = whole_number("k, the number of values,", k, 2)
     if number > MOST_VALUES:
-        raise InvalidParameter(f"k = {number} is too large for a simulated population (at most {MOST_VALUES})")
+        raise InvalidParameter(
+            f"k = {number} is too large for a simulated population (at most {MOST_VALUES})"
+        )
     return number
 
 
 def _checked_number(name: str, number: float, most: float) -> float:
     if not 0 < number <= most or math.isinf(number):
         raise InvalidParameter(
-            f"{name} must be a positive number{'' if math.isinf(most) else f' up to {most:g}'}, got {number!r}"
+            f"{name} must be a positive number{'' if math.isinf(most) else f' up to {most:g}'}, got "
+            f"{number!r}"
         )
     return number
 

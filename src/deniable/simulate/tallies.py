@@ -34,16 +34,17 @@ _BLOCK_BYTES = 1 << 25
 
 @singledispatch
 def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """The tally of the reports of true_counts[v] people with each value v, drawn directly where that is exact.
+    """The tally of the reports of true_counts[v] people with each value v, drawn directly where that is
+    exact.
 
-    Subsets and hashes tie the values' counts together in a way that has no shortcut: their reports are really made and
-    counted, block by block, from words that the generator seeds.
+    Subsets and hashes tie the values' counts together in a way that has no shortcut: their reports are really
+    made and counted, block by block, from words that the generator seeds.
     """
     counts, n = _checked_counts(mechanism, true_counts)
     if n > MOST_REPORTS:
         raise InvalidParameter(
-            f"subsets and hashes are made one by one, for at most {MOST_REPORTS:,} people, got {n:,}; "
-            "ask fewer, or draw another shape directly (grr, oue, hr, ...)"
+            f"subsets and hashes are made one by one, for at most {MOST_REPORTS:,} people, got {n:,}; ask "
+            "fewer, or draw another shape directly (grr, oue, hr, ...)"
         )
     words = seeded(int(generator.integers(1 << 62)))
     total = mechanism.tally(mechanism.privatize(np.zeros(0, dtype=np.int64), seeded(0)))
@@ -89,7 +90,9 @@ def _(mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Gene
 
 @draw_tally.register
 def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """A Laplace number is the difference of two exponential ones, so a sum of n is that of two gamma numbers."""
+    """A Laplace number is the difference of two exponential ones, so a sum of n is that of two
+    gamma numbers.
+    """
     counts, n = _checked_counts(mechanism, true_counts)
     noise = generator.standard_gamma(n, size=mechanism.k) - generator.standard_gamma(n, size=mechanism.k)
     return Tally(n, counts + mechanism.scale * noise)
@@ -114,7 +117,9 @@ def is_drawn_directly(mechanism: Mechanism) -> bool:
 def _draw_bits(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
     """Counts of independent bits, for one row of true counts or for many."""
     n = counts.sum(axis=-1, keepdims=True)
-    return np.asarray(generator.binomial(counts, law.p) + generator.binomial(n - counts, law.q), dtype=np.int64)
+    return np.asarray(
+        generator.binomial(counts, law.p) + generator.binomial(n - counts, law.q), dtype=np.int64
+    )
 
 
 def _draw_values(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
@@ -125,10 +130,12 @@ def _draw_values(law: Law, counts: Integers, generator: np.random.Generator) -> 
 
 
 def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.random.Generator) -> Integers:
-    """How many people report each column of a Hadamard matrix: uniform in the half that agrees with their row, or not.
+    """How many people report each column of a Hadamard matrix: uniform in the half that agrees with their
+    row, or not.
 
-    The first bit of the column is a fair coin (but for the row of this bit alone, which decides it). Where row and column
-    both have it, agreeing on the rest means the opposite. So each half of the columns is the same problem on half the rows.
+    The first bit of the column is a fair coin (but for the row of this bit alone, which decides it). Where
+    row and column both have it, agreeing on the rest means the opposite. So each half of the columns is the
+    same problem on half the rows.
     """
     agree, differ = agreeing[None, :], disagreeing[None, :]
     while agree.shape[1] > 1:
@@ -165,28 +172,41 @@ class Draws:
 def draw_share(
     share: Share, true_counts: Sequence[npt.ArrayLike], runs: int, generator: np.random.Generator
 ) -> tuple[Draws, ...]:
-    """The tallies of many runs of a share, of which only how many people have each value of each attribute is known.
+    """The tallies of many runs of a share, of which only how many people have each value of each attribute is
+    known.
 
-    The tallies of one attribute have the very law of counting real records. Those of different attributes are drawn
-    apart: for `Split` that is their law too, for the others it is not, since a person who reports one attribute leaves
-    out (or fakes) the rest. So errors of an attribute and their averages are right; do not look for correlations.
+    The tallies of one attribute have the very law of counting real records. Those of different attributes are
+    drawn apart: for `Split` that is their law too, for the others it is not, since a person who reports one
+    attribute leaves out (or fakes) the rest. So errors of an attribute and their averages are right; do not
+    look for correlations.
     """
     whole_number("runs", runs, 1)
     if len(true_counts) != share.d:
-        raise InvalidParameter(f"the share has {share.d} attributes, but there are true counts of {len(true_counts)}")
+        raise InvalidParameter(
+            f"the share has {share.d} attributes, but there are true counts of {len(true_counts)}"
+        )
     known = [_checked_counts(part, counts) for part, counts in zip(share.parts, true_counts, strict=True)]
     if len({n for _, n in known}) > 1:
-        raise InvalidParameter(f"true counts of every attribute are of the same people, got {[n for _, n in known]}")
-    return tuple(_draw_attribute(share, j, np.tile(counts, (runs, 1)), generator) for j, (counts, _) in enumerate(known))
+        raise InvalidParameter(
+            f"true counts of every attribute are of the same people, got {[n for _, n in known]}"
+        )
+    return tuple(
+        _draw_attribute(share, j, np.tile(counts, (runs, 1)), generator)
+        for j, (counts, _) in enumerate(known)
+    )
 
 
-def draw_share_tallies(share: Share, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator) -> tuple[Tally, ...]:
+def draw_share_tallies(
+    share: Share, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator
+) -> tuple[Tally, ...]:
     """The tallies of one run of a share, one per attribute; see `draw_share` for how exact they are."""
     return tuple(draws.tally(0) for draws in draw_share(share, true_counts, 1, generator))
 
 
 def _draw_attribute(share: Share, attribute: int, people: Integers, generator: np.random.Generator) -> Draws:
-    """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a binomial."""
+    """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a
+    binomial.
+    """
     part = share.parts[attribute]
     if isinstance(share, Sample):
         return _draw_reports(part, generator.binomial(people, share.drawn / share.d), generator)
@@ -216,14 +236,18 @@ def _draw_fakes(fake: Fake, fakes: Integers, generator: np.random.Generator) -> 
         law = fake.part.law
         return np.asarray(generator.binomial(fakes[:, None], law.q, (fakes.size, law.k)), dtype=np.int64)
     if not isinstance(fake, Guessed | Imitated):
-        raise InvalidParameter(f"there is no shortcut for fakes of {type(fake).__name__}; make the records instead")
+        raise InvalidParameter(
+            f"there is no shortcut for fakes of {type(fake).__name__}; make the records instead"
+        )
     values = np.asarray(generator.multinomial(fakes, fake.prior.shares), dtype=np.int64)
     return values if isinstance(fake, Guessed) else _draw_reports(fake.part, values, generator).counts
 
 
 def _checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
     if isinstance(mechanism, Averaged):
-        raise InvalidParameter("the mean of a number has no shares, so that there are no counts of its values to draw from")
+        raise InvalidParameter(
+            "the mean of a number has no shares, so that there are no counts of its values to draw from"
+        )
     counts = np.asarray(true_counts)
     if counts.shape != (mechanism.k,) or counts.dtype.kind not in "iu" or counts.min() < 0:
         raise InvalidParameter(f"true counts are {mechanism.k} whole numbers of people, one for each value")

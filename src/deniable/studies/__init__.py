@@ -1,1 +1,3 @@
-"""Reproductions of the papers, each a small script over the public rooms: rows out, nothing printed or drawn."""
+"""Reproductions of the papers, each a small script over the public rooms: rows out, nothing
+printed or drawn.
+"""

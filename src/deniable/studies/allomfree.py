@@ -1,8 +1,9 @@
-"""The longitudinal figures of the ALLOMFREE paper: error of one collection against the budget of all collections.
+"""The longitudinal figures of the ALLOMFREE paper: error of one collection against the budget of all
+collections.
 
-Everybody draws one attribute, keeps it for ever, and reports it by two rounds. ALLOMFREE chooses between L-GRR and L-OSUE
-for each attribute; as published, its L-GRR spends only a part of epsilon_first. `ALLOMFREE-exact` spends all of it: the
-curve at equal true loss.
+Everybody draws one attribute, keeps it for ever, and reports it by two rounds. ALLOMFREE chooses between
+L-GRR and L-OSUE for each attribute; as published, its L-GRR spends only a part of epsilon_first.
+`ALLOMFREE-exact` spends all of it: the curve at equal true loss.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ PARTS = (0.3, 0.6)
 @final
 @dataclass(frozen=True, kw_only=True)
 class Row(Point):
-    """One point of a figure. Only one attribute is ever reported, so a report loses as much per attribute as per record."""
+    """One point of a figure. Only one attribute is ever reported, so a report loses as much per attribute as
+    per record.
+    """
 
     epsilon_forever: float
     epsilon_first: float
@@ -49,7 +52,9 @@ def reproduce(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Row]:
-    """A row per dataset, part, method and epsilon, as they are done; what a protocol cannot do is a row that says why."""
+    """A row per dataset, part, method and epsilon, as they are done; what a protocol cannot do is a row that
+    says why.
+    """
     names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     shares = [positive_epsilon(part) for part in parts]
@@ -110,4 +115,6 @@ METHODS: dict[str, Callable[[int, float, float], Memoized]] = {
     "ALLOMFREE": _best("published"),
     "ALLOMFREE-exact": _best("exact"),
 }
-"""The methods of the paper for one attribute of k values, and ALLOMFREE once more with all of its budget spent."""
+"""The methods of the paper for one attribute of k values, and ALLOMFREE once more with all of its budget
+spent.
+"""

@@ -29,7 +29,8 @@ RSFD = {"GRR": "grr", "SUE-z": "sue-z", "OUE-z": "oue-z", "SUE-r": "sue-r", "OUE
 RSRFD = {"GRR": "grr", "SUE-r": "sue-r", "OUE-r": "oue-r"}
 _LAPLACE = 0.1  # the budget of the correct prior, over all attributes
 _DRAWS, _ZIPF = 100_000, 1.01
-# Seconds of one core: to grow an attribute's trees at all, by person and column, and what a person costs in columns; to look.
+# Seconds of one core: to grow an attribute's trees at all, by person and column, and what a person costs in
+# columns; to look.
 _GROWN, _LEARNED, _EACH, _LOOKED = 0.015, 3e-7, 28, 1e-7
 _MIXED = 1e-6  # of every prior is uniform, since a value without a share would be refused
 
@@ -43,7 +44,9 @@ def value_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: 
         for protocol in CLASSICAL:
             for epsilon in epsilons:
                 attacks = [attack for attack in ON_VALUES if attack in asked.attacks]
-                rows = [asked.row(figure, people, protocol.upper(), epsilon, attack, **more) for attack in attacks]
+                rows = [
+                    asked.row(figure, people, protocol.upper(), epsilon, attack, **more) for attack in attacks
+                ]
                 yield Cell(tuple(rows), partial(_values, people, protocol, epsilon, metric, attacks, asked))
 
 
@@ -73,7 +76,9 @@ def _values(
         return right
 
     def whole(chances: Sequence[float]) -> Array:
-        return np.array([profile([(1.0, chance, *[0.0] * (d - 1)) for chance in chances], d, metric == "non-uniform")])
+        return np.array(
+            [profile([(1.0, chance, *[0.0] * (d - 1)) for chance in chances], d, metric == "non-uniform")]
+        )
 
     ways: dict[str, Callable[[], Array]] = {
         "guess": measured,
@@ -84,7 +89,9 @@ def _values(
 
 
 def published_success(protocol: str, k: int, epsilon: float) -> float:
-    """The formulas of the study: those of ss and olh are approximate; that of ss is above 1 where k is small, and held at 1."""
+    """The formulas of the study: those of ss and olh are approximate; that of ss is above 1 where k is small,
+    and held at 1.
+    """
     e = math.exp(epsilon)
     if protocol == "ss":
         return min(1.0, (e + 1) / (2 * k))
@@ -97,7 +104,11 @@ def sampled_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked
     """Which attribute is real, in RS+FD and, with all priors, in RS+RFD."""
     realistic = figure == "rsrfd"
     for prior in PRIORS if realistic else (None,):
-        known = [one for one in asked.attacks if one in KNOWLEDGE and (prior in (None, "correct") or one[:2] == "NK")]
+        known = [
+            one
+            for one in asked.attacks
+            if one in KNOWLEDGE and (prior in (None, "correct") or one[:2] == "NK")
+        ]
         attacks = [*known, *(one for one in ON_SAMPLED[figure] if one in asked.attacks)]
         for name, protocol in (RSRFD if realistic else RSFD).items():
             for epsilon in epsilons:
@@ -111,7 +122,9 @@ def sampled_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked
                     for attack in attacks
                 ]
                 run = partial(_sampled, people, protocol, epsilon, prior, attacks, asked)
-                yield Cell(tuple(rows), run, sum(_work(attack, people, protocol, asked) for attack in attacks))
+                yield Cell(
+                    tuple(rows), run, sum(_work(attack, people, protocol, asked) for attack in attacks)
+                )
 
 
 def _work(attack: str, people: Dataset, protocol: str, asked: Asked) -> float:
@@ -139,24 +152,36 @@ def _sampled(
 ) -> list[Array]:
     share = _share(people, protocol, epsilon, prior, draws)
     seed, rows = int(draws.integers(1 << 31)), _words(draws).rows(people.n, share.words)
-    records, truth = share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows), share.drawn(rows)
+    records, truth = (
+        share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
+        share.drawn(rows),
+    )
     whom = targets(people.n, draws, asked.users)
     assumed: Assumed = "known" if prior is None else "uniform"
-    shares, some = estimated(share, records), Records(whom.size, tuple(column[whom] for column in records.columns))
+    shares, some = (
+        estimated(share, records),
+        Records(whom.size, tuple(column[whom] for column in records.columns)),
+    )
 
     # nothing here is drawn from what the attacks share, so that each is the same without the others
     learning = [attack for attack in attacks if attack in KNOWLEDGE]
     found: dict[str, Array] = {}
     if learning:
-        school = School(share, records, truth, fakes=assumed, marginals=shares, seed=seed, people=asked.training)
-        found = {one.knowledge: one.attributes == truth[one.whom] for one in school.attack_all(learning, whom)}
+        school = School(
+            share, records, truth, fakes=assumed, marginals=shares, seed=seed, people=asked.training
+        )
+        found = {
+            one.knowledge: one.attributes == truth[one.whom] for one in school.attack_all(learning, whom)
+        }
     for attack in set(attacks) - set(learning):
         best = sampled_attribute(share, some, shares, "uniform" if attack == "bayes-uniform" else "known")
         found[attack] = best.attributes == truth[whom]
     return [found[attack] for attack in attacks]
 
 
-def _share(people: Dataset, protocol: str, epsilon: float, prior: str | None, draws: np.random.Generator) -> Faked:
+def _share(
+    people: Dataset, protocol: str, epsilon: float, prior: str | None, draws: np.random.Generator
+) -> Faked:
     if prior is None:
         return rsfd(people.ks, epsilon, protocol, "published")
     priors = public_priors(people, prior, draws)
@@ -172,7 +197,9 @@ def public_priors(people: Dataset, name: str, draws: np.random.Generator) -> lis
         return [draws.dirichlet(np.ones(k)) for k in people.ks]
     found = []
     for k in people.ks:
-        drawn = draws.zipf(_ZIPF, _DRAWS).astype(np.float64) if name == "zipf" else draws.exponential(1.0, _DRAWS)
+        drawn = (
+            draws.zipf(_ZIPF, _DRAWS).astype(np.float64) if name == "zipf" else draws.exponential(1.0, _DRAWS)
+        )
         found.append(_shares(np.histogram(drawn, bins=k)[0].astype(np.float64)))
     return found
 

@@ -1,11 +1,12 @@
-"""The conjecture that the truncated geometric reconstructs best among all channels with the same promise to neighbors.
+"""The conjecture that the truncated geometric reconstructs best among all channels with the same promise to
+neighbors.
 
-Kacem and Palamidessi (2018) saw it win in simulations. Every channel here tells neighbors apart by at most epsilon, and
-each row says by how much: all of epsilon for the geometric, randomized response, the calibrated exponential and the
-optimum; less for the exponential as it is proven, and for Blahut and Arimoto's where no rate spends all of it. The risk for
-many reports is exact, beside the best there can be (for up to 8 steps); the error of a number of people is measured, with
-the most likely shares up to their certificate. The conjecture is false for small epsilon, and true from an epsilon of 1 to
-3 on, which depends on the prior.
+Kacem and Palamidessi (2018) saw it win in simulations. Every channel here tells neighbors apart by at most
+epsilon, and each row says by how much: all of epsilon for the geometric, randomized response, the calibrated
+exponential and the optimum; less for the exponential as it is proven, and for Blahut and Arimoto's where no
+rate spends all of it. The risk for many reports is exact, beside the best there can be (for up to 8 steps);
+the error of a number of people is measured, with the most likely shares up to their certificate. The
+conjecture is false for small epsilon, and true from an epsilon of 1 to 3 on, which depends on the prior.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def _bimodal(k: int) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-@lru_cache(maxsize=1)  # the bound of all channels is found with the best one, and their rows follow each other
+@lru_cache(
+    maxsize=1
+)  # the bound of all channels is found with the best one, and their rows follow each other
 def _best(n: int, epsilon: float, prior: tuple[float, ...]) -> Optimum:
     return optimum(n, epsilon, np.array(prior), "l2")
 
@@ -107,7 +110,9 @@ class Row:
     """The same of the cumulative shares."""
     kl: float | None = None
     best_l2: float | None = None
-    """No channel with the same promise is below this (up to 8 steps, or where the geometric is proven best, up to 12)."""
+    """No channel with the same promise is below this (up to 8 steps, or where the geometric is proven best,
+    up to 12).
+    """
     mse: float | None = None
     """Measured: the mean squared error of a share, with the most likely shares from so many people."""
     mse_stderr: float | None = None
@@ -131,7 +136,9 @@ def reproduce(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Row]:
-    """A row per prior, n, epsilon and channel, as they are done. A row depends on the seed and its own parameters only."""
+    """A row per prior, n, epsilon and channel, as they are done. A row depends on the seed and its own
+    parameters only.
+    """
     names = checked_methods(channels, CHANNELS, runs, seed, "a channel")
     whom = checked_methods(priors, PRIORS, runs, seed, "a prior")
     sizes = [whole_number("n, the largest value,", n, 1, 1000) for n in ns]

@@ -1,4 +1,6 @@
-"""What the attack studies share: points of their figures, what measures them, and how far chance may have moved them."""
+"""What the attack studies share: points of their figures, what measures them, and how far chance may have
+moved them.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,14 @@ class Row:
     accuracy: float | None = None
     """How often the attack is right, from 0 to 1."""
     stderr: float | None = None
-    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; 0 where computed."""
+    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; 0
+    where computed.
+    """
     low: float | None = None
     high: float | None = None
-    """Ends of a 95 % interval: Student's over the runs, or Clopper and Pearson's for the people attacked if that is wider."""
+    """Ends of a 95 % interval: Student's over the runs, or Clopper and Pearson's for the people attacked if
+    that is wider.
+    """
     runs: int
     n: int
     users: int
@@ -55,7 +61,9 @@ class Row:
     baseline: float
     """How often a blind guess is right."""
     trained_on: int | None = None
-    """The n by which a trained attack invents and compromises people, as in NK-3n; as published where it is this row's n."""
+    """The n by which a trained attack invents and compromises people, as in NK-3n; as published where it is
+    this row's n.
+    """
     surveys: int | None = None
     top: int | None = None
     background: str | None = None
@@ -63,7 +71,8 @@ class Row:
     prior: str | None = None
     k: int | None = None
     mse: float | None = None
-    """The squared error of a share with n people: of a value that nobody has where published, else averaged over the values.
+    """The squared error of a share with n people: of a value that nobody has where published, else averaged
+    over the values.
 
     Where computed its standard error is 0, too; of one measured run it has none.
     """
@@ -89,8 +98,8 @@ def frame(rows: Iterable[Row], backend: Backend | None = None) -> Any:
 def measured_on(rows: Sequence[Row]) -> str:
     """How these rows were measured, in words: people, those attacked, runs, seed.
 
-    >>> some = Row(figure="value", dataset="acs", protocol="GRR", epsilon=1.0, attack="guess", runs=1, n=9000, users=500,
-    ...            d=3, seed=1, baseline=0.1)
+    >>> some = Row(figure="value", dataset="acs", protocol="GRR", epsilon=1.0, attack="guess", runs=1,
+    ...            n=9000, users=500, d=3, seed=1, baseline=0.1)
     >>> measured_on([some])
     'n = 9,000, 500 attacked, 1 run, seed 1'
     """
@@ -100,8 +109,16 @@ def measured_on(rows: Sequence[Row]) -> str:
     return ", ".join(
         [
             f"n = {_range({row.n for row in rows})}",
-            *([f"{'all' if attacked == {row.n for row in rows} else _range(attacked)} attacked"] if attacked else []),
-            *([f"trained as if n = {_range({one for one in trained if one is not None})}"] if trained else []),
+            *(
+                [f"{'all' if attacked == {row.n for row in rows} else _range(attacked)} attacked"]
+                if attacked
+                else []
+            ),
+            *(
+                [f"trained as if n = {_range({one for one in trained if one is not None})}"]
+                if trained
+                else []
+            ),
             counted(runs.pop(), "run") if len(runs) == 1 else f"{_range(runs)} runs",
             f"seed {_range(seeds)}",
         ]
@@ -120,7 +137,9 @@ class Cell:
 
     asked: tuple[Row, ...]
     run: Callable[[int, np.random.Generator], Sequence[Array]]
-    """Given its number and its own random numbers: for each row, how likely everybody who is attacked is to be found out."""
+    """Given its number and its own random numbers: for each row, how likely everybody who is attacked is to
+    be found out.
+    """
     work: float = 0.01
     """About how many seconds of a core a run takes, so that what is left can be told early."""
 
@@ -144,7 +163,9 @@ class Asked:
     training: int | None = None
     """The n by which trained attackers invent and compromise people, where it is not that of the data."""
 
-    def row(self, figure: str, people: Dataset, protocol: str, epsilon: float, attack: str, **more: Any) -> Row:
+    def row(
+        self, figure: str, people: Dataset, protocol: str, epsilon: float, attack: str, **more: Any
+    ) -> Row:
         """A point that is still to be measured."""
         return Row(
             figure=figure,
@@ -170,14 +191,17 @@ def targets(n: int, draws: np.random.Generator, users: int | None) -> Integers:
 
 @final
 class _Pace:
-    """How long all took so far, and how long the rest may take: each kind of cell by what those of its kind took.
+    """How long all took so far, and how long the rest may take: each kind of cell by what those of its kind
+    took.
 
-    Kinds do not tell of each other: the first cells wait for what is compiled once, and classifiers share cores as nothing else
-    does. A kind of which nothing is done yet goes by its own stated work.
+    Kinds do not tell of each other: the first cells wait for what is compiled once, and classifiers share
+    cores as nothing else does. A kind of which nothing is done yet goes by its own stated work.
     """
 
     def __init__(self, cells: Iterable[Cell], runs: int) -> None:
-        self._left, self._done, self._seconds = (defaultdict[tuple[str, bool], float](float) for _ in range(3))
+        self._left, self._done, self._seconds = (
+            defaultdict[tuple[str, bool], float](float) for _ in range(3)
+        )
         for cell in cells:
             self._left[cell.kind] += runs * cell.work
 
@@ -195,19 +219,30 @@ class _Pace:
         """What is done and all of it, in milliseconds."""
         spent = sum(self._seconds.values())
         left = sum(
-            work * self._seconds[kind] / self._done[kind] if self._done[kind] else work for kind, work in self._left.items()
+            work * self._seconds[kind] / self._done[kind] if self._done[kind] else work
+            for kind, work in self._left.items()
         )
         return round(1000 * spent), round(1000 * (spent + max(0.0, left)))
 
 
 def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> Iterator[Row]:
-    """Rows as they are done. The progress is of time, not of cells: those of trained attacks take much longer."""
+    """Rows as they are done. The progress is of time, not of cells: those of trained attacks take much
+    longer.
+    """
     pace = _Pace(cells, asked.runs)
     for cell in cells:
         first, found = cell.asked[0], list[list[tuple[float, int]]]()
         try:
             for run in range(asked.runs):
-                labels = first.figure, first.dataset, first.protocol, first.epsilon, first.prior, first.metric, run
+                labels = (
+                    first.figure,
+                    first.dataset,
+                    first.protocol,
+                    first.epsilon,
+                    first.prior,
+                    first.metric,
+                    run,
+                )
                 began = time.perf_counter()
                 chances = cell.run(run, numbers_from(asked.seed, *labels))
                 found.append([(float(chance.mean()), chance.size) for chance in chances])
@@ -234,9 +269,10 @@ def without_chance(row: Row, right: float) -> Row:
 def with_chance(row: Row, right: Floats) -> Row:
     """A row with the mean of its runs, and how far chance may have moved it.
 
-    A few runs can agree by luck, and one says nothing of its scatter. So error and interval are never less than those of
-    independent guesses at as many people; for chances between 0 and 1, as where ties are not drawn, that is too much rather
-    than too little. Where nobody or everybody is found out, the error is that of one person more who is and one who is not.
+    A few runs can agree by luck, and one says nothing of its scatter. So error and interval are never less
+    than those of independent guesses at as many people; for chances between 0 and 1, as where ties are not
+    drawn, that is too much rather than too little. Where nobody or everybody is found out, the error is that
+    of one person more who is and one who is not.
     """
     total, mean = right.size * row.users, float(right.mean())
     likely = (total * mean + 1) / (total + 2)
@@ -252,7 +288,9 @@ def with_chance(row: Row, right: Floats) -> Row:
 
 
 def over_runs(found: Floats) -> tuple[float, float, float]:
-    """The standard error of a mean over runs and the ends of Student's interval; of one run, no error and its only value."""
+    """The standard error of a mean over runs and the ends of Student's interval; of one run, no error and its
+    only value.
+    """
     mean = float(found.mean())
     if found.size == 1:
         return 0.0, mean, mean

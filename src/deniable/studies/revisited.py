@@ -1,9 +1,11 @@
-"""Error against attack: the study that balances both (Revisiting LDP protocols, 2025), with its formulas corrected.
+"""Error against attack: the study that balances both (Revisiting LDP protocols, 2025), with its formulas
+corrected.
 
-Every protocol is there with the figures that the study computes (`published`), with those of the law (`exact`), and as measured
-(`guess`). What differs: the success of hashing takes the mean size of a support for its size; errors of
-direct encoding and subsets are those of a value that nobody has; thresholded histograms run at a noise that spends less than
-epsilon; p of attack-aware unary encoding is searched on a grid too coarse near 1.
+Every protocol is there with the figures that the study computes (`published`), with those of the law
+(`exact`), and as measured (`guess`). What differs: the success of hashing takes the mean size of a support
+for its size; errors of direct encoding and subsets are those of a value that nobody has; thresholded
+histograms run at a noise that spends less than epsilon; p of attack-aware unary encoding is searched on a
+grid too coarse near 1.
 """
 
 from __future__ import annotations
@@ -19,7 +21,24 @@ from deniable.attack.guessing import guessed_values
 from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Encoder, Hashed, Unary, alh, ass, athe, aue, calibrate, grr, lh, olh, oue, ss, sue, the, ue
+from deniable.mechanisms import (
+    Encoder,
+    Hashed,
+    Unary,
+    alh,
+    ass,
+    athe,
+    aue,
+    calibrate,
+    grr,
+    lh,
+    olh,
+    oue,
+    ss,
+    sue,
+    the,
+    ue,
+)
 from deniable.simulate.population import dirichlet, numbers_from
 from deniable.studies.points import Row, frame, over_runs, with_chance, without_chance
 from deniable.studies.sweep import Progress, checked_methods
@@ -56,7 +75,9 @@ def _published_alh(k: int, epsilon: float) -> Hashed:
 
 
 def _published_the(k: int, epsilon: float) -> Unary:
-    """Laplace noise of scale 2 / epsilon, at the threshold that errs least with it: the bits spend less than epsilon."""
+    """Laplace noise of scale 2 / epsilon, at the threshold that errs least with it: the bits spend less than
+    epsilon.
+    """
     return _thresholded(k, epsilon, calibrate.theta_for(epsilon / 2))
 
 
@@ -86,7 +107,9 @@ METHODS: dict[str, Callable[[int, float], Encoder]] = {
     "ATHE": athe,
     "ATHE as published": _published_athe,
 }
-"""Classical protocols, robust ones at equal weights of error and attack, and those once more as the study finds them."""
+"""Classical protocols, robust ones at equal weights of error and attack, and those once more as the study
+finds them.
+"""
 
 
 def reproduce(
@@ -98,7 +121,8 @@ def reproduce(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Row]:
-    """Rows by protocol and epsilon: published, exact, measured. People are Adult's by age, in 100 values, or invented ones.
+    """Rows by protocol and epsilon: published, exact, measured. People are Adult's by age, in 100 values, or
+    invented ones.
 
     `users` asks so many of them, drawn at random.
     """
@@ -153,7 +177,9 @@ def _rows(asked: Row, mechanism: Encoder, values: Integers) -> Iterator[Row]:
         ("exact", mechanism.success(), law.error(n)),
         ("published", published_success(mechanism), law.error(n, 0.0)),
     ):
-        computed = replace(asked, attack=attack, mse=mse, mse_stderr=0.0, mse_low=mse, mse_high=mse, loss=loss)
+        computed = replace(
+            asked, attack=attack, mse=mse, mse_stderr=0.0, mse_low=mse, mse_high=mse, loss=loss
+        )
         yield without_chance(computed, success)
     truth = np.bincount(values, minlength=K) / n
     draws = numbers_from(asked.seed, "revisited", asked.dataset, asked.protocol, asked.epsilon)
@@ -170,7 +196,9 @@ def _rows(asked: Row, mechanism: Encoder, values: Integers) -> Iterator[Row]:
 
 
 def published_success(mechanism: Encoder) -> float:
-    """The study's formula: for hashing by the mean size of a support; elsewhere it is exact, where its sums do not overflow."""
+    """The study's formula: for hashing by the mean size of a support; elsewhere it is exact, where its sums
+    do not overflow.
+    """
     if isinstance(mechanism, Hashed):
         return mechanism.law.p / max(mechanism.k / mechanism.g, 1)
     return mechanism.law.success()

@@ -1,8 +1,10 @@
-"""The figures of the attack study (Arcolezi et al., 2023): values, the sampled attribute, people; the stronger attack beside.
+"""The figures of the attack study (Arcolezi et al., 2023): values, the sampled attribute, people; the
+stronger attack beside.
 
-Every point is there as published and by the best attack that the law allows: exact sums beside the published formulas, Bayes
-beside trained classifiers, supports beside guesses. The published attacks on RS+RFD are trained on uniform fakes although the
-fakes' prior is public; `bayes` uses it, `bayes-uniform` makes the same mistake as they do.
+Every point is there as published and by the best attack that the law allows: exact sums beside the published
+formulas, Bayes beside trained classifiers, supports beside guesses. The published attacks on RS+RFD are
+trained on uniform fakes although the fakes' prior is public; `bayes` uses it, `bayes-uniform` makes the same
+mistake as they do.
 """
 
 from __future__ import annotations
@@ -22,12 +24,18 @@ __all__ = ["ATTACKS", "DATASETS", "EPSILONS", "FIGURES", "RUNS", "USERS", "Row",
 
 _MAKERS = {"value": value_cells, **dict.fromkeys(ON_SAMPLED, sampled_cells), "reidentify": people_cells}
 FIGURES = tuple(_MAKERS)
-_HAS = {"value": ON_VALUES, **{figure: (*KNOWLEDGE, *best) for figure, best in ON_SAMPLED.items()}, "reidentify": ON_PEOPLE}
+_HAS = {
+    "value": ON_VALUES,
+    **{figure: (*KNOWLEDGE, *best) for figure, best in ON_SAMPLED.items()},
+    "reidentify": ON_PEOPLE,
+}
 EPSILONS = tuple(float(epsilon) for epsilon in range(1, 11))
 RUNS = 5
 """The study has 20; its figures scatter by less than their lines are thick."""
 USERS = 2000
-"""How many people are looked for in a background, drawn at random for each run; with tie-free chances that is enough."""
+"""How many people are looked for in a background, drawn at random for each run; with tie-free chances that is
+enough.
+"""
 _UNTRAINED = tuple(dict.fromkeys((*ON_SAMPLED["rsrfd"], *ON_PEOPLE, *ON_VALUES)))
 ATTACKS = (*KNOWLEDGE, *_UNTRAINED)
 QUICK_EPSILONS, QUICK_RUNS, QUICK_USERS, QUICK_TRAINING = (1.0, 5.0), 1, 500, 1000
@@ -49,10 +57,10 @@ def reproduce(
 ) -> Iterator[Row]:
     """Rows as they are done. A row depends on the seed and its own parameters only.
 
-    `users` attacks so many people, drawn at random for each run, instead of all (for people in a background, 2,000 unless
-    given); what attackers know and learn from is the same. `training` makes trained attackers weaker, for a quick look: they
-    invent and compromise people as if there were so many, and their rows say so (`trained_on`). `quick` leaves out what takes
-    long, attacks 500, and trains on 1,000.
+    `users` attacks so many people, drawn at random for each run, instead of all (for people in a background,
+    2,000 unless given); what attackers know and learn from is the same. `training` makes trained attackers
+    weaker, for a quick look: they invent and compromise people as if there were so many, and their rows say
+    so (`trained_on`). `quick` leaves out what takes long, attacks 500, and trains on 1,000.
     """
     names = list(FIGURES if figures is None else figures)
     chosen = list((QUICK_ATTACKS if quick else ATTACKS) if attacks is None else attacks)
@@ -75,5 +83,10 @@ def reproduce(
         if training is None
         else whole_number("training, the people that attackers learn from,", training, _LEAST_TRAINING),
     )
-    cells = [cell for people in datasets for figure in names for cell in _MAKERS[figure](figure, people, budgets, asked)]
+    cells = [
+        cell
+        for people in datasets
+        for figure in names
+        for cell in _MAKERS[figure](figure, people, budgets, asked)
+    ]
     return measure([cell for cell in cells if cell.asked], asked, progress)

@@ -1,12 +1,13 @@
-"""Figures 6 to 10 of the RS+FD paper: error against epsilon, beside the true losses and the error at equal true loss.
+"""Figures 6 to 10 of the RS+FD paper: error against epsilon, beside the true losses and the error at equal
+true loss.
 
-The paper runs RS+FD at ln(d (e^epsilon - 1) + 1) and compares it with methods that run at epsilon. Its method keeps
-that larger number for a record, so every RS+FD method is here twice: as published, and `at record`, where a record
-truly loses no more than epsilon.
+The paper runs RS+FD at ln(d (e^epsilon - 1) + 1) and compares it with methods that run at epsilon. Its method
+keeps that larger number for a record, so every RS+FD method is here twice: as published, and `at record`,
+where a record truly loses no more than epsilon.
 
-Two things differ from the authors' code, neither by much: there, the people are shuffled and cut into groups of equal
-size, here everybody draws an attribute; and there, ADP rounds its limit 3 e^epsilon + 2 to an integer, here it compares
-variances at f = 0.
+Two things differ from the authors' code, neither by much: there, the people are shuffled and cut into groups
+of equal size, here everybody draws an attribute; and there, ADP rounds its limit 3 e^epsilon + 2 to an
+integer, here it compares variances at f = 0.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def reproduce(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Row]:
-    """A row per dataset, method and epsilon, as they are done. A row depends on the seed and its own parameters only."""
+    """A row per dataset, method and epsilon, as they are done. A row depends on the seed and its own
+    parameters only.
+    """
     names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     made = cache(lambda method, ks, epsilon: METHODS[method](ks, epsilon))
@@ -54,7 +57,18 @@ def reproduce(
         return measured(asked, made(asked.method, people.ks, asked.epsilon), people, "rsfd", *labels)
 
     cells = [
-        (people, Row(dataset=people.name, method=name, epsilon=epsilon, n=people.n, d=people.d, runs=runs, seed=seed))
+        (
+            people,
+            Row(
+                dataset=people.name,
+                method=name,
+                epsilon=epsilon,
+                n=people.n,
+                d=people.d,
+                runs=runs,
+                seed=seed,
+            ),
+        )
         for people in datasets
         for name in names
         for epsilon in budgets

@@ -1,13 +1,15 @@
 """People who answer five surveys, and are looked for in a background table, as in the attack study.
 
-By `guess`, as published, one value per report is guessed first and matches are counted; by `support` records are scored by all
-that the reports tell. Among fakes (RS+FD) the published attacker finds the attribute that is real by a classifier, trained anew
-for every survey (NK-1n): so does `guess`. `guess-bayes` takes the likeliest attribute instead, which needs no training, and
-`support` leaves none out.
+By `guess`, as published, one value per report is guessed first and matches are counted; by `support` records
+are scored by all that the reports tell. Among fakes (RS+FD) the published attacker finds the attribute that
+is real by a classifier, trained anew for every survey (NK-1n): so does `guess`. `guess-bayes` takes the
+likeliest attribute instead, which needs no training, and `support` leaves none out.
 
-One difference: there, people are shuffled and cut into groups of equal size, one per attribute; here everybody draws.
+One difference: there, people are shuffled and cut into groups of equal size, one per attribute; here
+everybody draws.
 
-Among fakes both metrics are one measurement: the published code means to leave out what was reported before, but never does.
+Among fakes both metrics are one measurement: the published code means to leave out what was reported before,
+but never does.
 """
 
 from __future__ import annotations
@@ -41,25 +43,35 @@ AMONG_FAKES = "RS+FD[GRR]"
 SURVEYS = 5
 TOPS = (1, 10)
 METRICS = ("uniform", "non-uniform")
-AS_PUBLISHED = "drawn with replacement, as by the published code: the same measurement as by the non-uniform metric"
+AS_PUBLISHED = (
+    "drawn with replacement, as by the published code: the same measurement as by the non-uniform metric"
+)
 """What rows of the uniform metric among fakes say of themselves."""
 BACKGROUNDS = ("FK", "PK")
 """Full and partial knowledge: all columns, or some of them, drawn once per run."""
 _TRAINED = "NK-1n"
 _GUESS, _GUESS_BAYES, _SUPPORT = ON_PEOPLE = ("guess", "guess-bayes", "support")
 # what needs a classifier is apart, so that the rest is there without one; the reports are the same
-_TOGETHER: dict[bool, list[tuple[str, ...]]] = {False: [(_GUESS, _SUPPORT)], True: [(_GUESS,), (_GUESS_BAYES, _SUPPORT)]}
+_TOGETHER: dict[bool, list[tuple[str, ...]]] = {
+    False: [(_GUESS, _SUPPORT)],
+    True: [(_GUESS,), (_GUESS_BAYES, _SUPPORT)],
+}
 """The attacks that are made on the same reports, without fakes and among them."""
 _ONE_BY_ONE = tuple(protocol.upper() for protocol in CLASSICAL)
 _AMONG_FAKES = ("non-uniform", "uniform"), AMONG_FAKES
-# Seconds of one core by target, record, attribute and row; among fakes all attributes of a report are looked at.
+# Seconds of one core by target, record, attribute and row; among fakes all attributes of a report are looked
+# at.
 _LOOKED, _LOOKED_AMONG_FAKES = 1e-10, 4e-10
 
 
 def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: Asked) -> Iterator[Cell]:
     """After two to five surveys, by guesses and by supports."""
     users = min(people.n, asked.looked_for)
-    for metrics, protocol in (*product([("uniform",)], _ONE_BY_ONE), *product([("non-uniform",)], _ONE_BY_ONE), _AMONG_FAKES):
+    for metrics, protocol in (
+        *product([("uniform",)], _ONE_BY_ONE),
+        *product([("non-uniform",)], _ONE_BY_ONE),
+        _AMONG_FAKES,
+    ):
         fakes = protocol == AMONG_FAKES
         for epsilon, names in product(epsilons, _TOGETHER[fakes]):
             attacks = [attack for attack in names if attack in asked.attacks]
@@ -86,7 +98,9 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
             work = looked * len(rows) / len(metrics) * users * people.n * people.d
             if trained:
                 work += SURVEYS * training_work(asked.trained_on(people), people.d, people.d)
-            yield Cell(tuple(rows), partial(_looked_for, people, protocol, epsilon, metrics, attacks, asked), work)
+            yield Cell(
+                tuple(rows), partial(_looked_for, people, protocol, epsilon, metrics, attacks, asked), work
+            )
 
 
 def _looked_for(
@@ -113,7 +127,10 @@ def _looked_for(
 
     def by_guess(held: Sequence[Sequence[Clue]]) -> Callable[[int, set[int]], Reidentified]:
         return by(
-            [[Evidence(one.attribute, one, guessed_values(one.part, one.reports, draws)) for one in each] for each in held]
+            [
+                [Evidence(one.attribute, one, guessed_values(one.part, one.reports, draws)) for one in each]
+                for each in held
+            ]
         )
 
     if protocol == AMONG_FAKES:
@@ -127,9 +144,13 @@ def _looked_for(
 
         ways[_SUPPORT] = by_all
         if _GUESS in attacks:
-            ways[_GUESS] = by_guess(_taken_for_real(people, answered, whom, [one.trained(asked, whom) for one in answered]))
+            ways[_GUESS] = by_guess(
+                _taken_for_real(people, answered, whom, [one.trained(asked, whom) for one in answered])
+            )
         if _GUESS_BAYES in attacks:
-            ways[_GUESS_BAYES] = by_guess(_taken_for_real(people, answered, whom, [one.likeliest(whom) for one in answered]))
+            ways[_GUESS_BAYES] = by_guess(
+                _taken_for_real(people, answered, whom, [one.likeliest(whom) for one in answered])
+            )
     else:
         held = _reported(people, protocol.lower(), epsilon, metrics[0], chosen, draws)
         if _GUESS in attacks:
@@ -145,7 +166,8 @@ def _looked_for(
 
 
 def drawn_surveys(d: int, draws: np.random.Generator) -> tuple[list[Integers], set[int]]:
-    """The attributes of each survey, and the columns of a partial background: half of all to all but one, at random.
+    """The attributes of each survey, and the columns of a partial background: half of all to all but one, at
+    random.
 
     They are the same for all protocols and epsilons of a run.
     """
@@ -157,9 +179,16 @@ def drawn_surveys(d: int, draws: np.random.Generator) -> tuple[list[Integers], s
 
 
 def _reported(
-    people: Dataset, protocol: str, epsilon: float, metric: str, chosen: Sequence[Integers], draws: np.random.Generator
+    people: Dataset,
+    protocol: str,
+    epsilon: float,
+    metric: str,
+    chosen: Sequence[Integers],
+    draws: np.random.Generator,
 ) -> list[list[Clue]]:
-    """What each survey learns that is new: a report of every person's attribute, unless it was reported before."""
+    """What each survey learns that is new: a report of every person's attribute, unless it was reported
+    before.
+    """
     parts = [PROTOCOLS[protocol].make(k, epsilon) for k in people.ks]
     everyone, before = np.arange(people.n), np.zeros((people.n, people.d), dtype=bool)
     held: list[list[Clue]] = []
@@ -177,14 +206,18 @@ def _reported(
             who = np.flatnonzero((drawn == j) & ~again)
             if who.size:
                 values = people.table[who, j].astype(np.int64)
-                held[-1].append(Clue(j, part, who, part.privatize(values, seeded(int(draws.integers(1 << 62))))))
+                held[-1].append(
+                    Clue(j, part, who, part.privatize(values, seeded(int(draws.integers(1 << 62)))))
+                )
     return held
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Survey:
-    """A survey among fakes: its attributes, its plan, everybody's report, and which attribute of it is real."""
+    """A survey among fakes: its attributes, its plan, everybody's report, and which attribute of
+    it is real.
+    """
 
     attributes: Integers
     plan: Plan
@@ -204,7 +237,9 @@ class _Survey:
 
     def trained(self, asked: Asked, whom: Integers) -> Integers:
         """The real attribute of each of these reports, as published."""
-        school = School(self.share, self.records, self.truth, seed=self.seed % (1 << 31), people=asked.training)
+        school = School(
+            self.share, self.records, self.truth, seed=self.seed % (1 << 31), people=asked.training
+        )
         return school.attack(_TRAINED, whom=whom).attributes
 
     def likeliest(self, whom: Integers) -> Integers:
@@ -212,8 +247,12 @@ class _Survey:
         return sampled_attribute(self.share, self.records).attributes[whom]
 
 
-def _taken_for_real(people: Dataset, surveys: Sequence[_Survey], whom: Integers, found: Sequence[Integers]) -> list[list[Clue]]:
-    """What each survey tells of these people: what was found to be real, as reported, unless there was such before."""
+def _taken_for_real(
+    people: Dataset, surveys: Sequence[_Survey], whom: Integers, found: Sequence[Integers]
+) -> list[list[Clue]]:
+    """What each survey tells of these people: what was found to be real, as reported, unless there was such
+    before.
+    """
     before, held = np.zeros((whom.size, people.d), dtype=bool), list[list[Clue]]()
     for survey, best in zip(surveys, found, strict=True):
         held.append([])
@@ -221,5 +260,7 @@ def _taken_for_real(people: Dataset, surveys: Sequence[_Survey], whom: Integers,
             new = (best == i) & ~before[:, j]
             before[new, j] = True
             if new.any():
-                held[-1].append(Clue(j, survey.plan.content.parts[i], whom[new], survey.records.columns[i][whom[new]]))
+                held[-1].append(
+                    Clue(j, survey.plan.content.parts[i], whom[new], survey.records.columns[i][whom[new]])
+                )
     return held

@@ -1,4 +1,6 @@
-"""What the reproductions share: points to measure, one after the other, each with its errors and its true losses."""
+"""What the reproductions share: points to measure, one after the other, each with its errors and its true
+losses.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Point(ABC):
     seed: int
     refused: str | None = None
     mse_avg: float | None = None
-    """The mean squared error of estimates that are clipped at 0 and scaled to a sum of one, as in the papers' code."""
+    """The mean squared error of estimates that are clipped at 0 and scaled to a sum of one, as in the papers'
+    code.
+    """
     mse_avg_stderr: float | None = None
     mse_avg_raw: float | None = None
     """The same of the unbiased estimates."""
@@ -60,7 +64,9 @@ def checked_methods(
 
 
 def sweep(
-    cells: Sequence[tuple[Dataset, _Row]], measured: Callable[[_Row, Dataset], _Row], progress: Progress | None
+    cells: Sequence[tuple[Dataset, _Row]],
+    measured: Callable[[_Row, Dataset], _Row],
+    progress: Progress | None,
 ) -> Iterator[_Row]:
     """Rows, as they are done; what a protocol cannot do is a row that says why."""
     for done, (people, asked) in enumerate(cells, 1):

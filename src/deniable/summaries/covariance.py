@@ -1,4 +1,5 @@
-"""How counts of support vary together: two values are in one report's support with chances that the sizes of it give.
+"""How counts of support vary together: two values are in one report's support with chances that the sizes of
+it give.
 
 So the errors of sums and of cumulative shares follow from the law.
 """
@@ -35,7 +36,9 @@ def sums_squared(law: Law, shares: Floats) -> Floats:
 
 
 def known_squares(law: Law | Marginal | Moments, size: int) -> tuple[float, Floats]:
-    """The mean squares of what a report adds to the share of so many values, from who has one of them and from who has not."""
+    """The mean squares of what a report adds to the share of so many values, from who has one of them and
+    from who has not.
+    """
     if isinstance(law, Moments):
         return 1 + size * law.noise, np.asarray(size * law.noise)
     assert isinstance(law, Law)
@@ -43,11 +46,14 @@ def known_squares(law: Law | Marginal | Moments, size: int) -> tuple[float, Floa
     blind, others = law.q * size, size - 1
     inside = blind + law.gain + others * (2 * together + (size - 2) * apart)
     outside = blind + size * others * apart
-    return (inside - 2 * blind * law.gain - blind**2) / law.gain**2, np.asarray((outside - blind**2) / law.gain**2)
+    return (inside - 2 * blind * law.gain - blind**2) / law.gain**2, np.asarray(
+        (outside - blind**2) / law.gain**2
+    )
 
 
 def cumulative_errors(result: Estimate, wanted: float) -> Floats:
-    """The standard errors of all cumulative shares but the last, if each of them is the wanted one: by running sums.
+    """The standard errors of all cumulative shares but the last, if each of them is the wanted one: by
+    running sums.
 
     The people alone scatter as that share says, and the noise comes on top, as it was seen.
     """
@@ -62,7 +68,9 @@ def cumulative_errors(result: Estimate, wanted: float) -> Floats:
     else:
         assert isinstance(law, Law)
         up, down = sums_squared(law, shares), sums_squared(law, shares[::-1])[::-1]
-        half = 2 * np.arange(1, law.k) <= law.k  # the values up to there, or the others: whichever are fewer err less
+        half = (
+            2 * np.arange(1, law.k) <= law.k
+        )  # the values up to there, or the others: whichever are fewer err less
         variances = np.where(half, up, down)
         reached = np.where(half, reached, 1 - np.cumsum(shares[::-1])[-2::-1])
     noise = np.maximum(variances - reached * (1 - reached), 0.0)
@@ -72,8 +80,8 @@ def cumulative_errors(result: Estimate, wanted: float) -> Floats:
 def error_of(result: Estimate, points: Floats) -> float:
     """The standard error of the sum of frequency times point, the people being a sample.
 
-    It is linear in the shares, so that unbiased ones give an unbiased variance: none is clipped, since with many values that
-    adds up. The least that it can be is that of people who all have one value.
+    It is linear in the shares, so that unbiased ones give an unbiased variance: none is clipped, since with
+    many values that adds up. The least that it can be is that of people who all have one value.
     """
     law, shares = result.law, result.frequencies
     _refuse_unknown(result)
@@ -86,9 +94,12 @@ def error_of(result: Estimate, points: Floats) -> float:
     assert isinstance(law, Law)
     together, apart = pairs(law)
     total, squares = float(points.sum()), float(points @ points)
-    # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is the truth
+    # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is
+    # the truth
     blind = law.q * squares + apart * (total**2 - squares)
-    added = law.gain * points**2 + (together - apart) * 2 * (points * total - points**2)  # by who has the value
+    added = law.gain * points**2 + (together - apart) * 2 * (
+        points * total - points**2
+    )  # by who has the value
     least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
     variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
     return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
@@ -96,4 +107,6 @@ def error_of(result: Estimate, points: Floats) -> float:
 
 def _refuse_unknown(result: Estimate) -> None:
     if isinstance(result.law, Marginal) or result.asked is not None:
-        raise InvalidParameter("how the counts of an attribute among fakes, or of a few bits, vary together is not known here")
+        raise InvalidParameter(
+            "how the counts of an attribute among fakes, or of a few bits, vary together is not known here"
+        )

@@ -1,8 +1,10 @@
-"""How far apart two distributions are, where values have places: on a line, on a circle, on a grid, or with any cost.
+"""How far apart two distributions are, where values have places: on a line, on a circle, on a grid, or with
+any cost.
 
-Shares are lists of numbers, or results (`Estimate`, `Likelihood`). Total variation and the divergence need no places. Those
-that carry shares from place to place take such that add up to the same, so that unbiased estimates, which may add up to
-something else, are to be projected first. Lists whose sum is far from 1 are no shares, and refused.
+Shares are lists of numbers, or results (`Estimate`, `Likelihood`). Total variation and the divergence need no
+places. Those that carry shares from place to place take such that add up to the same, so that unbiased
+estimates, which may add up to something else, are to be projected first. Lists whose sum is far from 1 are no
+shares, and refused.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ _OFF = 0.1  # from a sum of one: unbiased estimates may be off so far, and count
 
 
 def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = None) -> float:
-    """How far shares must be carried on average to turn one into the other: the area between the cumulative shares.
+    """How far shares must be carried on average to turn one into the other: the area between the cumulative
+    shares.
 
     Places are 0, 1, 2, ... unless given, in ascending order.
 
@@ -46,15 +49,19 @@ def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = 
 
 
 def circle_wasserstein(one: Shares, other: Shares, length: float | None = None) -> float:
-    """The same around a circle, whose values follow each other at equal distances and the last is next to the first.
+    """The same around a circle, whose values follow each other at equal distances and the last is next to the
+    first.
 
     What flows over each border is the cumulative difference less a constant: the median costs least.
 
-    >>> circle_wasserstein([1, 0, 0, 0], [0, 0, 0, 1]), circle_wasserstein([1, 0, 0, 0], [0, 0, 0, 1], length=24.0)
+    >>> first, last = [1, 0, 0, 0], [0, 0, 0, 1]
+    >>> circle_wasserstein(first, last), circle_wasserstein(first, last, length=24.0)
     (1.0, 6.0)
     """
     excess = _excess(one, other)
-    size = 1.0 if length is None else number("length", length, 0.0, math.inf, "a positive number") / excess.size
+    size = (
+        1.0 if length is None else number("length", length, 0.0, math.inf, "a positive number") / excess.size
+    )
     flows = np.cumsum(excess)
     return float(np.abs(flows - np.median(flows)).sum() * size)
 
@@ -79,11 +86,15 @@ def grid_wasserstein(
     """
     excess = _excess(one, other)
     if not isinstance(shape, Sequence | np.ndarray) or len(shape) != 2:
-        raise InvalidParameter(f"shape is a number of rows and one of columns, such as (20, 30), got {shape!r}")
+        raise InvalidParameter(
+            f"shape is a number of rows and one of columns, such as (20, 30), got {shape!r}"
+        )
     rows, columns = (whole_number("the number of rows, and of columns,", side, 1) for side in shape)
     shape = rows, columns
     if rows * columns != excess.size:
-        raise InvalidParameter(f"a grid of shape {shape} has {rows * columns} cells, the shares have {excess.size}")
+        raise InvalidParameter(
+            f"a grid of shape {shape} has {rows * columns} cells, the shares have {excess.size}"
+        )
     steps = _steps(step, shape)
     if metric == "manhattan":
         return _grid_flow(excess, shape, steps)
@@ -109,12 +120,18 @@ def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
     return _transport(excess, lambda x, y: table[np.ix_(x, y)])
 
 
-def sliced_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1) -> float:
-    """The mean over directions of the distance on a line through the plane: quick, and never above the true distance."""
+def sliced_wasserstein(
+    one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1
+) -> float:
+    """The mean over directions of the distance on a line through the plane: quick, and never above the true
+    distance.
+    """
     excess = _excess(one, other)
     points = finite(places, f"places are {excess.size} points of two coordinates")
     if points.shape != (excess.size, 2):
-        raise InvalidParameter(f"places are {excess.size} points of two coordinates, got an array of shape {points.shape}")
+        raise InvalidParameter(
+            f"places are {excess.size} points of two coordinates, got an array of shape {points.shape}"
+        )
     whole_number("directions", directions, 1)
     whole_number("seed", seed, 0)
     turn = float(np.random.default_rng(seed).uniform())
@@ -128,7 +145,8 @@ def sliced_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike, direct
 
 
 def smoothed_kl(estimates: Shares, truth: Shares, n: int) -> float:
-    """How surprising the truth is to who believes the estimates from n reports and one more, spread over all values.
+    """How surprising the truth is to who believes the estimates from n reports and one more, spread over all
+    values.
 
     Without that report, a most likely distribution with a zero would be infinitely surprised.
 
@@ -138,7 +156,9 @@ def smoothed_kl(estimates: Shares, truth: Shares, n: int) -> float:
     whole_number("n, the number of reports,", n, 1)
     believed, real = np.maximum(_shares(estimates), 0.0), _shares(truth)
     if believed.shape != real.shape or believed.ndim != 1:
-        raise InvalidParameter(f"estimates and truth must have the same values, got {believed.shape} and {real.shape}")
+        raise InvalidParameter(
+            f"estimates and truth must have the same values, got {believed.shape} and {real.shape}"
+        )
     believed = (n * believed / max(believed.sum(), 1e-300) + 1 / believed.size) / (n + 1)
     seen = real > 0
     return float(real[seen] @ np.log(real[seen] / believed[seen]))
@@ -169,7 +189,8 @@ def _shares(given: Shares) -> Floats:
     # a result's are shares, however far an unbiased estimate is off
     if shares.ndim == 1 and not hasattr(given, "frequencies") and abs(shares.sum() - 1) > _OFF + _SAME:
         raise InvalidParameter(
-            f"shares add up to 1, these to {shares.sum():.6g}; divide counts by their sum, and project unbiased estimates first"
+            f"shares add up to 1, these to {shares.sum():.6g}; divide counts by their sum, and project "
+            "unbiased estimates first"
         )
     return shares
 
@@ -178,11 +199,15 @@ def _steps(step: float | tuple[float, float] | Grid, shape: tuple[int, int]) -> 
     """From row to row, and from column to column."""
     if isinstance(step, Grid):
         if tuple(shape) != (step.rows, step.columns):
-            raise InvalidParameter(f"the grid has {step.rows} rows and {step.columns} columns, and shape is {shape}")
+            raise InvalidParameter(
+                f"the grid has {step.rows} rows and {step.columns} columns, and shape is {shape}"
+            )
         step = step.steps
     both = tuple(step) if isinstance(step, tuple | list | np.ndarray) else (step, step)
     if len(both) != 2:
-        raise InvalidParameter(f"step is one number, or two (from row to row, and from column to column), got {step!r}")
+        raise InvalidParameter(
+            f"step is one number, or two (from row to row, and from column to column), got {step!r}"
+        )
     down, across = (number("step", one, 0.0, math.inf, "a positive number, or two") for one in both)
     return down, across
 
@@ -190,10 +215,13 @@ def _steps(step: float | tuple[float, float] | Grid, shape: tuple[int, int]) -> 
 def _excess(one: Shares, other: Shares) -> Floats:
     left, right = _shares(one), _shares(other)
     if left.ndim != 1 or left.shape != right.shape or left.size < 2:
-        raise InvalidParameter(f"both must have the same values, at least two, got shapes {left.shape} and {right.shape}")
+        raise InvalidParameter(
+            f"both must have the same values, at least two, got shapes {left.shape} and {right.shape}"
+        )
     if abs(left.sum() - right.sum()) > _SAME * max(1.0, abs(left).sum()):
         raise InvalidParameter(
-            f"shares add up to {left.sum():.6g} and {right.sum():.6g}: what is carried must be the same; project first"
+            f"shares add up to {left.sum():.6g} and {right.sum():.6g}: what is carried must be the same; "
+            "project first"
         )
     excess = left - right
     return np.asarray(excess - excess.sum() / excess.size)
@@ -207,15 +235,17 @@ def _places(places: npt.ArrayLike, k: int) -> Floats:
 
 
 def _transport(excess: Floats, distance: Any) -> float:
-    """Carry what is too much to where it is missing; what is in its place stays there, since costs are a metric."""
+    """Carry what is too much to where it is missing; what is in its place stays there, since costs are a
+    metric.
+    """
     small = 1e-14 * np.abs(excess).max()
     sources, sinks = np.flatnonzero(excess > small), np.flatnonzero(excess < -small)
     if sources.size == 0 or sinks.size == 0:
         return 0.0
     if sources.size * sinks.size > MOST_PAIRS:
         raise InvalidParameter(
-            f"{sources.size} by {sinks.size} cells are too many for an exact transport; use sliced_wasserstein, a lower bound, "
-            "or the manhattan metric on grids"
+            f"{sources.size} by {sinks.size} cells are too many for an exact transport; use "
+            "sliced_wasserstein, a lower bound, or the manhattan metric on grids"
         )
     from scipy.sparse import coo_array
 

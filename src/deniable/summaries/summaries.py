@@ -1,7 +1,8 @@
 """Means, cumulative shares and quantiles of values that are numbers or places, with intervals.
 
-From an unbiased estimate they are unbiased, with standard errors from the law: two values are in one report's support
-together with chances that the sizes of the support give. From a most likely distribution they come with a bootstrap.
+From an unbiased estimate they are unbiased, with standard errors from the law: two values are in one report's
+support together with chances that the sizes of the support give. From a most likely distribution they come
+with a bootstrap.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
-from deniable.estimate import Bins, Estimate, consistency, normal_quantile, reach_of, scored, seen_squares, student
+from deniable.estimate import (
+    Bins,
+    Estimate,
+    consistency,
+    normal_quantile,
+    reach_of,
+    scored,
+    seen_squares,
+    student,
+)
 from deniable.exact import number
 from deniable.law import Moments, finite
 from deniable.likelihood import Likelihood
@@ -31,7 +41,8 @@ Result = Estimate | Likelihood
 class Summary:
     """A number, how far it may be off, and where the true one is with the confidence that was asked for.
 
-    Of a smoothed result only the number is known: its bias is seen by no repetition, and error and ends are nan.
+    Of a smoothed result only the number is known: its bias is seen by no repetition, and error and ends are
+    nan.
     """
 
     value: float
@@ -39,18 +50,24 @@ class Summary:
     low: float
     high: float
     within: float = 0.0
-    """Of answers known by their bins: how far the value and both ends may be off beside, half of a bin for a mean."""
+    """Of answers known by their bins: how far the value and both ends may be off beside, half of a bin for a
+    mean.
+    """
 
 
 def mean_of(
-    result: Result, places: npt.ArrayLike | None = None, level: float = 0.95, repeats: int = 200, seed: int = 1
+    result: Result,
+    places: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    repeats: int = 200,
+    seed: int = 1,
 ) -> Summary:
-    """The mean of the values' places, with a normal interval (Student's), or that of a bootstrap: its percentiles or its
-    standard error, whichever reach farther, and all places where the likelihood is `flat`.
+    """The mean of the values' places, with a normal interval (Student's), or that of a bootstrap: its
+    percentiles or its standard error, whichever reach farther, and all places where the likelihood is `flat`.
 
-    Places are numbers, one for each value. They need not be given for bins of a range, whose middles they are (an answer may be
-    half a bin from it, which is `within`), nor for values without names, which are at 0, 1, 2, ... On a grid, ask once for each
-    coordinate.
+    Places are numbers, one for each value. They need not be given for bins of a range, whose middles they are
+    (an answer may be half a bin from it, which is `within`), nor for values without names, which are at 0, 1,
+    2, ... On a grid, ask once for each coordinate.
 
     >>> from deniable.mechanisms import grr
     >>> from deniable.mechanisms import Tally
@@ -63,26 +80,31 @@ def mean_of(
     points, bins = _points(result, places), _bins(result, places)
     if bins is not None and (bins.open_low or bins.open_high):
         raise InvalidParameter(
-            "an end of the range is open, so nobody knows where the people in its outermost bin are; say it with places=[...], "
-            "one for each bin, or ask for a quantile"
+            "an end of the range is open, so nobody knows where the people in its outermost bin are; say it "
+            "with places=[...], one for each bin, or ask for a quantile"
         )
     if isinstance(result, Likelihood):
         ends = float(points.min()), float(points.max())
         found = _bootstrapped(result, lambda rows: rows @ points, ends, level, repeats, seed)
     else:
-        center = float(points.min() + points.max()) / 2  # shares add up to 1: only distances from here are estimated
+        center = (
+            float(points.min() + points.max()) / 2
+        )  # shares add up to 1: only distances from here are estimated
         value = center + float(result.frequencies @ (points - center))
         found = _normal(value, error_of(result, points - center), level, result.n)
     return found if bins is None else replace(found, within=bins.half)
 
 
-def sum_of(result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: int = 200, seed: int = 1) -> Summary:
+def sum_of(
+    result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: int = 200, seed: int = 1
+) -> Summary:
     """The share of some values together, with its own standard error: what they err in opposite ways cancels.
 
-    The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and the normal one.
-    With distances the noise of the people without these values is as it was seen, and two more reports of people with them
-    count: values whose neighborhood nobody happened to report are not known to be rare. Of one value it is `interval`.
-    That of a most likely distribution is by bootstrap, and holds what the intervals of single values allow.
+    The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and
+    the normal one. With distances the noise of the people without these values is as it was seen, and two
+    more reports of people with them count: values whose neighborhood nobody happened to report are not known
+    to be rare. Of one value it is `interval`. That of a most likely distribution is by bootstrap, and holds
+    what the intervals of single values allow.
 
     >>> from deniable.mechanisms import grr
     >>> from deniable.mechanisms import Tally
@@ -117,8 +139,13 @@ def sum_of(result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: 
 
 
 def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
-    """By bootstrap; all together have at least what one of them may have, and at most what no other one may."""
-    possible = float(chosen.all()), float(chosen.any())  # all of them are everybody, and none nobody, whatever is known
+    """By bootstrap; all together have at least what one of them may have, and at most what no
+    other one may.
+    """
+    possible = (
+        float(chosen.all()),
+        float(chosen.any()),
+    )  # all of them are everybody, and none nobody, whatever is known
     found = _bootstrapped(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
     if not result.has_errors or chosen.all() or not chosen.any():
         return found
@@ -126,7 +153,9 @@ def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, 
     errors = result.standard_errors(repeats, seed)
     error = float(errors[np.argmax(chosen)]) if single else max(found.stderr, 0.5 if result.flat else 0.0)
     low = ends.low[chosen > 0].min() if single else 1 - ends.high[chosen == 0].max()
-    return Summary(found.value, error, max(0.0, min(found.low, low)), max(found.high, float(ends.high[chosen > 0].max())))
+    return Summary(
+        found.value, error, max(0.0, min(found.low, low)), max(found.high, float(ends.high[chosen > 0].max()))
+    )
 
 
 def circular_mean_of(
@@ -134,10 +163,11 @@ def circular_mean_of(
 ) -> Summary:
     """The mean place of values around a circle of this length: the direction of the sum of all directions.
 
-    It is from 0 to the length, in radians unless a length is given, such as 24.0 for hours. Values are evenly spread from 0
-    on; of bins of a range, which begin there, the middles count. Without a clear direction (all hours alike) there is none,
-    and its standard error says so. The interval may reach past the end of the circle; of a most likely distribution it is at
-    most the whole circle, and just that where the likelihood is `flat`.
+    It is from 0 to the length, in radians unless a length is given, such as 24.0 for hours. Values are evenly
+    spread from 0 on; of bins of a range, which begin there, the middles count. Without a clear direction (all
+    hours alike) there is none, and its standard error says so. The interval may reach past the end of the
+    circle; of a most likely distribution it is at most the whole circle, and just that where the likelihood
+    is `flat`.
     """
     _refuse_other(result)
     turns = 2 * math.pi * (np.arange(result.k) + (0.5 if result.bins is not None else 0.0)) / result.k
@@ -149,10 +179,14 @@ def circular_mean_of(
 
         def direction(rows: Floats) -> Floats:
             x, y = rows @ along, rows @ across
-            return np.asarray(scale * (angle + np.arctan2(y * turned[0] - x * turned[1], x * turned[0] + y * turned[1])))
+            return np.asarray(
+                scale * (angle + np.arctan2(y * turned[0] - x * turned[1], x * turned[0] + y * turned[1]))
+            )
 
         half = scale * math.pi
-        found = _bootstrapped(result, direction, (scale * angle - half, scale * angle + half), level, repeats, seed)
+        found = _bootstrapped(
+            result, direction, (scale * angle - half, scale * angle + half), level, repeats, seed
+        )
     else:
         size = math.hypot(float(result.frequencies @ across), float(result.frequencies @ along))
         moved = error_of(result, across * math.cos(angle) - along * math.sin(angle)) / max(size, 1e-300)
@@ -169,12 +203,13 @@ def quantile_of(
     repeats: int = 200,
     seed: int = 1,
 ) -> Summary:
-    """Where the cumulative share of values on a line reaches `share`: the first such place (see `mean_of`), or inside of a bin.
+    """Where the cumulative share of values on a line reaches `share`: the first such place (see `mean_of`),
+    or inside of a bin.
 
-    In bins of a range people are taken to be spread evenly, and the interval reaches to the outer edges of the bins that it
-    ends in: nobody knows where in a bin its people are. A bin without an end is infinitely far out. From an estimate, the
-    interval holds all places whose cumulative share may be just that one; the standard error is a quarter of its length at
-    95 %, as for a normal number.
+    In bins of a range people are taken to be spread evenly, and the interval reaches to the outer edges of
+    the bins that it ends in: nobody knows where in a bin its people are. A bin without an end is infinitely
+    far out. From an estimate, the interval holds all places whose cumulative share may be just that one; the
+    standard error is a quarter of its length at 95 %, as for a normal number.
     """
     _refuse_other(result)
     points, bins, wanted = _points(result, places), _bins(result, places), number("share", share, 0.0, 1.0)
@@ -190,7 +225,10 @@ def quantile_of(
         if not result.has_errors:
             at = int(first(cumulative))
             return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, wanted))
-        low, high = first(cumulative * 0 + 1), first(cumulative * 0)  # both ends: repeats of a flat likelihood say nothing
+        low, high = (
+            first(cumulative * 0 + 1),
+            first(cumulative * 0),
+        )  # both ends: repeats of a flat likelihood say nothing
         if not result.flat:
             drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
             low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
@@ -220,8 +258,8 @@ def _inside(bins: Bins, cumulative: Floats, at: int, wanted: float) -> float:
 def _refuse_other(result: object) -> None:
     if not isinstance(result, Estimate | Likelihood):
         raise InvalidParameter(
-            "means, sums and quantiles are of a result, which knows its errors: m.estimate(tally) or mle(m, tally), "
-            f"got {type(result).__name__}"
+            "means, sums and quantiles are of a result, which knows its errors: m.estimate(tally) or mle(m, "
+            f"tally), got {type(result).__name__}"
         )
 
 
@@ -235,10 +273,14 @@ def _points(result: Result, places: npt.ArrayLike | None) -> Floats:
         return result.bins.middles
     if places is None and result.labels is not None:
         raise InvalidParameter(
-            f"the values have names ({result.labels[0]!s}, ...) and no places on a line; say where they are with places=[...], "
-            f"{result.k} numbers"
+            f"the values have names ({result.labels[0]!s}, ...) and no places on a line; say where they are "
+            f"with places=[...], {result.k} numbers"
         )
-    points = np.arange(result.k, dtype=np.float64) if places is None else finite(places, f"places are {result.k} numbers")
+    points = (
+        np.arange(result.k, dtype=np.float64)
+        if places is None
+        else finite(places, f"places are {result.k} numbers")
+    )
     if points.shape != (result.k,):
         raise InvalidParameter(f"places are {result.k} numbers, got an array of shape {points.shape}")
     return points
@@ -258,8 +300,10 @@ def _bootstrapped(
     repeats: int,
     seed: int,
 ) -> Summary:
-    """As intervals of single shares: the percentiles of repeats, or their standard error around the value, whichever reach
-    farther. Of a flat likelihood repeats say nothing, and everything between the ends is possible."""
+    """As intervals of single shares: the percentiles of repeats, or their standard error around the value,
+    whichever reach farther. Of a flat likelihood repeats say nothing, and everything between the ends is
+    possible.
+    """
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
     value = float(np.asarray(function(result.frequencies[None, :]))[0])
     if not result.has_errors:
@@ -271,7 +315,9 @@ def _bootstrapped(
     low, high = np.quantile(drawn, [tail, 1 - tail])
     error = float(drawn.std(ddof=1))
     reach = reach_of(tail) * error
-    return Summary(value, error, max(least, min(float(low), value - reach)), min(most, max(float(high), value + reach)))
+    return Summary(
+        value, error, max(least, min(float(low), value - reach)), min(most, max(float(high), value + reach))
+    )
 
 
 def _bare(value: float) -> Summary:

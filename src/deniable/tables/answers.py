@@ -46,8 +46,12 @@ def columns_of(table: object, names: Sequence[str], places: Container[str] = ())
     return [found[name] if name in found else joined(name, found) for name in names]
 
 
-def split_places(names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table") -> list[str]:
-    """The columns to read: of a place that has no column of its own, two. It has one or both, and not half of them."""
+def split_places(
+    names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table"
+) -> list[str]:
+    """The columns to read: of a place that has no column of its own, two. It has one or both, and not half of
+    them.
+    """
     asked: list[str] = []
     for name in names:
         both = _both(name) if name in places else []
@@ -57,13 +61,14 @@ def split_places(names: Sequence[str], columns: Sequence[str], places: Container
         if halves and name in columns:
             found = " and ".join(map(repr, halves))
             raise InvalidValue(
-                f"{where} has a column {name!r}, and also {found}; it must be one or the other: remove what is wrong"
+                f"{where} has a column {name!r}, and also {found}; it must be one or the other: remove what "
+                "is wrong"
             )
         if len(halves) == 1:
             absent = next(one for one in both if one not in halves)
             raise InvalidValue(
-                f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; a place needs both"
-                + _meant(both, columns)
+                f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; a "
+                "place needs both" + _meant(both, columns)
             )
         asked += both if halves else [name]
     return asked
@@ -76,8 +81,14 @@ def _both(name: str) -> list[str]:
 
 def _meant(wanted: Sequence[str], columns: Sequence[str]) -> str:
     """Columns that seem to be wanted ones under another name."""
-    near = {column: difflib.get_close_matches(str(column), wanted, n=1) for column in columns if column not in wanted}
-    found = [f"{names[0]!r} by {column!r}" for column, names in near.items() if names and names[0] not in columns]
+    near = {
+        column: difflib.get_close_matches(str(column), wanted, n=1)
+        for column in columns
+        if column not in wanted
+    }
+    found = [
+        f"{names[0]!r} by {column!r}" for column, names in near.items() if names and names[0] not in columns
+    ]
     return f"; did you mean {' and '.join(found)}?" if found else ""
 
 
@@ -88,8 +99,8 @@ def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) ->
     spaced = [column for column in spaced if column.strip() not in columns]
     if spaced:
         raise InvalidValue(
-            f"{spaced[0].strip()!r} is not a column of {where}, but {spaced[0]!r} is: names of columns have spaces around "
-            "them; remove the spaces, also those after commas"
+            f"{spaced[0].strip()!r} is not a column of {where}, but {spaced[0]!r} is: names of columns have "
+            "spaces around them; remove the spaces, also those after commas"
         )
 
 
@@ -146,18 +157,28 @@ def _columns_of_frame(table: object, names: Sequence[str]) -> list[Any]:
 def _frame(table: object) -> Any:
     import narwhals as nw
 
-    if hasattr(table, "to_batches") is False and hasattr(table, "to_struct_array") and hasattr(table, "schema"):
+    if (
+        hasattr(table, "to_batches") is False
+        and hasattr(table, "to_struct_array")
+        and hasattr(table, "schema")
+    ):
         import pyarrow as pa
 
         table = pa.Table.from_batches([table])
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        hint = "collect it first" if hasattr(table, "collect") else "give a dataframe, a dictionary or a list of dictionaries"
+        hint = (
+            "collect it first"
+            if hasattr(table, "collect")
+            else "give a dataframe, a dictionary or a list of dictionaries"
+        )
         raise InvalidValue(f"{type(table).__name__} is not a table that can be read; {hint}")
     return frame
 
 
-def _refuse_no_place(names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table") -> None:
+def _refuse_no_place(
+    names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table"
+) -> None:
     """A place that has no column: it may have one of pairs, or two."""
     if _other_separator(columns):
         _refuse_absent(names, columns, where)
@@ -195,9 +216,13 @@ def separator_of(path: Path, named: str | None = None) -> str | None:
     """What is between the cells of a file of answers; None for Parquet, which has none."""
     ending = path.suffix.lower()
     if ending not in (*SEPARATORS, ".parquet"):
-        raise InvalidParameter(f"answers are read from a file ending in .csv, .tsv or .parquet, got {path.name!r}")
+        raise InvalidParameter(
+            f"answers are read from a file ending in .csv, .tsv or .parquet, got {path.name!r}"
+        )
     if named is not None and (ending == ".parquet" or len(named) != 1 or named in '"\r\n'):
-        raise InvalidParameter(f"a separator is one character between the cells of a CSV file, got {named!r} for {path.name}")
+        raise InvalidParameter(
+            f"a separator is one character between the cells of a CSV file, got {named!r} for {path.name}"
+        )
     return named or SEPARATORS.get(ending)
 
 
@@ -208,7 +233,8 @@ def read_answers(
     separator: str | None = None,
     places: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
-    """The columns of a CSV or Parquet file that have these names, in blocks. The values' labels tell which are not missing.
+    """The columns of a CSV or Parquet file that have these names, in blocks. The values' labels tell which
+    are not missing.
 
     A place may have two columns: `home.latitude` and `home.longitude`.
     """
@@ -218,7 +244,10 @@ def read_answers(
     between = separator_of(path, separator)
     existing(path, _ANSWERS)
     if between is not None and not path.stat().st_size:
-        named = (f"{' and '.join(_both(name))} (or {name}, with pairs)" if name in places else name for name in labels)
+        named = (
+            f"{' and '.join(_both(name))} (or {name}, with pairs)" if name in places else name
+            for name in labels
+        )
         raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(named)}")
     header = header_of(path, between) if places != () else []
     names = split_places(list(labels), header, places, path.name)
@@ -226,7 +255,9 @@ def read_answers(
     known = {name: labels.get(name, ()) for name in names}
     rows = 0
     try:
-        for batch, done, total in _parquet_batches(path, names) if between is None else _csv_batches(path, names, between):
+        for batch, done, total in (
+            _parquet_batches(path, names) if between is None else _csv_batches(path, names, between)
+        ):
             columns = columns_of(pa.Table.from_batches([batch]), names)
             if between is not None:
                 columns = [_blanked(column, known[name]) for name, column in zip(names, columns, strict=True)]
@@ -239,15 +270,23 @@ def read_answers(
         text = "its text is not UTF-8; save it as CSV in UTF-8" if "utf" in str(problem).lower() else problem
         raise InvalidValue(f"cannot read {path.name}: {text}") from None
     if not rows:
-        raise InvalidValue(f"there are no answers in {path.name}: it has names of columns, and no row below them")
+        raise InvalidValue(
+            f"there are no answers in {path.name}: it has names of columns, and no row below them"
+        )
 
 
-def lacking(path: Path, names: Sequence[str], separator: str | None = None, places: Container[str] = ()) -> list[str]:
+def lacking(
+    path: Path, names: Sequence[str], separator: str | None = None, places: Container[str] = ()
+) -> list[str]:
     """Those of some names that a CSV or Parquet file has no column for."""
     require_pyarrow()
     existing(path, _ANSWERS)
     header = header_of(path, separator_of(path, separator))
-    return [name for name in names if not all(one in header for one in split_places([name], header, places, path.name))]
+    return [
+        name
+        for name in names
+        if not all(one in header for one in split_places([name], header, places, path.name))
+    ]
 
 
 def header_of(path: Path, separator: str | None) -> list[str]:
@@ -269,12 +308,18 @@ def places_of(path: Path, rows: Sequence[int], separator: str | None = None) -> 
     if between is None:
         return [f"row {row + 1}" for row in rows]
     wanted = {row + 1 for row in rows}
-    lines = {i: line for i, (line, _) in enumerate(islice(_lines(path, between), max(wanted, default=0) + 1)) if i in wanted}
+    lines = {
+        i: line
+        for i, (line, _) in enumerate(islice(_lines(path, between), max(wanted, default=0) + 1))
+        if i in wanted
+    }
     return [f"line {lines[row + 1]}" for row in rows]
 
 
 def _lines(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row of a CSV file, the header being the first, with the line it begins on; for messages, since this is slow."""
+    """Each row of a CSV file, the header being the first, with the line it begins on; for messages, since
+    this is slow.
+    """
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         lines, start, alone = csv.reader(file, delimiter=separator), 1, False
         for i, cells in enumerate(lines):
@@ -286,11 +331,17 @@ def _lines(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 def _blanked(column: list[str | None], labels: Container[str]) -> list[str | None]:
     """Cells that say `nan` are missing answers, unless a value is called that."""
-    blank = {cell for cell in set(column) if cell is not None and cell.strip().lower() == "nan" and cell not in labels}
+    blank = {
+        cell
+        for cell in set(column)
+        if cell is not None and cell.strip().lower() == "nan" and cell not in labels
+    }
     return [None if cell in blank else cell for cell in column] if blank else column
 
 
-def _csv_batches(path: Path, names: Sequence[str], separator: str) -> Iterator[tuple[pa.RecordBatch, int, int]]:
+def _csv_batches(
+    path: Path, names: Sequence[str], separator: str
+) -> Iterator[tuple[pa.RecordBatch, int, int]]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -310,8 +361,13 @@ def _csv_batches(path: Path, names: Sequence[str], separator: str) -> Iterator[t
             strings_can_be_null=True,
         )
         # where there is one column, an empty line is an empty cell; elsewhere it is nothing
-        parse = arrow.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(header) > 1)
-        with path.open("rb") as file, arrow.open_csv(file, parse_options=parse, convert_options=options) as reader:
+        parse = arrow.ParseOptions(
+            delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(header) > 1
+        )
+        with (
+            path.open("rb") as file,
+            arrow.open_csv(file, parse_options=parse, convert_options=options) as reader,
+        ):
             for batch in reader:
                 yield batch, size if file.closed else file.tell(), size
     except pa.ArrowInvalid:
@@ -326,8 +382,8 @@ def _refuse_uneven(path: Path, separator: str) -> None:
     for line, cells in rows:
         if len(cells) != len(header):
             raise InvalidValue(
-                f"{path.name}, line {line}: the number of cells is {len(cells)}, and that of columns {len(header)}; "
-                f"a cell with {separator!r} in it needs quotes around it"
+                f"{path.name}, line {line}: the number of cells is {len(cells)}, and that of columns "
+                f"{len(header)}; a cell with {separator!r} in it needs quotes around it"
             )
 
 

@@ -51,12 +51,16 @@ def file_kind(path: Path) -> str:
 
 
 def existing(path: Path, remedy: str) -> Path:
-    """The path of a file that is there to be read; else a refusal with the nearest name, or with what to do."""
+    """The path of a file that is there to be read; else a refusal with the nearest name, or with
+    what to do.
+    """
     if path.is_dir():
         raise FileMissing(f"{path} is a folder; name a file in it")
     if not path.exists():
         beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.85)  # endings alone make names alike
+        near = difflib.get_close_matches(
+            path.name, beside, n=1, cutoff=0.85
+        )  # endings alone make names alike
         raise FileMissing(f"there is no file {path}; " + (f"did you mean {near[0]!r}?" if near else remedy))
     return path
 
@@ -79,9 +83,11 @@ def _sync(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[Path]:
-    """A temporary name beside the path, which takes its place once all went well; nothing half-written is ever left.
+    """A temporary name beside the path, which takes its place once all went well; nothing half-written is
+    ever left.
 
-    Its folder is made if it is not there. A private file is readable by its owner only, at any moment, and is there to stay.
+    Its folder is made if it is not there. A private file is readable by its owner only, at any moment, and is
+    there to stay.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     place = path.resolve()  # a link stays one, and what it points to is written

@@ -26,15 +26,21 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any
 
 
 def _checked(named: str | None) -> Backend:
-    """The library that is named, if it is installed; else the one in use, else the first that is installed."""
+    """The library that is named, if it is installed; else the one in use, else the first that is
+    installed.
+    """
     if named is not None and named not in _BACKENDS:
         raise InvalidParameter(not_among(str(named), "a dataframe library", _BACKENDS))
     for name in _BACKENDS:
         if name == named and find_spec(name):
             return name
     if named is not None:
-        raise InvalidParameter(f"{named} is not installed; pip install {named}, or name another: {', '.join(_BACKENDS)}")
-    found = [name for name in _BACKENDS if name in sys.modules] or [name for name in _BACKENDS if find_spec(name)]
+        raise InvalidParameter(
+            f"{named} is not installed; pip install {named}, or name another: {', '.join(_BACKENDS)}"
+        )
+    found = [name for name in _BACKENDS if name in sys.modules] or [
+        name for name in _BACKENDS if find_spec(name)
+    ]
     if found:
         return found[0]
     raise InvalidParameter("frame() needs a dataframe library; install pandas, polars or pyarrow")

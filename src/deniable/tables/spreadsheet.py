@@ -23,7 +23,8 @@ def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def harmless(cell: object) -> object:
-    """A cell that is no formula: text that would be one, which somebody else may have chosen, begins with an apostrophe.
+    """A cell that is no formula: text that would be one, which somebody else may have chosen, begins with an
+    apostrophe.
 
     >>> harmless("=HYPERLINK(...)"), harmless("red"), harmless(-0.5), harmless("-10 to under 0")
     ("'=HYPERLINK(...)", 'red', -0.5, '-10 to under 0')

@@ -3,4 +3,15 @@
 from deniable.wire.binary import PREFIX, VERSION, Report, Wire, alike, from_batch, to_batch
 from deniable.wire.json import Refused, parsed, plain
 
-__all__ = ["PREFIX", "VERSION", "Refused", "Report", "Wire", "alike", "from_batch", "parsed", "plain", "to_batch"]
+__all__ = [
+    "PREFIX",
+    "VERSION",
+    "Refused",
+    "Report",
+    "Wire",
+    "alike",
+    "from_batch",
+    "parsed",
+    "plain",
+    "to_batch",
+]

@@ -1,4 +1,6 @@
-"""A report as it travels: one byte string and one JSON text; whatever is not in that form is refused (spec/wire.md)."""
+"""A report as it travels: one byte string and one JSON text; whatever is not in that form is refused
+(spec/wire.md).
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class Report(NamedTuple):
             raise Refused("malformed", f"a report has at least {_HEADER.size} bytes, got {len(raw)}")
         version, plan, number, name = _HEADER.unpack_from(raw)
         if version != VERSION:
-            raise Refused("version", f"this is a report of version {version}, and only version {VERSION} is known here")
+            raise Refused(
+                "version", f"this is a report of version {version}, and only version {VERSION} is known here"
+            )
         return Report(plan, number, name, bytes(raw[_HEADER.size :]))
 
 
@@ -66,13 +70,17 @@ def from_batch(raw: bytes) -> Iterator[bytes]:
         (length,) = _LENGTH.unpack_from(raw, place)
         place += _LENGTH.size
         if place + length > len(raw):
-            raise Refused("malformed", f"a report of the batch has {length} bytes, but only {len(raw) - place} are left")
+            raise Refused(
+                "malformed", f"a report of the batch has {length} bytes, but only {len(raw) - place} are left"
+            )
         yield raw[place : place + length]
         place += length
 
 
 def alike(raw: bytes, most: int) -> tuple[Report, list[bytes], list[bytes]] | None:
-    """The ids and bodies of at most so many reports that all have the length, plan and round of the first, which is read."""
+    """The ids and bodies of at most so many reports that all have the length, plan and round of the first,
+    which is read.
+    """
     length = _LENGTH.unpack_from(raw)[0] if len(raw) >= _LENGTH.size else 0
     step = _LENGTH.size + length
     if length < _HEADER.size or len(raw) % step or len(raw) // step > most:
@@ -111,14 +119,26 @@ class Wire:
         return range(named + sum(sizes[: self._drawn]), named + sum(sizes[-self._drawn :]) + 1)
 
     def check(self, report: Report) -> Report:
-        """Refuse a report for another plan, for a round that the plan does not have, or of a length that it cannot have."""
+        """Refuse a report for another plan, for a round that the plan does not have, or of a length that it
+        cannot have.
+        """
         if report.plan != self.prefix:
-            raise Refused("plan", f"the report was made for plan {report.plan.hex()}…, this plan is {self.prefix.hex()}…")
+            raise Refused(
+                "plan",
+                f"the report was made for plan {report.plan.hex()}…, this plan is {self.prefix.hex()}…",
+            )
         if not 1 <= report.round <= self.rounds:
-            raise Refused("round", f"the report was made for round {report.round}; the plan has rounds 1 to {self.rounds}")
+            raise Refused(
+                "round",
+                f"the report was made for round {report.round}; the plan has rounds 1 to {self.rounds}",
+            )
         if len(report.body) not in self.lengths:
-            allowed = f"{self.lengths[0]}" if len(self.lengths) == 1 else f"{self.lengths[0]} to {self.lengths[-1]}"
-            raise Refused("size", f"a report of this plan has {allowed} bytes after its header, got {len(report.body)}")
+            allowed = (
+                f"{self.lengths[0]}" if len(self.lengths) == 1 else f"{self.lengths[0]} to {self.lengths[-1]}"
+            )
+            raise Refused(
+                "size", f"a report of this plan has {allowed} bytes after its header, got {len(report.body)}"
+            )
         return report
 
     def bodies(self, reports: Reports) -> list[bytes]:
@@ -145,7 +165,9 @@ class Wire:
         found, sound = self.sound(bodies)
         if not sound.all():
             raise Refused(
-                "form", f"report {int(np.argmin(sound))} is not in its canonical form; it was changed, or not made here"
+                "form",
+                f"report {int(np.argmin(sound))} is not in its canonical form; it was changed, or not made "
+                "here",
             )
         return found
 
@@ -165,13 +187,19 @@ class Wire:
             size, sound = self._layout.itemsize, np.ones(len(bodies), dtype=bool)
             if set(map(len, bodies)) - {size}:
                 sound[:] = [len(body) == size for body in bodies]
-                bodies = [body if good else bytes(size) for body, good in zip(bodies, sound.tolist(), strict=True)]
+                bodies = [
+                    body if good else bytes(size) for body, good in zip(bodies, sound.tolist(), strict=True)
+                ]
             joined = np.frombuffer(b"".join(bodies), dtype=self._layout)
-            return Records(len(bodies), tuple(np.ascontiguousarray(joined[name]) for name in self._fields)), sound
+            return Records(
+                len(bodies), tuple(np.ascontiguousarray(joined[name]) for name in self._fields)
+            ), sound
         return self._read_sample(bodies, self._drawn)
 
     def _read_sample(self, bodies: Sequence[bytes], drawn: int) -> tuple[Records, npt.NDArray[np.bool_]]:
-        """By the attributes that they name: there are few, and the bodies that name the same are cut at once."""
+        """By the attributes that they name: there are few, and the bodies that name the same are
+        cut at once.
+        """
         named_size, sizes = drawn * self._index.itemsize, [part.report_bytes for part in self._parts]
         sound = np.zeros(len(bodies), dtype=bool)
         groups: dict[bytes, list[int]] = {}
@@ -186,7 +214,9 @@ class Wire:
             ends = list(accumulate((sizes[j] for j in named), initial=named_size))
             good = [i for i in places if len(bodies[i]) == ends[-1]]
             sound[good] = True
-            table = np.frombuffer(b"".join([bodies[i] for i in good]), dtype=np.uint8).reshape(len(good), ends[-1])
+            table = np.frombuffer(b"".join([bodies[i] for i in good]), dtype=np.uint8).reshape(
+                len(good), ends[-1]
+            )
             for j, (start, end) in zip(named, pairwise(ends), strict=True):
                 who[j].append(np.array(good, dtype=np.int64))
                 said[j].append(table[:, start:end])
@@ -219,7 +249,8 @@ class Wire:
             raise Refused("malformed", f"a report is an object with the fields {', '.join(_FIELDS)}")
         if type(data["version"]) is not int or data["version"] != VERSION:
             raise Refused(
-                "version", f"this is a report of version {data['version']!r}, and only version {VERSION} is known here"
+                "version",
+                f"this is a report of version {data['version']!r}, and only version {VERSION} is known here",
             )
         number = data["round"]
         if type(number) is not int or not 0 <= number < 1 << 32:
@@ -234,10 +265,14 @@ class Wire:
 
     def _body(self, said: object) -> bytes:
         if not isinstance(said, dict):
-            raise Refused("malformed", "report must be an object with an entry for each attribute that is reported")
+            raise Refused(
+                "malformed", "report must be an object with an entry for each attribute that is reported"
+            )
         named = [name for name in self._names if name in said]
         if len(named) < len(said):
-            raise Refused("malformed", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan")
+            raise Refused(
+                "malformed", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan"
+            )
         if len(said) != (len(self._parts) if self._drawn is None else self._drawn):
             raise Refused("size", f"a report of this plan has another number of attributes, got {len(said)}")
         body = b"".join([self._readers[name](said[name], name) for name in named])
@@ -253,7 +288,9 @@ class Wire:
     def _layout(self) -> np.dtype[np.void]:
         """One report's parts, one after the other."""
         blanks = [part.blank(0) for part in self._parts]
-        return np.dtype([(name, like.dtype, like.shape[1:]) for name, like in zip(self._fields, blanks, strict=True)])
+        return np.dtype(
+            [(name, like.dtype, like.shape[1:]) for name, like in zip(self._fields, blanks, strict=True)]
+        )
 
 
 def _cut(raw: bytes, size: int) -> list[bytes]:

@@ -1,4 +1,6 @@
-"""The JSON form of reports: what each kind of mechanism says, and strict ways back to its bytes (spec/wire.md, section 2)."""
+"""The JSON form of reports: what each kind of mechanism says, and strict ways back to its bytes
+(spec/wire.md, section 2).
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ from deniable.metric import Averaged, Geometric, PlanarGeometric
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
 
 Reason = Literal["malformed", "version", "plan", "round", "size", "form"]
-"""Why a report is refused: it cannot be read; made by another version, for another plan or another round; too long or
-too short for its plan; not in the one form it has."""
+"""Why a report is refused: it cannot be read; made by another version, for another plan or another round; too
+long or too short for its plan; not in the one form it has.
+"""
 
 
 class Refused(InvalidReport):
@@ -50,7 +53,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_float=_refuse_float, parse_constant=_refuse_float)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_distinct, parse_float=_refuse_float, parse_constant=_refuse_float
+)
 
 
 def plain(part: Encoder) -> Encoder:
@@ -151,7 +156,9 @@ _READERS: Mapping[type[Encoder], Callable[[Any], Reader]] = {
 
 
 def reader(part: Encoder) -> Reader:
-    """How a part is read: in plain Python, since for one report that is fastest, and with all sizes looked up before."""
+    """How a part is read: in plain Python, since for one report that is fastest, and with all sizes looked up
+    before.
+    """
     return _READERS[type(part)](part)
 
 
@@ -192,5 +199,7 @@ def hexadecimal(said: object, size: int) -> bytes:
     except ValueError:
         found = b""
     if len(found) != size or found.hex() != said:
-        raise Refused("malformed", f"plan and id are written in lower-case hexadecimal, {2 * size} digits here")
+        raise Refused(
+            "malformed", f"plan and id are written in lower-case hexadecimal, {2 * size} digits here"
+        )
     return found

@@ -19,16 +19,23 @@ _IN_NUMPY = 1024  # up to here all pairs of denominators fit in memory
 _WALKED = 1 << 14  # up to here a walk over all fractions is done in a second
 
 
-def hash_values(a: npt.NDArray[np.uint32], b: npt.NDArray[np.uint32], k: int, g: int) -> npt.NDArray[np.uint64]:
+def hash_values(
+    a: npt.NDArray[np.uint32], b: npt.NDArray[np.uint32], k: int, g: int
+) -> npt.NDArray[np.uint64]:
     """The bucket of every value under every function, as a table of functions by values."""
     values = np.arange(1, k + 1, dtype=np.uint64)
-    return (a.astype(np.uint64)[:, None] * values + b.astype(np.uint64)[:, None]) % np.uint64(PRIME) % np.uint64(g)
+    return (
+        (a.astype(np.uint64)[:, None] * values + b.astype(np.uint64)[:, None])
+        % np.uint64(PRIME)
+        % np.uint64(g)
+    )
 
 
 def hash_function(words: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """A function (a, b) of the family from each word: its first 31 bits give a, the next 31 give b.
 
-    Numbers beyond the range (three in 2^31 of them) start over from its beginning, so (a, b) is uniform but for 2^-29.
+    Numbers beyond the range (three in 2^31 of them) start over from its beginning, so (a, b) is uniform but
+    for 2^-29.
     """
     a, b = words >> np.uint64(33), (words >> np.uint64(2)) & np.uint64(PRIME)
     return a % np.uint64(PRIME - 1) + np.uint64(1), b % np.uint64(PRIME)
@@ -45,14 +52,16 @@ def collision(g: int) -> Fraction:
 def occupied_buckets(k: int, g: float) -> float:
     """How many of the g buckets some of the k values fall into, on average over the family.
 
-    Multiplied by g's inverse modulo P, a bucket is an arc of 1 / g of a circle, and the values are the points of a
-    rotation: 0, x, 2 x, ... By the three-gap theorem, for x between neighboring fractions with denominators c and d
-    below k the gaps between the points have three lengths, each linear in x. A gap of length l is covered by arcs of
-    1 / g that begin at points for min(l, 1 / g) of it, so the average is a sum over all pairs of such denominators:
-    coprime, below k, with c + d >= k. (An ideal hash would fill g (1 - (1 - 1/g)^k) of them, up to 10 % less or more.)
+    Multiplied by g's inverse modulo P, a bucket is an arc of 1 / g of a circle, and the values are the points
+    of a rotation: 0, x, 2 x, ... By the three-gap theorem, for x between neighboring fractions with
+    denominators c and d below k the gaps between the points have three lengths, each linear in x. A gap of
+    length l is covered by arcs of 1 / g that begin at points for min(l, 1 / g) of it, so the average is a sum
+    over all pairs of such denominators: coprime, below k, with c + d >= k. (An ideal hash would fill g (1 -
+    (1 - 1/g)^k) of them, up to 10 % less or more.)
 
-    A gap is never above 1 / min(c, d), so with few buckets few pairs matter. With many of both the average goes by k / g
-    alone, and is taken from a smaller problem of that proportion (the two differ by less than one in a million).
+    A gap is never above 1 / min(c, d), so with few buckets few pairs matter. With many of both the average
+    goes by k / g alone, and is taken from a smaller problem of that proportion (the two differ by less than
+    one in a million).
     """
     some = min(k, math.ceil(g))  # the smaller denominator of a pair that matters is below
     if some <= _IN_NUMPY:

@@ -1,7 +1,9 @@
-"""What all compiled loops share: how they are compiled, and how they draw words. Only large batches come to them.
+"""What all compiled loops share: how they are compiled, and how they draw words. Only large batches come to
+them.
 
-A room's loops are beside it (`loops.py`), compiled on first use and cached on disk. Every loop computes exactly what the
-numpy code beside its caller computes, from the same words; the one exception says so (`shapes.coins.unary_bits`).
+A room's loops are beside it (`loops.py`), compiled on first use and cached on disk. Every loop computes
+exactly what the numpy code beside its caller computes, from the same words; the one exception says so
+(`shapes.coins.unary_bits`).
 """
 
 from __future__ import annotations
@@ -22,10 +24,14 @@ SPAN = 256  # small tables that stay in the nearest cache
 
 
 def compiled(function: F) -> F:
-    """Compile without the interpreter lock, so that threads run side by side; cached on disk where there is a place."""
+    """Compile without the interpreter lock, so that threads run side by side; cached on disk where there is a
+    place.
+    """
     try:
         return cast(F, njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function))
-    except RuntimeError:  # neither the package's folder nor the user's can be written: compile anew in every process
+    except (
+        RuntimeError
+    ):  # neither the package's folder nor the user's can be written: compile anew in every process
         return cast(F, njit(nogil=True, error_model="numpy", boundscheck=False)(function))
 
 
@@ -58,7 +64,9 @@ def fill_seeded(key: np.uint64, gamma: np.uint64, start: np.uint64, words: Array
 
 
 class Address(NamedTuple):
-    """Where the words of a batch are: computed from a key (gamma > 0), or in a list. Row i begins at position + stride * i."""
+    """Where the words of a batch are: computed from a key (gamma > 0), or in a list. Row i begins at position
+    + stride * i.
+    """
 
     key: np.uint64
     gamma: np.uint64
@@ -78,7 +86,9 @@ def row_start(position: np.uint64, stride: np.uint64, rows: Array, i: int) -> np
 @compiled
 def draw(where: Address, first: int, size: int, drawn: Array) -> None:
     """drawn[c, j] = word c of report first + j."""
-    key, gamma, position, stride, rows, words = where  # taken apart once: a part of a tuple is costly to reach in a loop
+    key, gamma, position, stride, rows, words = (
+        where  # taken apart once: a part of a tuple is costly to reach in a loop
+    )
     step = gamma * stride
     some = rows[first : first + size]
     for c in range(drawn.shape[0]):
@@ -118,12 +128,16 @@ def draw_attributes(where: Address, d: np.uint64, picked: Array) -> None:
 
 @compiled
 def group(picked: Array, columns: Array, ends: Array, who: Array, values: Array) -> None:
-    """Sort records by the attribute they picked, each with its value there; ends[j] is where attribute j's records end."""
+    """Sort records by the attribute they picked, each with its value there; ends[j] is where attribute j's
+    records end.
+    """
     ends[:] = 0
     for i in range(picked.size):
         ends[picked[i]] += 1
     place = 0
-    for j in range(ends.size):  # where the next record of each attribute goes: in the end, where its records end
+    for j in range(
+        ends.size
+    ):  # where the next record of each attribute goes: in the end, where its records end
         ends[j], place = place, place + ends[j]
     for i in range(picked.size):
         attribute = picked[i]
@@ -144,7 +158,9 @@ def _excess(low: float, high: float, width: float) -> float:
 
 @compiled
 def uncovered(k: int, g: float) -> float:
-    """The share of the circle that no arc of 1 / g covers, walking the fractions of denominators below k in order."""
+    """The share of the circle that no arc of 1 / g covers, walking the fractions of denominators below k in
+    order.
+    """
     arc = 1.0 / g
     total = 0.0
     c, d = 1, k - 1

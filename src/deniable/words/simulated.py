@@ -1,7 +1,7 @@
 """Words for simulation, tests and vectors: reproducible, and no secret. No client can reach them.
 
-`seeded` is fast and the same in every run. `remembering` is a population whose permanent answers are kept. `fixed` replays
-a list.
+`seeded` is fast and the same in every run. `remembering` is a population whose permanent answers are kept.
+`fixed` replays a list.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class SeededRows(Rows):
         rows = np.arange(self.n, dtype=np.uint64) if self.index is None else self.index.astype(np.uint64)
         step = self.gamma * self.stride % FULL
         first = (self.key + self.gamma * (self.position + 1)) % FULL
-        words = (rows * np.uint64(step) + np.uint64(first))[:, None] + np.arange(self.width, dtype=np.uint64) * np.uint64(
-            self.gamma
-        )
+        words = (rows * np.uint64(step) + np.uint64(first))[:, None] + np.arange(
+            self.width, dtype=np.uint64
+        ) * np.uint64(self.gamma)
         words ^= words >> np.uint64(30)
         words *= np.uint64(0xBF58476D1CE4E5B9)
         words ^= words >> np.uint64(27)
@@ -55,7 +55,9 @@ class SeededRows(Rows):
     def address(self) -> Address:
         from deniable.words.kernels import Address
 
-        key, gamma, position, stride = (np.uint64(number) for number in (self.key, self.gamma, self.position, self.stride))
+        key, gamma, position, stride = (
+            np.uint64(number) for number in (self.key, self.gamma, self.position, self.stride)
+        )
         index = np.zeros(0, dtype=np.int64) if self.index is None else self.index
         return Address(key, gamma, position, stride, index, np.zeros(0, dtype=np.uint64))
 
@@ -111,13 +113,17 @@ class RememberingRows(Rows):
         return replace(self.kept, n=len(places), index=places)
 
     def of(self, people: Sequence[str]) -> RememberingRows:
-        places = (int.from_bytes(hashlib.sha256(encoded(person)).digest()[:8], "little") >> 1 for person in people)
+        places = (
+            int.from_bytes(hashlib.sha256(encoded(person)).digest()[:8], "little") >> 1 for person in people
+        )
         return replace(self, places=np.fromiter(places, np.int64, len(people)))
 
 
 @final
 class Seeded(Words):
-    """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): any word can be had without the ones before."""
+    """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): any word can be had without the ones
+    before.
+    """
 
     def __init__(self, key: int, gamma: int) -> None:
         self._key = key
@@ -166,13 +172,16 @@ class _Fixed(Words):
     def take(self, count: int) -> WordArray:
         left = self._words.size - self._used
         if count > left:
-            raise WordsExhausted(f"{count} words were asked for, but only {left} of {self._words.size} are left")
+            raise WordsExhausted(
+                f"{count} words were asked for, but only {left} of {self._words.size} are left"
+            )
         self._used += count
         return self._words[self._used - count : self._used]
 
 
 def seeded(seed: int) -> Words:
-    """Reproducible words for simulation and tests; they protect nobody, since whoever has the seed has the answer.
+    """Reproducible words for simulation and tests; they protect nobody, since whoever has the seed has the
+    answer.
 
     >>> [hex(word) for word in seeded(7).take(2)]
     ['0xbb99ae56dd41d789', '0x79787b4a484bbb19']
@@ -188,9 +197,9 @@ def _seeded(purpose: bytes, *numbers: int) -> Seeded:
 def remembering(seed: int, fresh: Words | None = None, round: int | None = None) -> Words:  # noqa: A002 - the word for it
     """Words for a simulated population whose permanent answers are kept: row i is always the same person's.
 
-    What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the person and
-    the value; everything else is fresh, from the operating system unless given. Nothing is stored. With a round, what is
-    fresh comes from the seed and the round, so that all of it can be had again.
+    What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the
+    person and the value; everything else is fresh, from the operating system unless given. Nothing is stored.
+    With a round, what is fresh comes from the seed and the round, so that all of it can be had again.
 
     >>> remembering(7, seeded(1)).rows(3, 2).n
     3

@@ -1,7 +1,8 @@
 """Randomness is data: 64-bit words go in, a report comes out, and the same words give the same report.
 
-`system` is the operating system's generator, and the only one a client may reach. `keyed` gives the same words for the
-same secret and labels, which is what memoization needs; `device` has both. Reproducible ones are in simulated.py.
+`system` is the operating system's generator, and the only one a client may reach. `keyed` gives the same
+words for the same secret and labels, which is what memoization needs; `device` has both. Reproducible ones
+are in simulated.py.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ Indices = npt.NDArray[np.int64]
 FULL = 1 << 64
 """The number of words there are: a threshold t means a probability of t / FULL."""
 
-_DIRECT_READ = 4096  # up to this many words come straight from the operating system; more, from a stream it keys
+_DIRECT_READ = (
+    4096  # up to this many words come straight from the operating system; more, from a stream it keys
+)
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -60,7 +63,9 @@ class Rows(ABC):
         return Address(zero, zero, zero, np.uint64(self.width), np.zeros(0, dtype=np.int64), words)
 
     def recall(self, values: Indices | None = None) -> Rows:
-        """The words that each person keeps for ever, for this value of theirs or for none; without a memory, just these."""
+        """The words that each person keeps for ever, for this value of theirs or for none; without a memory,
+        just these.
+        """
         return self
 
     def anew(self) -> Rows:
@@ -69,7 +74,9 @@ class Rows(ABC):
 
     def of(self, people: Sequence[str]) -> Rows:
         """The same, where what is kept is that of these people, by name."""
-        raise InvalidParameter("these words do not tell people apart; simulate people with dn.remembering(seed)")
+        raise InvalidParameter(
+            "these words do not tell people apart; simulate people with dn.remembering(seed)"
+        )
 
 
 @final
@@ -100,7 +107,9 @@ class DrawnRows(Rows):
 @final
 @dataclass(frozen=True)
 class SystemRows(Rows):
-    """Words that the operating system will give: all alike, so that which rows they are makes no difference."""
+    """Words that the operating system will give: all alike, so that which rows they are makes no
+    difference.
+    """
 
     n: int
     width: int
@@ -120,9 +129,11 @@ class SystemRows(Rows):
 @final
 @dataclass(frozen=True)
 class DeviceRows(Rows):
-    """The words of one person's device: fresh ones, and beside them words that it gets from its secret again and again.
+    """The words of one person's device: fresh ones, and beside them words that it gets from its secret again
+    and again.
 
-    Kept word number c for a value is word c of the key stream whose last label is the value + 1, or 0 for no value.
+    Kept word number c for a value is word c of the key stream whose last label is the value + 1, or 0 for no
+    value.
     """
 
     fresh: Rows
@@ -176,7 +187,9 @@ class Words(ABC):
 
 @final
 class System(Words):
-    """Words from the operating system; in bulk, from AES-256-CTR under a key that it gave and nobody keeps."""
+    """Words from the operating system; in bulk, from AES-256-CTR under a key that it gave and
+    nobody keeps.
+    """
 
     def __init__(self) -> None:
         self._stream: _Stream | None = None
@@ -189,7 +202,9 @@ class System(Words):
     def take(self, count: int) -> WordArray:
         if count <= _DIRECT_READ:
             return self.read(count)
-        if self._stream is None or self._made_in != _generation:  # a forked child must not repeat its parent's words
+        if (
+            self._stream is None or self._made_in != _generation
+        ):  # a forked child must not repeat its parent's words
             self._stream = _Stream(os.urandom(32))
             self._made_in = _generation
         return self._stream.take(count)
@@ -285,7 +300,8 @@ def checked_source(words: Words | None) -> Words:
 
 
 def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
-    """The same words for the same secret and labels, for ever: a permanent answer with nothing stored but a key.
+    """The same words for the same secret and labels, for ever: a permanent answer with nothing stored but a
+    key.
 
     >>> bool((keyed(bytes(32), "color", 1).take(5) == keyed(bytes(32), "color", 1).take(5)).all())
     True
@@ -294,14 +310,17 @@ def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
 
 
 def device(secret: bytes, *labels: str | int | bytes) -> Words:
-    """The words of one person's device: what it must keep comes from its secret and the labels, the rest is fresh.
+    """The words of one person's device: what it must keep comes from its secret and the labels, the rest is
+    fresh.
 
-    With the same secret and labels a permanent answer, the sampled attribute and a hash function are the same in every
-    round, and nothing is stored but the secret. All rows are the same person's.
+    With the same secret and labels a permanent answer, the sampled attribute and a hash function are the same
+    in every round, and nothing is stored but the secret. All rows are the same person's.
 
     >>> one, again = device(bytes(32), "study").rows(1, 4), device(bytes(32), "study").rows(1, 4)
-    >>> bool((one.recall().array() == again.recall().array()).all()), bool((one.array() == again.array()).all())
-    (True, False)
+    >>> bool((one.recall().array() == again.recall().array()).all())
+    True
+    >>> bool((one.array() == again.array()).all())
+    False
     """
     return Device(secret, labels, system())
 

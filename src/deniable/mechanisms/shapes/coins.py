@@ -28,7 +28,9 @@ def _toss(
     words: Array,
     used: int,
 ) -> int:
-    """Compare digits first to last - 1 of 64 coins in each of `size` groups; returns how much of a stream is used."""
+    """Compare digits first to last - 1 of 64 coins in each of `size` groups; returns how much of a stream is
+    used.
+    """
     for level in range(first, last):
         zero = zeros[level]
         flip = zero ^ ones[level]
@@ -51,14 +53,17 @@ def _toss(
 
 
 @compiled
-def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address, start: int, out: Array) -> tuple[int, int]:
+def unary_bits(
+    values: Array, k: int, ones: Array, zeros: Array, where: Address, start: int, out: Array
+) -> tuple[int, int]:
     """64 coins at once: words are compared with the thresholds' binary digits, the first digit first.
 
-    values has one column, the true value; or, after an unused one, the true bits of every 64 values. ones[l] and zeros[l]
-    are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of most groups of 64; the groups
-    left over go on together for eight more, and the rare rest alone. Seeded words (gamma > 0) sit at fixed places, so that
-    what is not needed is skipped; a stream (gamma = 0) is read on, until it may not last for another span of groups.
-    Groups are counted through all reports: begins with group `start`, returns the next one and how much was read.
+    values has one column, the true value; or, after an unused one, the true bits of every 64 values. ones[l]
+    and zeros[l] are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of
+    most groups of 64; the groups left over go on together for eight more, and the rare rest alone. Seeded
+    words (gamma > 0) sit at fixed places, so that what is not needed is skipped; a stream (gamma = 0) is read
+    on, until it may not last for another span of groups. Groups are counted through all reports: begins with
+    group `start`, returns the next one and how much was read.
     """
     key, gamma, position, stride, rows, words = where
     groups = (k + 63) // 64
@@ -104,7 +109,20 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
             j = late[i]
             late_states[i], late_truth[i] = states[j], truth[j]
             late_undecided[i], late_result[i] = undecided[j], result[j]
-        used = _toss(late_states, late_truth, late_undecided, late_result, open_groups, 8, 16, ones, zeros, gamma, words, used)
+        used = _toss(
+            late_states,
+            late_truth,
+            late_undecided,
+            late_result,
+            open_groups,
+            8,
+            16,
+            ones,
+            zeros,
+            gamma,
+            words,
+            used,
+        )
         for i in range(open_groups):
             if late_undecided[i] != ZERO:
                 late_some = late_states[i:], late_truth[i:], late_undecided[i:], late_result[i:]
@@ -128,7 +146,9 @@ def unary_bits(values: Array, k: int, ones: Array, zeros: Array, where: Address,
 
 @compiled
 def count_bits(rows: Array, counts: Array) -> None:
-    """counts[j, 8 * lane + bit] += how often that bit is set in column j of 64-bit rows; eight byte counters a word."""
+    """counts[j, 8 * lane + bit] += how often that bit is set in column j of 64-bit rows; eight byte counters
+    a word.
+    """
     columns = rows.shape[1]
     lanes = np.zeros((8, columns), dtype=np.uint64)
     for start in range(0, rows.shape[0], 255):
@@ -140,4 +160,6 @@ def count_bits(rows: Array, counts: Array) -> None:
         for j in range(columns):
             for bit in range(8):
                 for lane in range(8):
-                    counts[j, 8 * lane + bit] += np.int64((lanes[bit, j] >> np.uint64(8 * lane)) & np.uint64(255))
+                    counts[j, 8 * lane + bit] += np.int64(
+                        (lanes[bit, j] >> np.uint64(8 * lane)) & np.uint64(255)
+                    )

@@ -1,4 +1,6 @@
-"""What several shapes are made of: keeping a value or drawing another, and the smallest integers that hold one."""
+"""What several shapes are made of: keeping a value or drawing another, and the smallest integers that hold
+one.
+"""
 
 from __future__ import annotations
 

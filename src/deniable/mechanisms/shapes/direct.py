@@ -28,7 +28,9 @@ class Direct(Shape):
     keep: int
 
     def __post_init__(self) -> None:
-        set_numbers(self, k=checked_k(self.k, 1 << 24, "direct"), keep=whole_number("keep", self.keep, 1, FULL - 1))
+        set_numbers(
+            self, k=checked_k(self.k, 1 << 24, "direct"), keep=whole_number("keep", self.keep, 1, FULL - 1)
+        )
         check_keep(self.keep, self.k)
 
     words = 2

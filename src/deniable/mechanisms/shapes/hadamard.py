@@ -22,16 +22,22 @@ from deniable.words import FULL, Rows, WordArray, chance
 @final
 @dataclass(frozen=True)
 class Hadamard(Shape):
-    """The report is a column of a Hadamard matrix, uniform in the half that agrees with the value's row, or else not.
+    """The report is a column of a Hadamard matrix, uniform in the half that agrees with the value's row, or
+    else not.
 
-    Report y supports v where (v + 1) and y have an even number of common bits; any two rows share half their halves.
+    Report y supports v where (v + 1) and y have an even number of common bits; any two rows share half their
+    halves.
     """
 
     k: int
     keep: int
 
     def __post_init__(self) -> None:
-        set_numbers(self, k=checked_k(self.k, (1 << 20) - 1, "Hadamard"), keep=whole_number("keep", self.keep, 1, FULL - 1))
+        set_numbers(
+            self,
+            k=checked_k(self.k, (1 << 20) - 1, "Hadamard"),
+            keep=whole_number("keep", self.keep, 1, FULL - 1),
+        )
         check_keep(self.keep, 2)
 
     words = 2
@@ -57,7 +63,9 @@ class Hadamard(Shape):
         return Law.design(self.k, sizes, counts, Fraction(self.keep, FULL), Fraction(1, 2), self.ratio)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        """With a prior: a column's best guess is the most common value that it supports, or else the most common of all."""
+        """With a prior: a column's best guess is the most common value that it supports, or else the most
+        common of all.
+        """
         if prior is None:
             return self.law.success()
         shares, p = checked_prior(prior, self.k), self.law.p

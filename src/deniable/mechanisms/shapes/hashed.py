@@ -23,9 +23,11 @@ from deniable.words.hashing import collision, hash_function, hash_values, occupi
 @final
 @dataclass(frozen=True)
 class Hashed(Shape):
-    """The report is a random hash function (a, b) and a bucket: the true value's with probability keep / 2^64.
+    """The report is a random hash function (a, b) and a bucket: the true value's with probability keep /
+    2^64.
 
-    The function is drawn without looking at the value, so it costs no privacy; the loss is that of the bucket.
+    The function is drawn without looking at the value, so it costs no privacy; the loss is that of the
+    bucket.
     """
 
     k: int
@@ -66,7 +68,9 @@ class Hashed(Shape):
         return (full * p + (self.g - full) * (1 - p) / (self.g - 1)) / self.k
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return np.asarray(hash_values(reports["a"], reports["b"], self.k, self.g) == reports["bucket"][:, None])
+        return np.asarray(
+            hash_values(reports["a"], reports["b"], self.k, self.g) == reports["bucket"][:, None]
+        )
 
     def blank(self, n: int) -> Array:
         return np.empty(n, dtype=[("a", "<u4"), ("b", "<u4"), ("bucket", smallest(self.g))])

@@ -1,4 +1,6 @@
-"""The compiled loops of the shapes, each beside numpy code that gives the same reports, or counts, from the same words."""
+"""The compiled loops of the shapes, each beside numpy code that gives the same reports, or counts, from the
+same words.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ def direct(values: Array, where: Address, k: np.uint64, keep: np.uint64, reports
 def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports: Array) -> None:
     """Hash the value by a fresh function of the family, then keep the bucket or report another.
 
-    A number x below 2^31 has x // g = x * magic >> shift, the product below 2^64: no division, so the loop is vectorized
-    (and masks that change nothing tell the compiler that 32-bit products are enough).
+    A number x below 2^31 has x // g = x * magic >> shift, the product below 2^64: no division, so the loop is
+    vectorized (and masks that change nothing tell the compiler that 32-bit products are enough).
     """
     prime, most = np.uint64(PRIME), np.uint64(PRIME - 1)
     shift = np.uint64(31)
@@ -76,9 +78,10 @@ def count_hashes(
 ) -> None:
     """counts[v] += how many reports support v, for blocks of reports and one value after the other.
 
-    The hash of the next value is the last one plus a, modulo the prime. It falls in the reported bucket iff the
-    difference is a multiple of g, which one multiplication by g's inverse modulo 2^32 tells (rotated by g's power
-    of two): the quotient is at most `most` = (2^31 - 1) // g just for true multiples that are not negative.
+    The hash of the next value is the last one plus a, modulo the prime. It falls in the reported bucket iff
+    the difference is a multiple of g, which one multiplication by g's inverse modulo 2^32 tells (rotated by
+    g's power of two): the quotient is at most `most` = (2^31 - 1) // g just for true multiples that are not
+    negative.
     """
     prime = np.uint32(PRIME)
     back = np.uint32(32) - twos

@@ -23,7 +23,9 @@ from deniable.words import FULL, Rows, WordArray, below, chance
 @final
 @dataclass(frozen=True)
 class Subset(Shape):
-    """The report is a set of `size` values in ascending order: the true one is a member with probability keep / 2^64."""
+    """The report is a set of `size` values in ascending order: the true one is a member with probability keep
+    / 2^64.
+    """
 
     k: int
     size: int
@@ -31,7 +33,9 @@ class Subset(Shape):
 
     def __post_init__(self) -> None:
         set_numbers(self, k=checked_k(self.k, 1 << 16, "subset"))
-        set_numbers(self, size=whole_number("size, the number of members of a subset,", self.size, 1, self.k - 1))
+        set_numbers(
+            self, size=whole_number("size, the number of members of a subset,", self.size, 1, self.k - 1)
+        )
         set_numbers(self, keep=whole_number("keep", self.keep, 1, FULL - 1))
         if self.keep * self.k <= FULL * self.size:
             raise InvalidParameter(f"keep must be above 2^64 * size / k and below 2^64, got {self.keep}")
@@ -46,7 +50,9 @@ class Subset(Shape):
 
     @property
     def ratio(self) -> Fraction:
-        """Each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the truth."""
+        """Each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the
+        truth.
+        """
         bias = Fraction(FULL, FULL - 2 * self.size * (self.k - 1))
         return Fraction(self.keep * (self.k - self.size), (FULL - self.keep) * self.size) * bias
 
@@ -109,7 +115,10 @@ class Subset(Shape):
 
     @property
     def form(self) -> str:
-        return f"a report is {self.size} values from 0 to {self.k - 1} in ascending order: any other order can show the truth"
+        return (
+            f"a report is {self.size} values from 0 to {self.k - 1} in ascending order: any other order can "
+            "show the truth"
+        )
 
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
         ascending = (reports[:, 1:] > reports[:, :-1]).all(axis=1)

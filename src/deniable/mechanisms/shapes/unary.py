@@ -24,10 +24,11 @@ from deniable.words.simulated import SeededRows
 @final
 @dataclass(frozen=True)
 class Unary(Shape):
-    """The report is k bits, packed: the true value's is 1 with probability one / 2^64, each other's with zero / 2^64.
+    """The report is k bits, packed: the true value's is 1 with probability one / 2^64, each other's with zero
+    / 2^64.
 
-    The coins of 64 values fall together: word 64 g + l gives binary digit l (the first one first) of the numbers that
-    are compared with the thresholds of values 64 g to 64 g + 63, one per bit position.
+    The coins of 64 values fall together: word 64 g + l gives binary digit l (the first one first) of the
+    numbers that are compared with the thresholds of values 64 g to 64 g + 63, one per bit position.
     """
 
     k: int
@@ -36,9 +37,15 @@ class Unary(Shape):
 
     def __post_init__(self) -> None:
         set_numbers(self, k=checked_k(self.k, 1 << 20, "unary"))
-        set_numbers(self, one=whole_number("one", self.one, 1, FULL - 1), zero=whole_number("zero", self.zero, 1, FULL - 1))
+        set_numbers(
+            self,
+            one=whole_number("one", self.one, 1, FULL - 1),
+            zero=whole_number("zero", self.zero, 1, FULL - 1),
+        )
         if not self.zero < self.one:
-            raise InvalidParameter(f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}")
+            raise InvalidParameter(
+                f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}"
+            )
 
     @property
     def words(self) -> int:
@@ -101,7 +108,9 @@ class Unary(Shape):
         return 10 * self._groups
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of 64."""
+        """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of
+        64.
+        """
         from deniable.mechanisms.shapes import coins
 
         ones, zeros = _digits(self.one), _digits(self.zero)
@@ -127,10 +136,13 @@ class Unary(Shape):
 
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
         unused = 8 * self.report_bytes - self.k
-        return np.asarray(reports[:, -1] >> (8 - unused) == 0) if unused else np.ones(len(reports), dtype=bool)
+        return (
+            np.asarray(reports[:, -1] >> (8 - unused) == 0) if unused else np.ones(len(reports), dtype=bool)
+        )
 
     def _count(self, reports: Array, compiled: bool) -> Integers:
-        # eight reports are a whole number of 64-bit columns, so any length counts at full width; wide rows count fastest
+        # eight reports are a whole number of 64-bit columns, so any length counts at full width; wide rows
+        # count fastest
         at_once = 8 * max(1, 128 // self.report_bytes)
         whole = len(reports) // at_once * at_once if compiled else 0
         counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)

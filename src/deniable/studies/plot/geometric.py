@@ -1,4 +1,6 @@
-"""Draws the rows of the geometric study, never computes: the measured error of each channel against epsilon."""
+"""Draws the rows of the geometric study, never computes: the measured error of each channel
+against epsilon.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,16 @@ if TYPE_CHECKING:
 _SIZE = (4.4, 3.5)
 _MOST_PANELS = 24
 _ABOVE = 4.0
-"""How far above the largest measured error a panel reaches: what is expected can be many powers of ten above that."""
+"""How far above the largest measured error a panel reaches: what is expected can be many powers of ten above
+that.
+"""
 
 
 def geometric_plot(rows: Sequence[geometric.Row]) -> Figure:
     """Measured errors with two standard errors (solid), and what is expected of many people (dotted).
 
-    An expected error beyond the panel is a triangle at its upper edge; a channel without one is named in the corner.
+    An expected error beyond the panel is a triangle at its upper edge; a channel without one is named in the
+    corner.
     """
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(geometric.CHANNELS)
@@ -49,12 +54,16 @@ def geometric_plot(rows: Sequence[geometric.Row]) -> Figure:
         axes.text(0.02, 0.02, _absent(members), transform=axes.transAxes, fontsize=7, in_layout=False)
 
     shown = {f"{row.prior}, n = {row.n}" for row in done}
-    groups = {name: group for name, group in grouped(rows, lambda row: f"{row.prior}, n = {row.n}").items() if name in shown}
+    groups = {
+        name: group
+        for name, group in grouped(rows, lambda row: f"{row.prior}, n = {row.n}").items()
+        if name in shown
+    }
     first = done[0]
     how = f"{first.people:,} people, {first.runs:,} runs, seed {first.seed}"
     title = (
-        "Most likely shares through channels that keep one promise to neighbors; "
-        f"dotted: for many people\n(triangle: beyond the panel)\n{how}"
+        "Most likely shares through channels that keep one promise to neighbors; dotted: for many "
+        f"people\n(triangle: beyond the panel)\n{how}"
     )
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
@@ -64,7 +73,13 @@ def _per_share(row: geometric.Row) -> float:
 
 
 def _absent(members: Sequence[geometric.Row]) -> str:
-    """The channels whose error is infinite, and at which epsilons; lines fall to the right, so there is room at the left."""
-    missing = grouped((row for row in members if row.refused == geometric.UNDETERMINED), lambda row: row.channel)
-    lines = [f"{channel} at {', '.join(f'{row.epsilon:g}' for row in line)}" for channel, line in missing.items()]
+    """The channels whose error is infinite, and at which epsilons; lines fall to the right, so there is room
+    at the left.
+    """
+    missing = grouped(
+        (row for row in members if row.refused == geometric.UNDETERMINED), lambda row: row.channel
+    )
+    lines = [
+        f"{channel} at {', '.join(f'{row.epsilon:g}' for row in line)}" for channel, line in missing.items()
+    ]
     return "\n".join(["not drawn, infinite:", *lines] if lines else [])

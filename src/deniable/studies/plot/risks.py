@@ -1,6 +1,7 @@
 """Draws the rows of the attack studies, never computes: success against epsilon, and error against success.
 
-Where there is one epsilon only, lines would be points above each other; they are listed below each other then.
+Where there is one epsilon only, lines would be points above each other; they are listed below each other
+then.
 """
 
 from __future__ import annotations
@@ -36,11 +37,18 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def risks_plot(rows: Sequence[Row]) -> Figure:
-    """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line, or the large point."""
+    """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line, or the
+    large point.
+    """
     done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
-    groups = {f"{name}\n{fill(measured_on(members), _WIDE)}": members for name, members in grouped(done, _panel).items()}
+    groups = {
+        f"{name}\n{fill(measured_on(members), _WIDE)}": members
+        for name, members in grouped(done, _panel).items()
+    }
     if len(groups) > _MOST_PANELS:
-        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset")
+        raise InvalidParameter(
+            f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset"
+        )
     look_of = looks(dict.fromkeys(_colored(row) for row in done))
     alone = len({row.epsilon for row in done}) == 1
 
@@ -50,10 +58,22 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
             look: dict[str, Any] = look_of[_colored(row)] | _LOOKS.get(row.attack, {}) | {"linestyle": "none"}
             look["markersize"] = _LARGE if _LOOKS.get(row.attack, {}).get("linewidth") else _SMALL
             reach = 2 * (row.stderr or 0.0)
-            axes.errorbar([row.accuracy or 0.0], [names.index(_line(row))], xerr=[reach], capsize=1.5, elinewidth=0.8, **look)
+            axes.errorbar(
+                [row.accuracy or 0.0],
+                [names.index(_line(row))],
+                xerr=[reach],
+                capsize=1.5,
+                elinewidth=0.8,
+                **look,
+            )
         axes.axvline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
         axes.annotate(
-            "blind", (members[0].baseline, 1.0), xycoords=("data", "axes fraction"), rotation=90, ha="right", va="top"
+            "blind",
+            (members[0].baseline, 1.0),
+            xycoords=("data", "axes fraction"),
+            rotation=90,
+            ha="right",
+            va="top",
         )
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
@@ -69,9 +89,13 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
             look: dict[str, Any] = look_of[_colored(line[0])] | _LOOKS.get(line[0].attack, {})
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
             reach = [2 * (row.stderr or 0.0) for row in line]
-            axes.errorbar([row.epsilon for row in line], heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look)
+            axes.errorbar(
+                [row.epsilon for row in line], heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look
+            )
         axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
-        axes.annotate("blind", (0.99, members[0].baseline), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+        axes.annotate(
+            "blind", (0.99, members[0].baseline), xycoords=("axes fraction", "data"), ha="right", va="bottom"
+        )
         if members[0].figure in ("value", "reidentify"):
             axes.set_yscale("log")
             axes.set_ylim(bottom=_lowest(members))
@@ -80,26 +104,44 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
         axes.set_ylabel("attack is right")
 
     if alone:
-        title = f"Epsilon {_budgets(done)}: attacks as published, and the strongest (large); bars are two standard errors"
+        title = (
+            f"Epsilon {_budgets(done)}: attacks as published, and the strongest (large); bars are two "
+            "standard errors"
+        )
         return panels(groups, list_points, title, most=_MOST_PANELS, size=_SIZE)
     title = "Attacks as published, and the strongest (thick); bars are two standard errors"
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
 
 def revisited_plot(rows: Sequence[Row]) -> Figure:
-    """Error against success: exact (filled) and as published (hollow), a line per protocol over epsilon, and the front."""
+    """Error against success: exact (filled) and as published (hollow), a line per protocol over epsilon, and
+    the front.
+    """
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(revisited.METHODS)
-    groups = grouped(done, lambda row: "robust protocols" if row.protocol.startswith("A") else "classical protocols")
+    groups = grouped(
+        done, lambda row: "robust protocols" if row.protocol.startswith("A") else "classical protocols"
+    )
     front = sorted((row.accuracy or 0.0, row.mse or 0.0) for row in done if row.pareto)
 
     def draw(axes: Axes, members: Sequence[Row]) -> None:
-        axes.plot(*zip(*front, strict=True), color="#c8ccd0", linewidth=6, solid_capstyle="round", zorder=0, label="the front")
+        axes.plot(
+            *zip(*front, strict=True),
+            color="#c8ccd0",
+            linewidth=6,
+            solid_capstyle="round",
+            zorder=0,
+            label="the front",
+        )
         for protocol, line in grouped(members, lambda row: row.protocol).items():
             look = look_of[protocol]
             for attack in ("exact", "published"):
                 points = sorted((row for row in line if row.attack == attack), key=lambda row: row.epsilon)
-                hollow = {"markerfacecolor": "white", "linestyle": ":", "linewidth": 0.8} if attack == "published" else {}
+                hollow = (
+                    {"markerfacecolor": "white", "linestyle": ":", "linewidth": 0.8}
+                    if attack == "published"
+                    else {}
+                )
                 right, errors = [row.accuracy or 0.0 for row in points], [row.mse or 0.0 for row in points]
                 axes.plot(right, errors, **(look | hollow), label=protocol if attack == "exact" else None)
         axes.set_xscale("log")
@@ -108,8 +150,13 @@ def revisited_plot(rows: Sequence[Row]) -> Figure:
         axes.set_xlabel("best guess is right")
         axes.set_ylabel("MSE of a share")
 
-    how = f"{done[0].dataset}, k = {done[0].k}, {measured_on([row for row in done if row.attack in COMPUTED])}"
-    title = f"Error against attack, epsilon {_budgets(done)}\nfilled: exact; hollow: by the published formulas\n{how}"
+    how = (
+        f"{done[0].dataset}, k = {done[0].k}, {measured_on([row for row in done if row.attack in COMPUTED])}"
+    )
+    title = (
+        f"Error against attack, epsilon {_budgets(done)}\nfilled: exact; hollow: by the published "
+        f"formulas\n{how}"
+    )
     return panels(groups, draw, title, size=(5.4, 4.2), legend_columns=3)
 
 

@@ -21,7 +21,9 @@ _MOST_PANELS = 24
 
 
 def rsfd_plot(rows: Sequence[rsfd.Row]) -> Figure:
-    """As published (solid) and at equal true loss (dashed); above, what RS+FD truly loses per record as published."""
+    """As published (solid) and at equal true loss (dashed); above, what RS+FD truly loses per record as
+    published.
+    """
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(name for name in rsfd.METHODS if not name.endswith(_AT_RECORD))
 
@@ -42,7 +44,10 @@ def rsfd_plot(rows: Sequence[rsfd.Row]) -> Figure:
             above.set_xlabel("true loss of RS+FD per record")
 
     groups = grouped(done, lambda row: f"{row.dataset}: n = {row.n:,} people, d = {row.d}")
-    title = "RS+FD, SMP and SPL, solid as published;\ndashed (at record): a record truly loses no more than epsilon"
+    title = (
+        "RS+FD, SMP and SPL, solid as published;\ndashed (at record): a record truly loses no more than "
+        "epsilon"
+    )
     return panels(groups, draw, f"{title}\n{_how(done[0].runs, done[0].seed)}", size=_SIZE, legend_columns=2)
 
 
@@ -61,8 +66,13 @@ def allomfree_plot(rows: Sequence[allomfree.Row]) -> Figure:
         part = row.epsilon_first / row.epsilon_forever
         return f"{row.dataset}: n = {row.n:,}, d = {row.d}, one report {part:.2g} epsilon"
 
-    title = f"Two rounds on one attribute per person:\nthe error of one collection\n{_how(done[0].runs, done[0].seed)}"
-    return panels(grouped(done, name), draw, title, columns=2, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
+    title = (
+        "Two rounds on one attribute per person:\nthe error of one "
+        f"collection\n{_how(done[0].runs, done[0].seed)}"
+    )
+    return panels(
+        grouped(done, name), draw, title, columns=2, most=_MOST_PANELS, size=_SIZE, legend_columns=2
+    )
 
 
 def _how(runs: int, seed: int) -> str:
