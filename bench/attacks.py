@@ -21,7 +21,7 @@ from deniable.attack.guessing import guessed_values
 from deniable.attack.likelihoods import Clue
 from deniable.attack.matching import Evidence, match
 from deniable.attack.trained import trained_attribute
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.studies.surveyed import SURVEYS, drawn_surveys
 
 EPSILON = 5.0
@@ -67,7 +67,7 @@ def people(protocol: str, matching: str) -> dict[str, float | str]:
     for chosen in drawn_surveys(adult.d, draws)[0]:
         drawn = chosen[draws.integers(0, chosen.size, adult.n)]
         for j, part in enumerate(parts):
-            assert isinstance(part, Encoder)
+            assert isinstance(part, ExactMechanism)
             who = np.flatnonzero(drawn == j)
             reports = part.privatize(
                 adult.table[who, j].astype(np.int64), dn.seeded(int(draws.integers(1 << 62)))

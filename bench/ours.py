@@ -62,14 +62,14 @@ def again(make: Callable[[int, float, float], dn.Memoized]) -> Task:
     return lambda: mechanism.privatize(people, dn.remembering(3, dn.seeded(7))), len(people)
 
 
-def on_device(make: Callable[[], dn.Mechanism | dn.Share]) -> Task:
+def on_device(make: Callable[[], dn.Mechanism | dn.RecordMechanism]) -> Task:
     """One report of one person, who keeps a secret and nothing else."""
     mechanism, secret = make(), bytes(range(32))
-    answer = np.full((1, mechanism.d), 3) if isinstance(mechanism, dn.Share) else np.array([3])
+    answer = np.full((1, mechanism.d), 3) if isinstance(mechanism, dn.RecordMechanism) else np.array([3])
     return lambda: [mechanism.privatize(answer, dn.device(secret, "study")) for _ in range(20)], 20
 
 
-ON_DEVICE: dict[str, Callable[[], dn.Mechanism | dn.Share]] = {
+ON_DEVICE: dict[str, Callable[[], dn.Mechanism | dn.RecordMechanism]] = {
     "l_grr 100": lambda: dn.l_grr(100, 1.0, 2.0),
     "l_osue 100": lambda: dn.l_osue(100, 1.0, 2.0),
     "loloha 100": lambda: dn.loloha(100, 1.0, 2.0),

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.mechanisms import Direct, Encoder, Subset, Unary
+from deniable.mechanisms import Direct, ExactMechanism, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Records, Sample, Share, Split
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Records, Sample, Split
 from deniable.rounds import Memoized
 from deniable.words import DrawnRows
 
@@ -103,7 +103,7 @@ def again(part: Direct | Unary, kept: Hashable) -> Law:
 
 
 @cache
-def part_law(part: Encoder, value: int) -> Law:
+def part_law(part: ExactMechanism, value: int) -> Law:
     """The law of one report of a value."""
     match part:
         case Direct():
@@ -236,7 +236,7 @@ def drawn_attributes(d: int, drawn: int) -> dict[tuple[int, ...], Fraction]:
     return found
 
 
-def law_of(share: Share, record: Record) -> Law:
+def law_of(share: RecordMechanism, record: Record) -> Law:
     """The law of the report of a record: a tuple with an outcome per attribute, None where it is not
     reported.
     """
@@ -259,12 +259,12 @@ def law_of(share: Share, record: Record) -> Law:
     raise AssertionError(f"say how {type(share).__name__} samples")
 
 
-def records_of(share: Share) -> list[Record]:
+def records_of(share: RecordMechanism) -> list[Record]:
     """Every record there can be."""
     return list(itertools.product(*(values_of(part) for part in share.parts)))
 
 
-def values_of(part: Encoder) -> Sequence[int]:
+def values_of(part: ExactMechanism) -> Sequence[int]:
     """All values; of a number, some places, both ends among them."""
     return NUMBERS if isinstance(part, Averaged) else range(part.k)
 
@@ -278,7 +278,7 @@ def worst_ratio(laws: Iterable[Law]) -> Fraction:
     return max(max(law[y] for law in known) / min(law[y] for law in known) for y in known[0])
 
 
-def true_ratio(share: Share, per: str) -> Fraction:
+def true_ratio(share: RecordMechanism, per: str) -> Fraction:
     """The largest ratio of two people's probabilities of one report: any two, or two who differ in one
     answer.
     """
@@ -394,7 +394,7 @@ def _across(choices: list[Choice], k: int) -> list[Choice]:
 
 
 @cache
-def _part_choices(part: Encoder) -> list[Choice]:
+def _part_choices(part: ExactMechanism) -> list[Choice]:
     match part:
         case Direct(k=k, keep=keep):
             return _joined([_cut(keep), _below(k - 1)])
@@ -433,7 +433,7 @@ def _fake_choices(fake: Fake) -> list[Choice]:
     raise AssertionError(f"say which choices {type(fake).__name__} makes")
 
 
-def _record_choices(share: Share) -> Iterator[list[Choice]]:
+def _record_choices(share: RecordMechanism) -> Iterator[list[Choice]]:
     """The choices for a record, in lists that are alike in which attributes are drawn."""
     match share:
         case Split(parts=parts):
@@ -466,14 +466,14 @@ def _record_choices(share: Share) -> Iterator[list[Choice]]:
             raise AssertionError(f"say which choices {type(share).__name__} makes")
 
 
-def outcomes(part: Encoder, reports: Array) -> list[Hashable]:
+def outcomes(part: ExactMechanism, reports: Array) -> list[Hashable]:
     """Reports as the outcomes of the definition."""
     if reports.ndim == 1:
         return [int(report) for report in reports]
     return [tuple(map(bool, bits)) for bits in part.support(reports)]
 
 
-def record_outcomes(share: Share, records: Records) -> list[Hashable]:
+def record_outcomes(share: RecordMechanism, records: Records) -> list[Hashable]:
     """One tuple per record, with None where an attribute is not reported."""
     table: list[list[Hashable]] = [[None] * share.d for _ in range(records.n)]
     for j, (part, column) in enumerate(zip(share.parts, records.columns, strict=True)):
@@ -494,7 +494,7 @@ def _weighed(choices: list[Choice], firsts: list[Hashable], lasts: list[Hashable
     )
 
 
-def sampled_part_law(part: Encoder, value: int) -> Law:
+def sampled_part_law(part: ExactMechanism, value: int) -> Law:
     """The law of a report, asked of the code: one word of every kind, the first and the last of each."""
     choices = _part_choices(part)
     values = np.full(len(choices), value)
@@ -509,7 +509,7 @@ def sampled_fake_law(fake: Fake) -> Law:
     return _weighed(choices, firsts, lasts)
 
 
-def sampled_law(share: Share, record: Record) -> Law:
+def sampled_law(share: RecordMechanism, record: Record) -> Law:
     """The law of a record's report, asked of the code."""
     found = []
     for choices in _record_choices(share):

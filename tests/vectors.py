@@ -16,10 +16,10 @@ from typing import Any
 
 import deniable as dn
 from deniable.domain import Domain
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan, canonical, metric_mechanism
-from deniable.records import Sample, Share
+from deniable.records import RecordMechanism, Sample
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
 
@@ -41,11 +41,13 @@ ANSWERS: list[dict[str, Any]] = [
 PRIORS = [[0.4, 0.3, 0.2, 0.05, 0.05], [0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1], [0.7, 0.3]]
 
 
-def of(share: Share | Encoder, attributes: Mapping[str, Any] | None = None, **more: Any) -> Plan:
+def of(
+    share: RecordMechanism | ExactMechanism, attributes: Mapping[str, Any] | None = None, **more: Any
+) -> Plan:
     if attributes is None:
         attributes = (
             QUESTIONS
-            if isinstance(share, Share)
+            if isinstance(share, RecordMechanism)
             else {"city": [f"city {number}" for number in range(share.k)]}
         )
     return Plan.of(attributes, share, people=1000, title="Ein Kreuz für Größe ✓", **more)
@@ -65,13 +67,13 @@ def single() -> dict[str, Plan]:
     }
 
 
-def made(name: str, k: int) -> Encoder | None:
+def made(name: str, k: int) -> ExactMechanism | None:
     """A protocol's mechanism, if there is one of this size and it can stand in a plan."""
     try:
         mechanism = dn.PROTOCOLS[name].make(k, 1.0)
     except dn.InvalidParameter:
         return None
-    return mechanism if isinstance(mechanism, Encoder) else None
+    return mechanism if isinstance(mechanism, ExactMechanism) else None
 
 
 def split() -> dict[str, Plan]:
@@ -136,7 +138,7 @@ METRIC_ANSWERS: list[dict[str, Any]] = [
 ]
 
 
-def metric_parts() -> tuple[Encoder, ...]:
+def metric_parts() -> tuple[ExactMechanism, ...]:
     age, home = (metric_mechanism(domain) for domain in (AGES, TOWN))
     assert age is not None
     assert home is not None

@@ -30,7 +30,7 @@ from deniable.attack.sampled import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
 from deniable.errors import DataUnavailable
 from deniable.estimate import bounded
-from deniable.mechanisms import PROTOCOLS, Encoder, Unary
+from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
 from deniable.plan.references import protocol_name
 from tests import enumeration, statistics
 from tests.services import missing
@@ -77,7 +77,7 @@ def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, e
     most = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
     for name, protocol in dn.PROTOCOLS.items():
         made = protocol.make(k, epsilon)
-        assert isinstance(made, Encoder | dn.Summed)
+        assert isinstance(made, ExactMechanism | dn.Summed)
         found = attack.success(made, collections=1).attributes[0]
         assert 1 / k - 1e-12 <= found.reported <= most + 1e-9, name
     assert attack.success(dn.grr(k, epsilon), collections=1).attributes[0].reported == pytest.approx(
@@ -101,7 +101,7 @@ def test_closed_forms_of_the_papers(k: int, epsilon: float) -> None:
     assert dn.olh(k, epsilon).law.success() == pytest.approx(ideal, rel=1e-6)
 
 
-REPEATED: dict[str, tuple[Encoder, int]] = {
+REPEATED: dict[str, tuple[ExactMechanism, int]] = {
     "grr": (dn.grr(3, 1.0), 4),
     "oue": (dn.oue(3, 1.0), 3),
     "sue": (dn.sue(2, 0.7), 4),
@@ -135,7 +135,7 @@ def test_memory_protects_and_forgetting_does_not() -> None:
         assert attack.success_after(kept, 30, memoized=False) > most
 
 
-AVERAGED: list[Encoder] = [
+AVERAGED: list[ExactMechanism] = [
     dn.grr(6, 1.0),
     dn.ss(6, 1.0),
     dn.hr(6, 1.0),
@@ -146,7 +146,7 @@ AVERAGED += [dn.loloha(6, 1.0, 2.0, g=2), dn.loloha(3, 2.0, 4.0, g=8)]  # of eig
 
 
 @pytest.mark.parametrize("part", AVERAGED, ids=lambda part: f"{type(part).__name__}-{part.k}")
-def test_averaging_is_as_good_as_it_says(part: Encoder) -> None:
+def test_averaging_is_as_good_as_it_says(part: ExactMechanism) -> None:
     values = np.random.default_rng(1).integers(0, part.k, PEOPLE)
     rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
     found = attack.averaged(part, rounds)
@@ -171,7 +171,7 @@ def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
 
 
 PRIOR = [v / 55 for v in range(10, 0, -1)]
-KNOWN: dict[str, tuple[Encoder, set[str]]] = {
+KNOWN: dict[str, tuple[ExactMechanism, set[str]]] = {
     "grr": (dn.grr(10, 1.0), {"averaged"}),
     "ss": (dn.ss(10, 1.0), {"averaged"}),
     "olh": (dn.olh(10, 2.0), {"report", "reported", "memoized", "averaged"}),
@@ -351,12 +351,14 @@ def test_profiles_of_every_share() -> None:
 # Whole reports.
 
 
-def outcomes_of(share: dn.Share) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], enumeration.Law]]:
+def outcomes_of(
+    share: dn.RecordMechanism,
+) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], enumeration.Law]]:
     records = enumeration.records_of(share)
     return records, {record: enumeration.law_of(share, record) for record in records}
 
 
-def sent(part: Encoder, outcomes: Sequence[object]) -> np.ndarray:
+def sent(part: ExactMechanism, outcomes: Sequence[object]) -> np.ndarray:
     """Outcomes of an enumeration as reports: values, or bits."""
     if isinstance(part, Unary):
         return np.packbits(np.array(outcomes, dtype=np.uint8), axis=1, bitorder="little")
@@ -401,14 +403,14 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
 @pytest.mark.parametrize("name", ["split", "sample", "faked", "plan"])
 def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
     table = people_of(SKEWED, PEOPLE, 3)
-    shares: dict[str, dn.Share] = {
+    shares: dict[str, dn.RecordMechanism] = {
         "split": dn.spl(KS, 3.0, "oue"),
         "sample": dn.smp(KS, 2.0, "ss"),
         "faked": dn.rsfd(KS, 2.0, "sue-r"),
         "plan": dn.smp(KS, 2.0, "olh", attributes=2),
     }
     share = shares[name]
-    source: dn.Plan | dn.Share = share
+    source: dn.Plan | dn.RecordMechanism = share
     reports: object = share.privatize(table, dn.seeded(4))
     if name == "plan":
         source = dn.Plan.of({f"a{j}": [f"{v}" for v in range(k)] for j, k in enumerate(KS)}, share, PEOPLE)
@@ -745,7 +747,7 @@ def test_a_missing_classifier_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 # People.
 
 
-def evidence(parts: Sequence[Encoder], table: np.ndarray, guess: bool) -> list[Evidence]:
+def evidence(parts: Sequence[ExactMechanism], table: np.ndarray, guess: bool) -> list[Evidence]:
     draws, found = np.random.default_rng(1), []
     for j, part in enumerate(parts):
         who = np.flatnonzero(draws.random(len(table)) < 0.7)
@@ -759,7 +761,7 @@ def evidence(parts: Sequence[Encoder], table: np.ndarray, guess: bool) -> list[E
 def test_matching_by_definition(guess: bool) -> None:
     """Every target against every record, by plain sums."""
     table = people_of([[0.5, 0.3, 0.2], [0.1] * 10, [0.25] * 4], 400, 2)
-    parts: list[Encoder] = [dn.grr(3, 2.0), dn.sue(10, 2.0), dn.olh(4, 1.0)]
+    parts: list[ExactMechanism] = [dn.grr(3, 2.0), dn.sue(10, 2.0), dn.olh(4, 1.0)]
     held = evidence(parts, table, guess)
     whom = np.arange(3, 400, 7)
     found = match(held, compact(table.T), np.arange(400), whom)
@@ -793,7 +795,7 @@ def test_chances_need_no_draw() -> None:
         found.blind(-5)
 
 
-def planned(names: Sequence[str], ks: Sequence[int], share: dn.Share) -> dn.Plan:
+def planned(names: Sequence[str], ks: Sequence[int], share: dn.RecordMechanism) -> dn.Plan:
     return dn.Plan.of(
         {name: [str(v) for v in range(k)] for name, k in zip(names, ks, strict=True)}, share, 1000
     )
@@ -856,7 +858,9 @@ def test_surveys_that_number_an_attribute_differently() -> None:
 
 
 @pytest.mark.parametrize("make", [dn.l_sue, dn.l_grr, dn.loloha])
-def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(make: Callable[..., Encoder]) -> None:
+def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(
+    make: Callable[..., ExactMechanism],
+) -> None:
     """Five rounds: the rank of every record by the joint likelihood, which is no sum over rounds."""
     ks, n = (6, 5), 120
     table = people_of([[1 / k] * k for k in ks], n, 8)
@@ -1120,7 +1124,7 @@ def test_a_capped_plan_has_one_name_for_its_protocol(cap: float, tmp_path: Path)
 def test_classical_protocols_keep_their_names(name: str, epsilon: float) -> None:
     for k in (2, 5, 10, 64, 1000):
         part = PROTOCOLS[name].make(k, epsilon)
-        assert isinstance(part, Encoder)
+        assert isinstance(part, ExactMechanism)
         assert protocol_name(part) in ({"blh", name} if getattr(part, "g", 0) == 2 else {name})
     assert protocol_name(dn.ss(100, 1.0, size=40)) == "ass"
     assert protocol_name(dn.lh(100, 1.0, g=9)) == "alh"

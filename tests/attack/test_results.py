@@ -94,7 +94,7 @@ def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -
 # Seeds.
 
 
-SIMULATED: dict[str, tuple[dn.Share | dn.Mechanism, Any]] = {
+SIMULATED: dict[str, tuple[dn.RecordMechanism | dn.Mechanism, Any]] = {
     "hashes": (dn.olh(10, 2.0), [v / 55 for v in range(10, 0, -1)]),
     "fakes": (dn.rsfd(KS, 1.0, "grr", "published"), SKEWED),
     "draws": (dn.smp(KS, 2.0, "grr", attributes=2), None),

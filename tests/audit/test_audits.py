@@ -41,7 +41,7 @@ def one(mechanism: dn.Mechanism, **more: int) -> Plan:
     return Plan.of({"x": [str(value) for value in range(mechanism.k)]}, mechanism, people=1000, **more)  # type: ignore[arg-type]
 
 
-def many(share: dn.Share, **more: int) -> Plan:
+def many(share: dn.RecordMechanism, **more: int) -> Plan:
     names = {f"x{j}": [str(value) for value in range(part.k)] for j, part in enumerate(share.parts)}
     return Plan.of(names, share, people=1000, **more)  # type: ignore[arg-type]
 
@@ -1102,7 +1102,7 @@ def test_of_several_attributes_a_value_is_no_record() -> None:
 @pytest.mark.parametrize(
     "client", [dn.grr(10, 1.0), dn.oue(10, 1.0), dn.smp([3, 4], 1.0, "grr"), dn.l_grr(4, 0.5, 1.0)], ids=repr
 )
-def test_mechanisms_and_shares_are_audited_themselves(client: dn.Mechanism | dn.Share) -> None:
+def test_mechanisms_and_shares_are_audited_themselves(client: dn.Mechanism | dn.RecordMechanism) -> None:
     """Held to their own loss, and to another where it is claimed."""
     found = audited(client, trials=1e4, level=SURE)
     assert found.passed, found.summary

@@ -31,9 +31,9 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.exact import text_up
 from deniable.mechanisms import PROTOCOLS
-from deniable.metric import Metric
+from deniable.metric import ChannelMechanism
 from deniable.plan import explain
-from deniable.records import Faked, Per, Sample, Share, Split, equal_part, rsfd, rsrfd, smp, spl
+from deniable.records import Faked, Per, RecordMechanism, Sample, Split, equal_part, rsfd, rsrfd, smp, spl
 from deniable.rounds import BitFlip, allomfree
 from tests import enumeration
 
@@ -49,7 +49,7 @@ def possible(rows: list[Considered]) -> list[Considered]:
 
 def everything(
     ks: Sequence[int], epsilon: float, n: int
-) -> Iterator[tuple[Share, list[float], list[float], int]]:
+) -> Iterator[tuple[RecordMechanism, list[float], list[float], int]]:
     """Every combination in every share, from the laws alone: the share, its errors, guesses and largest
     report.
     """
@@ -477,12 +477,12 @@ def test_warnings_name_the_attributes_they_are_about() -> None:
 @pytest.mark.parametrize(
     "part", [dn.geometric(19, 0.6), dn.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)]
 )
-def test_a_warning_that_far_values_do_not_hide_each_other(part: Metric) -> None:
+def test_a_warning_that_far_values_do_not_hide_each_other(part: ChannelMechanism) -> None:
     """It says how often the better of two guesses is right, from the exact law here; and nothing where they
     do.
     """
 
-    def about(*parts: Metric) -> Considered:
+    def about(*parts: ChannelMechanism) -> Considered:
         names = tuple("xy"[: len(parts)])
         share = parts[0] if len(parts) == 1 else Split(parts)
         return Considered.of(
@@ -574,7 +574,7 @@ def test_repeated_collection_states_its_losses_and_its_limits() -> None:
             assert row.loss_forever <= 2.0 < row.loss_forever + 1e-9
     alone = consider_repeated([50], 0.5, 1.0, 1000)
     assert alone[0].share is not None
-    assert not isinstance(alone[0].share, Share)
+    assert not isinstance(alone[0].share, RecordMechanism)
     assert {row.name for row in alone} == {"l_grr", "l_sue", "l_osue", "l_oue", "l_soue", "loloha"}
     errors = [row.errors[0] for row in alone]
     assert errors == sorted(errors)
@@ -654,7 +654,7 @@ def test_several_attributes_within_a_cap_on_bytes(drawn: int) -> None:
                 assert objective.score(row.errors) == pytest.approx(min(scores), rel=1e-9)
 
 
-def shares_to_attack() -> Iterator[tuple[str, Share]]:
+def shares_to_attack() -> Iterator[tuple[str, RecordMechanism]]:
     yield "SPL", spl([3, 2], 2.0, "grr")
     yield "SMP", smp([3, 2, 2], 1.0, "oue")
     yield "SMP-2", smp([3, 2, 2], 2.0, "grr", attributes=2)
@@ -667,7 +667,7 @@ def shares_to_attack() -> Iterator[tuple[str, Share]]:
 
 
 @pytest.mark.parametrize(("kind", "share"), list(shares_to_attack()))
-def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, share: Share) -> None:
+def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, share: RecordMechanism) -> None:
     """An attacker who knows the law of every record's report, and takes all records as equally likely."""
     assert isinstance(share, Split | Sample | Faked)
     records = enumeration.records_of(share)

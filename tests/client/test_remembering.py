@@ -23,8 +23,8 @@ from deniable.records import (
     Guessed,
     Imitated,
     Prior,
+    RecordMechanism,
     Sample,
-    Share,
     Split,
     rsfd,
     rsrfd,
@@ -442,7 +442,7 @@ def test_what_is_kept_after_hashing_goes_by_the_bucket() -> None:
 # The sampled attribute.
 
 KS = (3, 4, 5)
-SAMPLES: dict[str, Callable[[], Share]] = {
+SAMPLES: dict[str, Callable[[], RecordMechanism]] = {
     "smp": lambda: smp(KS, 1.0, "grr"),
     "two of three": lambda: smp(KS, 1.0, "grr", 2),
     "smp of unary": lambda: smp(KS, 1.0, "oue"),
@@ -455,7 +455,7 @@ SAMPLES: dict[str, Callable[[], Share]] = {
 }
 
 
-def sure(share: Share) -> Share:
+def sure(share: RecordMechanism) -> RecordMechanism:
     """With parts that send every value as it is, and fakes that are nobody's value: a report shows what was
     sampled.
     """
@@ -477,7 +477,7 @@ def sure(share: Share) -> Share:
     return Faked(tuple(shown))
 
 
-def sampled(share: Share, table: Array, words: dn.Words) -> Array:
+def sampled(share: RecordMechanism, table: Array, words: dn.Words) -> Array:
     """Which attributes of each record are real, as a number; no value may be an attribute's largest, which
     fakes are.
     """
@@ -500,7 +500,7 @@ def some_table(seed: int) -> Array:
     return np.column_stack([random.integers(0, k - 1, size=N) for k in KS])
 
 
-def check_sampled(share: Share, words: dn.Words) -> None:
+def check_sampled(share: RecordMechanism, words: dn.Words) -> None:
     """The same attributes at each collection, whatever the values have become."""
     one, two, three = (sampled(share, some_table(seed), words) for seed in (1, 1, 2))
     assert np.array_equal(one, two), "the sampled attribute was redrawn"
@@ -592,14 +592,14 @@ def test_a_share_with_a_memory_is_its_records_one_by_one(name: str, monkeypatch:
             assert alone.columns[j].tobytes() == column[who == i].tobytes()
 
 
-DEVICES: dict[str, Callable[[], Share]] = {
+DEVICES: dict[str, Callable[[], RecordMechanism]] = {
     "each attribute": lambda: Split(tuple(exact_second(l_grr(6, 1.0, 2.0)) for _ in range(3))),
     "one of three": lambda: Sample(tuple(exact_second(l_osue(6, 1.0, 2.0)) for _ in range(3))),
     "two of three": lambda: Sample(tuple(exact_second(l_grr(6, 1.0, 2.0)) for _ in range(3)), 2),
 }
 
 
-def device_report(share: Share, secret: bytes, label: str, value: int = 0) -> tuple[bytes, ...]:
+def device_report(share: RecordMechanism, secret: bytes, label: str, value: int = 0) -> tuple[bytes, ...]:
     """What a device reports of a record in one round, without the noise of the round."""
     records = share.privatize([[value] * share.d], dn.device(secret, label))
     return tuple(column.tobytes() for column in records.columns)

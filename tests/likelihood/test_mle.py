@@ -35,7 +35,7 @@ from deniable.likelihood.problems import Source, observed
 from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
 from deniable.likelihood.solving import choice
 from deniable.metric.line import Decaying
-from deniable.records import Share
+from deniable.records import RecordMechanism
 from tests.metric.test_mechanisms import staircase
 
 Floats = npt.NDArray[np.float64]
@@ -671,7 +671,7 @@ def test_refusals_say_what_to_do() -> None:
 def test_mechanisms_with_distances() -> None:
     """Each by its own tally and by its channel: the same maximum."""
     values = np.random.default_rng(1).binomial(19, 0.3, 5000)
-    made: list[metric.Metric] = [
+    made: list[metric.ChannelMechanism] = [
         metric.geometric(19, 0.5),
         metric.square_wave(1.0, 20),
         metric.planar_geometric((4, 5), 1.0),
@@ -777,7 +777,7 @@ def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
 
 @pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.allomfree(sizes, e / 2, e)])
 def test_attributes_of_shares_without_fakes_go_by_their_laws(
-    make: Callable[[list[int], float], Share],
+    make: Callable[[list[int], float], RecordMechanism],
 ) -> None:
     """Their marginals are plain laws, which were taken for a table of numbers: the same shares as by the
     mechanism.

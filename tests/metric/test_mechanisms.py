@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.metric import (
+    ChannelMechanism,
     Geometric,
-    Metric,
     PlanarGeometric,
     ProductGeometric,
     SquareWave,
@@ -73,7 +73,7 @@ def table_of(distance: Distance, k: int) -> list[list[float]]:
 POINTS = np.random.default_rng(5).random((9, 2)) * 10
 RANDOM = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
 
-MAKERS: dict[str, tuple[Callable[[], Metric], Distance, float]] = {
+MAKERS: dict[str, tuple[Callable[[], ChannelMechanism], Distance, float]] = {
     "geometric": (lambda: geometric(5, 0.5), line, 0.5),
     "geometric of two": (lambda: geometric(1, 1.0), line, 1.0),
     "geometric with a flat tail": (lambda: geometric(40, 3.0), line, 3.0),
@@ -110,14 +110,14 @@ SLACK = {"planar with a floor": 1e-5, "planar of two": 0.1}
 
 
 @cache
-def made(name: str) -> Metric:
+def made(name: str) -> ChannelMechanism:
     return MAKERS[name][0]()
 
 
 # The exact law, asked of the sampler.
 
 
-def ends_of(m: Metric) -> list[list[tuple[int, int, int]]]:
+def ends_of(m: ChannelMechanism) -> list[list[tuple[int, int, int]]]:
     """For each word of a report: ranges of words with one and the same effect, as first, last and
     how many.
     """
@@ -142,7 +142,7 @@ def _ranges(starts: list[int]) -> list[tuple[int, int, int]]:
     return [(start, stop - 1, stop - start) for start, stop in itertools.pairwise([*ends, FULL])]
 
 
-def sampled(m: Metric, compiled: bool = False) -> list[dict[int, Fraction]]:
+def sampled(m: ChannelMechanism, compiled: bool = False) -> list[dict[int, Fraction]]:
     """For each value the probability of every output: one word of each range through the sampler, weighed by
     the range.
     """
@@ -178,7 +178,7 @@ def smallest_epsilon(laws: list[dict[int, Fraction]], distance: Distance) -> tup
     return worst, largest
 
 
-def check_exact(m: Metric, distance: Distance, epsilon: float, slack: float = 1e-9) -> None:
+def check_exact(m: ChannelMechanism, distance: Distance, epsilon: float, slack: float = 1e-9) -> None:
     laws = sampled(m)
     worst, largest = smallest_epsilon(laws, distance)
     assert worst <= Decimal(epsilon) * (1 + Decimal("1e-25")), f"the words lose {worst}, above {epsilon}"
@@ -412,7 +412,9 @@ def test_any_exponential_spends_its_epsilon(seed: int, k: int, epsilon: float) -
 # Samplers follow their law.
 
 
-def check_law(m: Metric, words: dn.Words, law: Metric, reports: int = statistics.LAW_REPORTS) -> float:
+def check_law(
+    m: ChannelMechanism, words: dn.Words, law: ChannelMechanism, reports: int = statistics.LAW_REPORTS
+) -> float:
     """Some values' reports against how likely every output is by a law."""
     values = sorted({0, m.k // 3, m.k // 2, m.k - 1})
     seen = [np.bincount(m.privatize(np.full(reports, value), words), minlength=m.outputs) for value in values]
@@ -433,7 +435,7 @@ def test_system_words_follow_the_law(name: str) -> None:
     statistics.goodness_of_fit(seen, wanted, "outputs", alpha=statistics.SYSTEM_ALPHA)
 
 
-MOVED: dict[str, Callable[[float], Metric]] = {
+MOVED: dict[str, Callable[[float], ChannelMechanism]] = {
     "geometric": lambda by: geometric(5, 0.5 * by),
     "exponential on a line": lambda by: exponential(line, 1.0 * by, 6),
     "planar": lambda by: planar_geometric((3, 4), 0.8 * by),
@@ -526,7 +528,9 @@ def test_batch_equals_one_by_one(name: str) -> None:
         lambda: square_wave(1.0, 300),
     ],
 )
-def test_compiled_loops_equal_numpy(maker: Callable[[], Metric], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_loops_equal_numpy(
+    maker: Callable[[], ChannelMechanism], monkeypatch: pytest.MonkeyPatch
+) -> None:
     m = maker()
     reports = 2 * (1 << 17) + 17
     values = dn.below(dn.seeded(9).take(reports), m.k)
@@ -593,7 +597,10 @@ def test_values_of_mechanisms(name: str) -> None:
 
 
 def check_estimates(
-    m: Metric, shares: np.ndarray[tuple[int], np.dtype[np.float64]], population: str, by: float = 1.0
+    m: ChannelMechanism,
+    shares: np.ndarray[tuple[int], np.dtype[np.float64]],
+    population: str,
+    by: float = 1.0,
 ) -> None:
     """Scatter about the truth, as a share of the stated variance (times `by`)."""
     assert population in ("sampled", "fixed")
@@ -734,7 +741,7 @@ def test_estimate_of_many_counts() -> None:
 @pytest.mark.parametrize(
     "m", [geometric(60, 3.0), planar_geometric([4, 5], 1.0, "manhattan"), planar_geometric([4, 5], 1.0)]
 )
-def test_products_are_those_of_the_matrix(m: Metric) -> None:
+def test_products_are_those_of_the_matrix(m: ChannelMechanism) -> None:
     shares = np.random.default_rng(1).dirichlet(np.ones(m.k))
     assert np.allclose(m.law.forward(shares), shares @ m.law.matrix(), rtol=1e-12)
     with pytest.raises(dn.InvalidParameter, match=f"shares are {m.k} numbers"):

@@ -17,7 +17,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.domain.grid import Grid
 from deniable.metric import (
-    Metric,
+    ChannelMechanism,
     PlanarGeometric,
     exponential,
     geometric,
@@ -361,7 +361,7 @@ def test_nearest_admissible_place() -> None:
 
 
 @pytest.mark.parametrize("channel", [geometric(6, 0.4), exponential(lambda x, y: abs(x - y), 0.7, 7)])
-def test_optimal_remap_is_the_best_of_all(channel: Metric) -> None:
+def test_optimal_remap_is_the_best_of_all(channel: ChannelMechanism) -> None:
     prior = np.random.default_rng(6).dirichlet(np.full(7, 0.5))
     matrix = channel.law.matrix()
     harm = np.abs(np.arange(7)[:, None] - np.arange(7)) ** 1.5

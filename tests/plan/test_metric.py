@@ -21,10 +21,18 @@ from deniable.collect.results import as_csv, as_parquet, estimated
 from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
 from deniable.exact import log_up
-from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, averaged, geometric, piecewise
+from deniable.metric import (
+    Averaged,
+    ChannelMechanism,
+    Geometric,
+    PlanarGeometric,
+    averaged,
+    geometric,
+    piecewise,
+)
 from deniable.metric.shells import planar_noise
 from deniable.plan import NANO, InvalidPlan, Plan, Stated, Study, Tallies, metric_mechanism, rest_loss
-from deniable.records import Sample, Share, Split
+from deniable.records import RecordMechanism, Sample, Split
 from deniable.wire import Wire
 from deniable.words import FULL
 from tests import vectors
@@ -42,7 +50,7 @@ def square(epsilon: float) -> PlanarGeometric:
     return PlanarGeometric(planar_noise(2, 2, (3.0, 4.0), epsilon), (3.0, 4.0))
 
 
-SMALL: dict[str, Share] = {
+SMALL: dict[str, RecordMechanism] = {
     "split": Split((dn.grr(3, 0.8), geometric(3, 0.7), averaged("duchi", 0.6))),
     "split, places": Split((dn.oue(2, 0.8), square(0.3), averaged("duchi", 0.6))),
     "sample": Sample((dn.grr(3, 0.8), geometric(3, 0.7), square(0.3), averaged("duchi", 0.6))),
@@ -77,7 +85,7 @@ def test_what_is_sampled_is_the_law(name: str) -> None:
 def test_the_loss_of_the_rest_and_per_unit_are_those_of_who_differ_so(name: str) -> None:
     share = SMALL[name]
     laws = {record: law_of(share, record) for record in records_of(share)}
-    metric = [j for j, part in enumerate(share.parts) if isinstance(part, Metric)]
+    metric = [j for j, part in enumerate(share.parts) if isinstance(part, ChannelMechanism)]
     fixed: dict[tuple[int, ...], list[Any]] = {}
     for record, law in laws.items():
         fixed.setdefault(tuple(record[j] for j in metric), []).append(law)
@@ -111,7 +119,7 @@ def test_plans_are_written_read_back_verified_and_fit_the_schema(name: str) -> N
     assert read == plan
     assert (read.to_json(), read.id, read.loss) == (text, plan.id, plan.loss)
     refuse_unfit(json.loads(text), SCHEMA)
-    metric = [part for part in plan.content.parts if isinstance(part, Metric)]
+    metric = [part for part in plan.content.parts if isinstance(part, ChannelMechanism)]
     assert len(plan.loss.units) == len(metric)
     assert (plan.loss.rest is None) == (not metric)
     for one, part in zip(plan.loss.units, metric, strict=True):

@@ -25,9 +25,9 @@ import deniable as dn
 from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.plan import NANO, InvalidPlan, Loss, Plan, Reports, Study, Tallies, canonical
-from deniable.records import Blank, Faked, Guessed, Imitated, Prior, Records, Sample, Share, Split
+from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
 from deniable.records import named as many
 from deniable.rounds import Memoized
 from deniable.rounds import named as again
@@ -36,7 +36,7 @@ from deniable.words.simulated import remembering, seeded
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]
-SHARES: dict[str, Share | Encoder] = {
+SHARES: dict[str, RecordMechanism | ExactMechanism] = {
     "split": many.spl(KS, 1.0),
     "sample": many.smp(KS, 1.0),
     "sample of two": many.smp(KS, 1.0, "grr", attributes=2),
@@ -66,7 +66,7 @@ SHARES: dict[str, Share | Encoder] = {
 
 def made(name: str, **options: Any) -> Plan:
     share = SHARES[name]
-    parts = share.parts if isinstance(share, Share) else (share,)
+    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
     rounds = 5 if hasattr(parts[0], "losses") else None
     asked = dict(list(ASKED.items())[: len(parts)])
     return Plan.of(asked, share, people=1000, rounds=rounds, **options)
@@ -104,7 +104,9 @@ def test_what_is_stated_is_the_loss_rounded_up(name: str) -> None:
     plan = made(name)
     share = plan.share
     record, attribute = (
-        (share.loss("record"), share.loss("attribute")) if isinstance(share, Share) else [share.loss()] * 2
+        (share.loss("record"), share.loss("attribute"))
+        if isinstance(share, RecordMechanism)
+        else [share.loss()] * 2
     )
     assert (plan.loss.record, plan.loss.attribute) == (record, attribute)
     for stated, loss in ((plan.stated.record, record), (plan.stated.attribute, attribute)):
@@ -125,7 +127,7 @@ def test_reports_of_a_plan_are_those_of_its_share_and_estimate_the_truth(name: s
     tallies = plan.tally(reports)
     codes = plan.encode(table)
     share, words = plan.share, remembering(2, seeded(2)) if plan.content.rounds else seeded(2)
-    if isinstance(share, Share):
+    if isinstance(share, RecordMechanism):
         assert tuple(tallies.tallies.values()) == share.tally(share.privatize(codes.T, words))
     else:
         assert tallies["color"] == share.tally(share.privatize(codes[0], words))

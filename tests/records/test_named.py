@@ -19,7 +19,7 @@ from deniable.records import (
     Faked,
     Guessed,
     Imitated,
-    Share,
+    RecordMechanism,
     amplified,
     equal_part,
     rsfd,
@@ -353,7 +353,11 @@ PAIRS = {"grr": grr_pq, "oue": oue_pq, "sue": sue_pq}
 
 
 def check_estimator(
-    share: Share, j: int, n: int, estimator: Callable[[Array], Array], variance: Callable[[Array], Array]
+    share: RecordMechanism,
+    j: int,
+    n: int,
+    estimator: Callable[[Array], Array],
+    variance: Callable[[Array], Array],
 ) -> None:
     """The share's estimate of any counts, and its variance at any frequencies, are the paper's."""
     k = share.parts[j].k
@@ -420,7 +424,7 @@ def test_estimator_of_sampling_and_splitting(protocol: str, attributes: int) -> 
     """r of d, epsilon / r each, from n r / d people; r = d is splitting."""
     ks, epsilon = (3, 8, 12), 1.5
     n, d, e = 9000, 3, math.exp(epsilon / attributes)
-    share: Share = smp(ks, epsilon, protocol, attributes)
+    share: RecordMechanism = smp(ks, epsilon, protocol, attributes)
     reports = n * attributes // d
     for j, k in enumerate(ks):
         p, q = PAIRS[protocol](k, epsilon / attributes)
@@ -499,7 +503,7 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
         (lambda: rsfd((), 1.0), "attributes"),
     ],
 )
-def test_refusals(make: Callable[[], Share], message: str) -> None:
+def test_refusals(make: Callable[[], RecordMechanism], message: str) -> None:
     with pytest.raises(dn.InvalidParameter, match=message):
         make()
 

@@ -15,7 +15,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.records import (
     Blank,
     Fake,
@@ -23,9 +23,9 @@ from deniable.records import (
     Guessed,
     Imitated,
     Prior,
+    RecordMechanism,
     Records,
     Sample,
-    Share,
     Split,
     rsfd,
     rsrfd,
@@ -52,7 +52,7 @@ def some_priors(ks: Sequence[int], seed: int) -> list[Array]:
 # What is lost.
 
 
-def check_losses(share: Share) -> None:
+def check_losses(share: RecordMechanism) -> None:
     """Both losses against all reports of all records."""
     record = share.loss("record")
     check_ratio(share.ratio("record"), record, true_ratio(share, "record"), "per record")
@@ -103,7 +103,7 @@ def test_losses_of_repeated_parts() -> None:
     check_losses(Sample(parts))
 
 
-UNEQUAL: dict[str, Callable[[], Share]] = {
+UNEQUAL: dict[str, Callable[[], RecordMechanism]] = {
     "split": lambda: Split((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7))),
     "one of three": lambda: Sample((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7))),
     "two of three": lambda: Sample((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7)), 2),
@@ -141,7 +141,7 @@ def test_a_fake_never_helps_or_harms_the_record() -> None:
 
 # What is sent.
 
-SENT: dict[str, Callable[[], Share]] = {
+SENT: dict[str, Callable[[], RecordMechanism]] = {
     "split grr": lambda: spl((3, 2), 1.0, "grr"),
     "split mixed": lambda: Split((dn.oue(2, 1.0), dn.grr(3, 0.5))),
     "split repeated": lambda: Split((l_grr(2, 0.5, 1.0), dn.sue(2, 1.0))),
@@ -200,7 +200,7 @@ limits.
 """
 MOVED = 0.05
 
-SHARES: dict[str, Callable[[], Share]] = {
+SHARES: dict[str, Callable[[], RecordMechanism]] = {
     **{f"split {name}": lambda name=name: spl(SIZES, 3.0, name) for name in EXACT},  # type: ignore[misc]
     **{f"sample {name}": lambda name=name: smp(SIZES, 1.5, name) for name in EXACT},  # type: ignore[misc]
     **{f"both of two {name}": lambda name=name: smp(SIZES, 3.0, name, 2) for name in ("grr", "oue")},  # type: ignore[misc]
@@ -222,11 +222,11 @@ SHARES: dict[str, Callable[[], Share]] = {
 
 
 @cache
-def made(name: str) -> Share:
+def made(name: str) -> RecordMechanism:
     return SHARES[name]()
 
 
-def moved(part: Encoder, by: float) -> Encoder:
+def moved(part: ExactMechanism, by: float) -> ExactMechanism:
     """The same with its true value supported more often, by this share of p (of the last round's)."""
 
     def up(threshold: int) -> int:
@@ -253,7 +253,7 @@ def moved_fake(fake: Fake, by: float) -> Fake:
     return replace(fake, part=moved(fake.part, by))  # type: ignore[type-var]
 
 
-def moved_share(share: Share, by: float) -> Share:
+def moved_share(share: RecordMechanism, by: float) -> RecordMechanism:
     match share:
         case Split() | Sample():
             return replace(share, parts=tuple(moved(part, by) for part in share.parts))
@@ -277,7 +277,7 @@ def population(n: int, kind: str) -> Array:
 Blocks = list[list[dn.Estimate]]
 
 
-def estimates(share: Share, sender: Share, kind: str, words: dn.Words) -> Blocks:
+def estimates(share: RecordMechanism, sender: RecordMechanism, kind: str, words: dn.Words) -> Blocks:
     """For each attribute its estimates, one for each block of people."""
     records = sender.privatize(population(BLOCKS * BLOCK, kind), words)
     found = []
@@ -393,7 +393,7 @@ def joined(records: Sequence[Records], d: int) -> Records:
 
 
 WIDE = (5, 70, 3)
-BULK: dict[str, Callable[[], Share]] = {
+BULK: dict[str, Callable[[], RecordMechanism]] = {
     **{f"split {name}": lambda name=name: spl(WIDE, 3.0, name) for name in EXACT},  # type: ignore[misc]
     **{f"sample {name}": lambda name=name: smp(WIDE, 1.0, name) for name in EXACT},  # type: ignore[misc]
     **{f"two of three {name}": lambda name=name: smp(WIDE, 2.0, name, 2) for name in ("grr", "oue", "olh")},  # type: ignore[misc]
@@ -424,7 +424,7 @@ def compile_loops(patch: pytest.MonkeyPatch, compiled: bool) -> None:
 
 
 @cache
-def bulk(name: str) -> Share:
+def bulk(name: str) -> RecordMechanism:
     return BULK[name]()
 
 

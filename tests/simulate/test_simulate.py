@@ -17,7 +17,7 @@ import pytest
 
 import deniable as dn
 from deniable.mechanisms import Protocol
-from deniable.metric import Metric, averaged
+from deniable.metric import ChannelMechanism, averaged
 from deniable.simulate import measure as simulate
 from deniable.simulate import population
 from deniable.simulate.measure import Mean, Row, sweep
@@ -481,7 +481,7 @@ def test_one_repeat_has_a_mean_without_an_error() -> None:
     "mechanism",
     [dn.geometric(9, 0.4), dn.square_wave(1.0, 10), dn.exponential(lambda x, y: abs(x - y), 0.5, 10)],
 )
-def test_tallies_of_channels_have_the_law_of_reports(mechanism: Metric) -> None:
+def test_tallies_of_channels_have_the_law_of_reports(mechanism: ChannelMechanism) -> None:
     people = np.arange(10) * 4000
     drawn = draw_tally(mechanism, people, np.random.default_rng(4))
     assert drawn.n == people.sum() == drawn.counts.sum()

@@ -25,7 +25,7 @@ from deniable import data
 from deniable.commands.reproduce import reproduce
 from deniable.data import published
 from deniable.errors import DataUnavailable
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
 from deniable.simulate.measure import measure_share
@@ -47,11 +47,11 @@ them.
 PRIORS = [[0.4, 0.3, 0.2, 0.1], [0.2, 0.3, 0.5], [0.7, 0.3]]
 
 
-def mixed(*parts: Encoder) -> tuple[Encoder, ...]:
+def mixed(*parts: ExactMechanism) -> tuple[ExactMechanism, ...]:
     return parts
 
 
-SHARES: dict[str, dn.Share] = {
+SHARES: dict[str, dn.RecordMechanism] = {
     "split": dn.Split(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.sue(2, 1.0))),
     "sample": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0))),
     "sample two": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0)), drawn=2),
@@ -65,7 +65,7 @@ SHARES: dict[str, dn.Share] = {
 }
 
 
-def recorded(share: dn.Share) -> list[Floats]:
+def recorded(share: dn.RecordMechanism) -> list[Floats]:
     """For each attribute the number of reports and the counts of real records, a row for each run."""
     records = share.privatize(np.tile(PEOPLE, (REPORTED, 1)), dn.seeded(21))
     found = []
@@ -78,7 +78,7 @@ def recorded(share: dn.Share) -> list[Floats]:
     return found
 
 
-def drawn(share: dn.Share, seed: int = 22) -> list[Floats]:
+def drawn(share: dn.RecordMechanism, seed: int = 22) -> list[Floats]:
     """The same, drawn directly."""
     draws = draw_share(share, TRUE, DRAWN, np.random.default_rng(seed))
     return [np.column_stack([each.n, each.counts]).astype(np.float64) for each in draws]
@@ -136,7 +136,7 @@ def _even_prior(fake: dn.Fake) -> dn.Fake:
     return replace(fake, prior=Prior.uniform(fake.prior.k))
 
 
-FAULTS: dict[str, tuple[str, dn.Share]] = {
+FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
     "p of a sampled part moved by 5 %": (
         "sample",
         dn.Sample(tuple(_moved(p) for p in SHARES["sample"].parts)),  # type: ignore[arg-type]
@@ -167,7 +167,7 @@ def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]
     [dn.ss(4, 1.0), dn.loloha(4, 1.0, 2.0), dn.dbitflip(4, 1.0, bits=2)],
     ids=["ss", "loloha", "dbitflip"],
 )
-def test_parts_without_a_shortcut_are_counted_from_reports(part: Encoder) -> None:
+def test_parts_without_a_shortcut_are_counted_from_reports(part: ExactMechanism) -> None:
     share = dn.Sample((part, part))
     tallies = draw_share_tallies(share, [TRUE[0], TRUE[0]], np.random.default_rng(3))
     assert all(150 < tally.n < 350 for tally in tallies)

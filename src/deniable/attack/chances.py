@@ -15,7 +15,7 @@ from deniable.attack.priors import checked_priors
 from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
 from deniable.attack.results import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
 from deniable.exact import whole_number
-from deniable.records import Faked, Sample, Share
+from deniable.records import Faked, RecordMechanism, Sample
 from deniable.rounds import Repeated
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
@@ -134,9 +134,11 @@ def _among_fakes(share: Faked, believed: Priors, times: int, seed: int) -> list[
     ]
 
 
-def _profiles(share: Share | Part, kept: _Chances, fresh: _Chances, seed: int) -> Iterator[ProfileSuccess]:
+def _profiles(
+    share: RecordMechanism | Part, kept: _Chances, fresh: _Chances, seed: int
+) -> Iterator[ProfileSuccess]:
     d, times = len(kept), len(kept[0]) - 1
-    parts = share.parts if isinstance(share, Share) else (share,)
+    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
     repeated, bound = isinstance(parts[0], Repeated), isinstance(share, Faked)
     drawn = share.drawn if isinstance(share, Sample) else 1 if bound else d
     if drawn == 1 < d and times <= d and not repeated:

@@ -16,7 +16,7 @@ from deniable.attack.sampled import sampled_success
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
-from deniable.metric import Averaged, Metric
+from deniable.metric import Averaged, ChannelMechanism
 from deniable.plan import Plan
 from deniable.records import Faked
 from deniable.simulate.population import numbers_from
@@ -51,7 +51,7 @@ def examine(
     known = success(plan, None, collections, seed)
     parts = dict(zip(plan.names, plan.content.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if isinstance(part, Averaged))
-    distanced = tuple(name for name, part in parts.items() if isinstance(part, Metric))
+    distanced = tuple(name for name, part in parts.items() if isinstance(part, ChannelMechanism))
     if codes is None:
         about = plan.id, plan.content.title, collections, seed, plan.content.rounds, known
         return Examined(*about, numbers=numbers, distanced=distanced)

@@ -23,15 +23,15 @@ from deniable.attack.received import are_single, blocks_of
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.likelihood.problems import layers, odds
 from deniable.likelihood.rows import Supports
-from deniable.mechanisms import BLOCK, Direct, Encoder, Summed, Unary
-from deniable.metric import Averaged, Metric
+from deniable.mechanisms import BLOCK, Direct, ExactMechanism, Summed, Unary
+from deniable.metric import Averaged, ChannelMechanism
 from deniable.plan import Plan, Reports
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Records, Share
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Records
 from deniable.rounds import BitFlip
 
-Part = Encoder | Summed
+Part = ExactMechanism | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""
-Source = Plan | Share | Part
+Source = Plan | RecordMechanism | Part
 """What reports come from: a plan, or the share or the mechanism itself."""
 Priors = Sequence[Floats]
 CELLS = 256
@@ -73,11 +73,11 @@ class Clue:
             yield self.who[some], likelihoods(self.part, self.reports[some])
 
 
-def share_of(source: Source) -> Share | Part:
+def share_of(source: Source) -> RecordMechanism | Part:
     """How a record becomes a report."""
     if isinstance(source, Plan):
         return source.share
-    if not isinstance(source, Share | Part):
+    if not isinstance(source, RecordMechanism | Part):
         raise InvalidParameter(f"attack a plan, a share or a mechanism, got {type(source).__name__}")
     return source
 
@@ -85,7 +85,7 @@ def share_of(source: Source) -> Share | Part:
 def parts_of(source: Source) -> tuple[Part, ...]:
     """One mechanism per attribute."""
     share = share_of(source)
-    return share.parts if isinstance(share, Share) else (share,)
+    return share.parts if isinstance(share, RecordMechanism) else (share,)
 
 
 def names_of(source: Source) -> tuple[str, ...]:
@@ -175,9 +175,9 @@ def guessed_of(part: Part, codes: Integers) -> Integers:
 
 
 @lru_cache(maxsize=8)
-def _columns(part: Metric | Averaged) -> Floats:
+def _columns(part: ChannelMechanism | Averaged) -> Floats:
     """How likely every output is: a row per output, a column per value or cell."""
-    if isinstance(part, Metric) and part.k * part.outputs > _MOST_CELLS:
+    if isinstance(part, ChannelMechanism) and part.k * part.outputs > _MOST_CELLS:
         raise InvalidParameter(
             f"{part.k:,} values with distances are too many to compare reports with, up to "
             f"{math.isqrt(_MOST_CELLS):,} are; attack the same plan with larger steps or cells, or one "
@@ -196,14 +196,14 @@ def likelihoods(part: Part, reports: Array) -> Floats:
         return np.asarray(
             np.exp(np.maximum(told - told.max(axis=1, keepdims=True, initial=-np.inf), _FARTHEST))
         )
-    if isinstance(part, Metric | Averaged):
+    if isinstance(part, ChannelMechanism | Averaged):
         return _columns(part)[np.asarray(reports, dtype=np.int64)]
     if isinstance(part, BitFlip):
         return Supports(part.k, layers(part, reports)).table(slice(None))
     return np.where(part.support(reports), odds(part), 1.0)
 
 
-def expected(part: Encoder, reports: Array, shares: Floats) -> Floats:
+def expected(part: ExactMechanism, reports: Array, shares: Floats) -> Floats:
     """How likely each report is if the value is drawn from these shares, up to the same factor; no table is
     made.
     """

@@ -18,10 +18,10 @@ from deniable.audit.program import Program
 from deniable.audit.setting import ROUNDS, Claimed
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import whole_number
-from deniable.mechanisms import Encoder, Mechanism
-from deniable.metric import Metric
+from deniable.mechanisms import ExactMechanism, Mechanism
+from deniable.metric import ChannelMechanism
 from deniable.plan import Plan
-from deniable.records import Share
+from deniable.records import RecordMechanism
 from deniable.rounds import Repeated
 from deniable.words import Words, checked_source
 
@@ -54,14 +54,14 @@ def taken(
     """
     if isinstance(client, str):
         return Taken(Program(client, plan), plan, pairs, claim)
-    if not isinstance(client, Share | Mechanism):
+    if not isinstance(client, RecordMechanism | Mechanism):
         devices, known = devices_of(client, words)
         return Taken(devices, known if plan is None else plan, pairs, claim)
     if plan is not None:
         raise InvalidParameter(
             "a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself"
         )
-    if isinstance(client, Share | Encoder) and not isinstance(client, Metric):
+    if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, ChannelMechanism):
         made = _plan_of(client, rounds)
         return Taken(devices_of(made, words)[0], made, pairs, claim)
     chosen = _named(client, pairs) if isinstance(pairs, str) else pairs
@@ -75,10 +75,14 @@ def _named(mechanism: Mechanism, name: str) -> Pairs:
     ends = 0, mechanism.k - 1
     if name == "ends":
         return list(
-            dict.fromkeys([ends, *(some_neighbors(mechanism) if isinstance(mechanism, Metric) else ())])
+            dict.fromkeys(
+                [ends, *(some_neighbors(mechanism) if isinstance(mechanism, ChannelMechanism) else ())]
+            )
         )
     if name == "every":
-        steps = neighbors(mechanism) if isinstance(mechanism, Metric) else pairwise(range(mechanism.k))
+        steps = (
+            neighbors(mechanism) if isinstance(mechanism, ChannelMechanism) else pairwise(range(mechanism.k))
+        )
         return list(dict.fromkeys([ends, *steps]))
     return name  # to be refused
 
@@ -92,7 +96,7 @@ def _loss_of(mechanism: Mechanism) -> Claimed:
 
     def claimed(one: Answers, other: Answers) -> float:
         values = (_value(answers) for answers in (one, other))
-        if not isinstance(mechanism, Metric):
+        if not isinstance(mechanism, ChannelMechanism):
             return worst
         far = apart(mechanism, *(whole_number("a value", value, 0, mechanism.k - 1) for value in values))
         return mechanism.loss(far) if math.isfinite(far) else worst
@@ -106,10 +110,10 @@ def _value(answers: Answers) -> Any:
     return answers[VALUE]
 
 
-def _plan_of(client: Share | Encoder, rounds: int | None) -> Plan:
-    parts = client.parts if isinstance(client, Share) else (client,)
+def _plan_of(client: RecordMechanism | ExactMechanism, rounds: int | None) -> Plan:
+    parts = client.parts if isinstance(client, RecordMechanism) else (client,)
     asked = ROUNDS if rounds is None and isinstance(parts[0], Repeated) else rounds
-    names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, Share) else [VALUE]
+    names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, RecordMechanism) else [VALUE]
     sizes = [getattr(part, "k", 0) for part in parts]
     try:
         return Plan.of(dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=asked)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Encoder, Hashed, Subset, Unary
-from deniable.metric import Averaged, Metric
+from deniable.mechanisms import Direct, ExactMechanism, Hashed, Subset, Unary
+from deniable.metric import Averaged, ChannelMechanism
 from deniable.metric.means import PLACES
 from deniable.plan import Plan
 from deniable.wire import PREFIX, VERSION, Wire, plain
@@ -178,7 +178,7 @@ class Reader:
 
     def _sound(
         self, said: Sequence[bytes], good: npt.NDArray[np.bool_]
-    ) -> tuple[Integers, list[tuple[int, Encoder, Integers, Array]]]:
+    ) -> tuple[Integers, list[tuple[int, ExactMechanism, Integers, Array]]]:
         """Which reports a collector takes; and of every attribute its encoder, who reports it, and what."""
         assert self._wire is not None
         assert self._plan is not None
@@ -210,10 +210,11 @@ def as_table(reports: Sequence[bytes]) -> tuple[Bytes, Integers]:
     return np.frombuffer(b"".join(even), dtype=np.uint8).reshape(len(reports), width), lengths
 
 
-def supports(part: Encoder, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+def supports(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
     """Whether each report supports one value, its own; -1, no answer, is never supported."""
     known, mechanism = np.maximum(values, 0), plain(part)
-    if isinstance(mechanism, Direct | Metric):  # of values with distances, a report at the value itself
+    # of values with distances, a report at the value itself
+    if isinstance(mechanism, Direct | ChannelMechanism):
         return np.asarray(reports == values)
     if isinstance(mechanism, Averaged):  # of numbers, one on the same side of the middle
         return np.asarray((mechanism.of.numbers(reports) > 0) == (2 * values > PLACES))
@@ -231,7 +232,7 @@ def supports(part: Encoder, reports: Array, values: Integers) -> npt.NDArray[np.
     return np.asarray(held.astype(bool) & (values >= 0))
 
 
-def each_supported(part: Encoder, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+def each_supported(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
     """Which reports support each of several values, a row per value."""
     mechanism = plain(part)
     if isinstance(mechanism, Unary):
@@ -245,7 +246,7 @@ def each_supported(part: Encoder, reports: Array, values: Integers) -> npt.NDArr
             )
             > 0
         )
-    if isinstance(mechanism, Direct | Metric | Averaged | Subset | Hashed):
+    if isinstance(mechanism, Direct | ChannelMechanism | Averaged | Subset | Hashed):
         return np.array([supports(part, reports, np.full(len(reports), value)) for value in values.tolist()])
     found = np.zeros((len(values), len(reports)), dtype=bool)
     for here, table in _tables(mechanism, reports):
@@ -253,7 +254,7 @@ def each_supported(part: Encoder, reports: Array, values: Integers) -> npt.NDArr
     return found
 
 
-def _tables(mechanism: Encoder, reports: Array) -> Iterator[tuple[slice, Array]]:
+def _tables(mechanism: ExactMechanism, reports: Array) -> Iterator[tuple[slice, Array]]:
     """Which values reports support, a block of them at a time."""
     step = max(1, _TOGETHER // mechanism.k)
     for low in range(0, len(reports), step):

@@ -15,7 +15,7 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import Per
-from deniable.metric import Metric
+from deniable.metric import ChannelMechanism
 from deniable.plan import Attribute, Plan
 
 Pair = tuple[Side, Side]
@@ -48,7 +48,7 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
     far = {
         one.name: part
         for one, part in zip(content.attributes, content.parts, strict=True)
-        if isinstance(part, Metric)
+        if isinstance(part, ChannelMechanism)
     }
     alike = {name: listed for name, listed in values.items() if name not in far}
     records: _Records = (
@@ -80,7 +80,7 @@ def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
     far = {
         one.name
         for one, part in zip(content.attributes, content.parts, strict=True)
-        if isinstance(part, Metric)
+        if isinstance(part, ChannelMechanism)
     }
     alike = {name: listed for name, listed in values.items() if name not in far}
     groups = [alike] if per == "record" else [{name: listed} for name, listed in alike.items()]

@@ -18,7 +18,7 @@ from deniable.audit.pairs import Named, Pair, line_ups, named, several, values_a
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms import Per, checked_per
-from deniable.metric import Metric, PlanarGeometric
+from deniable.metric import ChannelMechanism, PlanarGeometric
 from deniable.plan import NANO, Plan, Stated
 from deniable.records import Sample
 from deniable.rounds import Repeated
@@ -239,7 +239,7 @@ def _by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ..
         lost, rest = 0, False
         for name, part, a, b in zip(plan.names, plan.content.parts, one, other, strict=True):
             if name in units:
-                assert isinstance(part, Metric)
+                assert isinstance(part, ChannelMechanism)
                 steps = apart(part, a, b)
                 lost += math.ceil(
                     (steps / _KILOMETER if isinstance(part, PlanarGeometric) else steps) * units[name]

@@ -9,14 +9,14 @@ from functools import lru_cache
 from typing import NamedTuple, final
 
 from deniable.choose.objective import Objective
-from deniable.mechanisms import Encoder
-from deniable.metric import Averaged, Metric
-from deniable.records import Faked, Per, Prior, Sample, Share, Split
+from deniable.mechanisms import ExactMechanism
+from deniable.metric import Averaged, ChannelMechanism
+from deniable.records import Faked, Per, Prior, RecordMechanism, Sample, Split
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 
 _NAMED = 3  # of several attributes that the same is said of
 
-AnyShare = Split | Sample | Faked | Encoder
+AnyShare = Split | Sample | Faked | ExactMechanism
 
 
 class Size(NamedTuple):
@@ -80,8 +80,12 @@ class Considered:
         """All the figures of a share, of this kind ("" for a single attribute); `told` as it is, if priors
         are public.
         """
-        parts = share.parts if isinstance(share, Share) else (share,)
-        laws = [share.marginal(j) for j in range(len(parts))] if isinstance(share, Share) else [share.law]
+        parts = share.parts if isinstance(share, RecordMechanism) else (share,)
+        laws = (
+            [share.marginal(j) for j in range(len(parts))]
+            if isinstance(share, RecordMechanism)
+            else [share.law]
+        )
         guesses = tuple(map(success_of, parts))
         drawn = share.drawn if isinstance(share, Sample) else None
         kept = [part.losses(1, 1).one_value_forever for part in parts if isinstance(part, Repeated)]
@@ -99,7 +103,7 @@ class Considered:
             success_reported=guesses,
             report_bytes=report_size([part.report_bytes for part in parts], drawn),
             loss_record=share.loss(),
-            loss_attribute=share.loss("attribute") if isinstance(share, Share) else share.loss(),
+            loss_attribute=share.loss("attribute") if isinstance(share, RecordMechanism) else share.loss(),
             n=n,
             objective=objective,
             per=per,
@@ -120,11 +124,11 @@ class Considered:
         return tuple(math.sqrt(error) for error in self.errors)
 
     @property
-    def parts(self) -> tuple[Encoder, ...]:
+    def parts(self) -> tuple[ExactMechanism, ...]:
         """The mechanism of each attribute."""
         if self.share is None:
             return ()
-        return self.share.parts if isinstance(self.share, Share) else (self.share,)
+        return self.share.parts if isinstance(self.share, RecordMechanism) else (self.share,)
 
 
 def named(kind: str, protocol: str) -> str:
@@ -148,7 +152,7 @@ def the_same(names: Sequence[str] | None, others: Sequence[int]) -> str:
     return f"The same goes for {before}{told[-1]}. "
 
 
-def one_in(part: Encoder, d: int, drawn: int | None) -> float:
+def one_in(part: ExactMechanism, d: int, drawn: int | None) -> float:
     """One person in how many is asked about each value of an attribute, where each draws so many of d (None:
     reports all).
     """
@@ -168,12 +172,14 @@ def report_size(sizes: Sequence[int], drawn: int | None) -> Size:
     return Size(names + sum(sizes) * reported / d, names + sum(sorted(sizes)[d - reported :]))
 
 
-def _together(parts: Sequence[Encoder], protocols: Sequence[str]) -> str:
+def _together(parts: Sequence[ExactMechanism], protocols: Sequence[str]) -> str:
     """One name for all protocols; those of attributes with distances, and of numbers, are not among what is
     chosen from.
     """
     free = [
-        name for part, name in zip(parts, protocols, strict=True) if not isinstance(part, Metric | Averaged)
+        name
+        for part, name in zip(parts, protocols, strict=True)
+        if not isinstance(part, ChannelMechanism | Averaged)
     ]
     return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
 
@@ -199,12 +205,12 @@ def _blurred(share: AnyShare, guess: float, blind: float) -> float:
 
 
 @lru_cache(maxsize=1 << 13)
-def success_of(part: Encoder, prior: Prior | None = None) -> float:
+def success_of(part: ExactMechanism, prior: Prior | None = None) -> float:
     """How often the best guess of a reported answer is right, by who knows this prior, if any."""
     return part.success(None if prior is None else prior.shares)
 
 
-def most_told(part: Encoder, prior: Prior | None = None) -> float:
+def most_told(part: ExactMechanism, prior: Prior | None = None) -> float:
     """How often the best guess is right from all that a person ever reports of one value that does not
     change.
     """

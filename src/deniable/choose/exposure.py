@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from deniable.choose.candidate import Considered, label, most_told, the_same
-from deniable.mechanisms import Encoder
-from deniable.metric import Metric
+from deniable.mechanisms import ExactMechanism
+from deniable.metric import ChannelMechanism
 
 _FAR = 0.5  # of the way from a blind guess to certainty
 _SURE = 0.99  # from where on one of two values is told almost surely
@@ -64,7 +64,7 @@ def far_told(considered: Considered) -> str | None:
     metric = [
         (j, part)
         for j, part in enumerate(considered.parts)
-        if isinstance(part, Metric) and _way(part) <= _FAR
+        if isinstance(part, ChannelMechanism) and _way(part) <= _FAR
     ]
     told = sorted(((_ends_told(part), -j) for j, part in metric), reverse=True)
     told = [one for one in told if one[0] > _SURE]
@@ -81,13 +81,13 @@ def far_told(considered: Considered) -> str | None:
     )
 
 
-def _way(part: Encoder) -> float:
+def _way(part: ExactMechanism) -> float:
     """How far the best guess gets on the way from a blind one to certainty."""
     blind = 1 / round(1 / part.blind)
     return (most_told(part) - blind) / (1 - blind)
 
 
-def _ends_told(part: Metric) -> float:
+def _ends_told(part: ChannelMechanism) -> float:
     """How often it is rightly guessed which of the first and the last value was reported: they are the
     farthest apart.
     """
@@ -102,8 +102,8 @@ def _percent_below(share: float) -> str:
     return f"{min(math.floor(1000 * share) / 10, 99.9):.1f}"
 
 
-def _remedy(part: Encoder, k: int, again: bool) -> str:
-    if isinstance(part, Metric):
+def _remedy(part: ExactMechanism, k: int, again: bool) -> str:
+    if isinstance(part, ChannelMechanism):
         return (
             "A smaller epsilon of this attribute hides more; or larger steps, within which nothing is told "
             "apart."

@@ -9,7 +9,7 @@ from typing import final
 
 from deniable.choose.candidate import most_told
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import PROTOCOLS, Encoder, alh, ass, aue
+from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.numbers import MEANS, averaged
 from deniable.records import FAKES, REALISTIC_FAKES, Fake, Prior
@@ -17,7 +17,7 @@ from deniable.rounds import Repeated, dbitflip, l_grr, l_osue, l_oue, l_soue, l_
 
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
-CAPPED: dict[str, Callable[..., Encoder]] = {"aue": aue, "ass": ass, "alh": alh}
+CAPPED: dict[str, Callable[..., ExactMechanism]] = {"aue": aue, "ass": ass, "alh": alh}
 TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "l_grr": l_grr,
     "l_sue": l_sue,
@@ -36,13 +36,13 @@ class Option:
     """A protocol for one attribute; `unit` is its error for one person, so that n people err unit / n."""
 
     name: str
-    made: Encoder | Fake
+    made: ExactMechanism | Fake
     unit: float
     prior: Prior | None = None
     """How frequent the values are, where that is public: an attacker knows it, too."""
 
     @property
-    def part(self) -> Encoder:
+    def part(self) -> ExactMechanism:
         """The mechanism itself."""
         return self.made.part if isinstance(self.made, Fake) else self.made
 
@@ -69,7 +69,7 @@ class Option:
         return rounded(self.unit), self.size
 
 
-def given_name(part: Encoder) -> str:
+def given_name(part: ExactMechanism) -> str:
     """The protocol of an attribute whose mechanism is given."""
     return "planar_geometric" if isinstance(part, PlanarGeometric) else type(part).__name__.lower()
 
@@ -81,7 +81,7 @@ def rounded(error: float) -> float:
 
 def mechanisms(
     name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None
-) -> Iterator[Encoder | str]:
+) -> Iterator[ExactMechanism | str]:
     """The mechanisms of a name, or why there is none; a few kept bits can be any number of them."""
     if name != KEPT_BITS:
         yield mechanism(name, k, budget, forever, cap, f)
@@ -93,7 +93,7 @@ def mechanisms(
 @lru_cache(maxsize=1 << 13)
 def mechanism(
     name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None
-) -> Encoder | str:
+) -> ExactMechanism | str:
     """A mechanism, or why there is none."""
     try:
         if forever is not None:
@@ -105,12 +105,12 @@ def mechanism(
         made = averaged(name, budget) if name in MEANS else PROTOCOLS[name].make(k, budget)
     except InvalidParameter as problem:
         return str(problem)
-    assert isinstance(made, Encoder)
+    assert isinstance(made, ExactMechanism)
     return made
 
 
 @lru_cache(maxsize=1 << 13)
-def kept_bits(k: int, budget: float, bits: int) -> Encoder | str:
+def kept_bits(k: int, budget: float, bits: int) -> ExactMechanism | str:
     """So many kept bits, within what one report may lose, since any number of them loses no more."""
     try:
         return dbitflip(k, budget, bits)

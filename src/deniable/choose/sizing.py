@@ -15,7 +15,7 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.metric import Averaged, Geometric, Metric
+from deniable.metric import Averaged, ChannelMechanism, Geometric
 from deniable.records import Faked, Guessed, Imitated, Per, Prior, Sample
 from deniable.rounds import Repeated
 
@@ -134,7 +134,7 @@ def warning(considered: Considered, n: int) -> str | None:
         f"With {n:,} people {about} would be noise. {known} {others}It takes "
         f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
-    if isinstance(considered.parts[worst], Metric):
+    if isinstance(considered.parts[worst], ChannelMechanism):
         line = isinstance(considered.parts[worst], Geometric)
         better = (
             "Its mean, and shares of several neighbors together, are"
@@ -142,7 +142,7 @@ def warning(considered: Considered, n: int) -> str | None:
             else "Shares of several cells together are"
         )
         return f"{text}. {better} known better."
-    if any(isinstance(part, Repeated | Metric | Averaged) for part in considered.parts):
+    if any(isinstance(part, Repeated | ChannelMechanism | Averaged) for part in considered.parts):
         return text + "."
     task = replace(
         checked_task(ks, _REASONABLE, n, None, None, None, considered.per),

@@ -13,7 +13,7 @@ from deniable.choose.objective import Objective
 from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, given_name
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS
 from deniable.records import FAKES, REALISTIC_FAKES, Per, Prior, inexact
 
@@ -22,7 +22,7 @@ Sizes = Sequence[int] | Mapping[str, int]
 Protocols = Names | Mapping[int, Names]
 SHARES = ("SPL", "SMP", "RS+FD", "RS+RFD")
 """The shares, by the names of the papers; SMP-2 is SMP with two attributes each, and RS+RFD needs priors."""
-Given = Mapping[int, Encoder | None]
+Given = Mapping[int, ExactMechanism | None]
 """By the numbers of attributes: the mechanism that one has whatever is chosen, or None for a number, whose
 mean is wanted.
 """
@@ -47,7 +47,7 @@ class Task:
     priors: tuple[Prior, ...] | None = None
     several: bool = False
     """Whether SMP with more than one attribute each is tried, too."""
-    given: tuple[tuple[int, Encoder | None], ...] = ()
+    given: tuple[tuple[int, ExactMechanism | None], ...] = ()
     """What `Given` says."""
 
     @property
@@ -56,7 +56,7 @@ class Task:
         return len(self.ks)
 
     @property
-    def fixed(self) -> dict[int, Encoder]:
+    def fixed(self) -> dict[int, ExactMechanism]:
         """The attributes whose mechanism is given: no part of epsilon is theirs."""
         return {j: part for j, part in self.given if part is not None}
 

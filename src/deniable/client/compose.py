@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
-from deniable.mechanisms import Encoder, checked_per
+from deniable.mechanisms import ExactMechanism, checked_per
 from deniable.plan import Plan
-from deniable.records import Per, Share
+from deniable.records import Per, RecordMechanism
 from deniable.rounds import Repeated
 
-Answer = Fraction | Encoder | Share | Plan
+Answer = Fraction | ExactMechanism | RecordMechanism | Plan
 
 
 def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
@@ -45,13 +45,13 @@ def _ratio(answer: Answer, per: Per) -> Fraction:
         if answer.loss.repeated is not None:
             return exp_up(answer.loss.repeated.one_value_forever)
         answer = answer.share
-    if isinstance(answer, Share):
+    if isinstance(answer, RecordMechanism):
         return answer.ratio(per)
     if isinstance(answer, Repeated):
         raise InvalidParameter(
             "how often a repeated mechanism answers is not known here; give its ratio_after(t), or its plan"
         )
-    if isinstance(answer, Encoder):
+    if isinstance(answer, ExactMechanism):
         return answer.ratio
     if not isinstance(answer, Fraction):
         raise InvalidParameter(

@@ -13,7 +13,7 @@ from deniable.commands import console, writing
 from deniable.commands.console import one, percent, real, short, whole
 from deniable.errors import InvalidParameter, NotExact
 from deniable.mechanisms import PROTOCOLS, Mechanism, Protocol, lh, rr, ue
-from deniable.metric import DISTANCED, Distanced, Metric
+from deniable.metric import DISTANCED, ChannelMechanism, Distanced
 
 _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
 
@@ -92,7 +92,7 @@ def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]
     )
     try:
         mechanism = protocol.make(k, epsilon)
-        if isinstance(mechanism, Metric):
+        if isinstance(mechanism, ChannelMechanism):
             known["variance"] = mechanism.law.error(n)
         else:
             known |= {"p": mechanism.law.p, "q": mechanism.law.q, "variance": mechanism.law.variance(n)}
@@ -114,7 +114,7 @@ def _distanced_facts(mechanism: Distanced, k: int, epsilon: float, n: int) -> di
     else:
         asked = _facts(mechanism.protocol, k, epsilon, n)
     made = None if asked["refused"] else mechanism.protocol.make(k, epsilon)
-    unit = made.loss(1) if isinstance(made, Metric) else None
+    unit = made.loss(1) if isinstance(made, ChannelMechanism) else None
     return asked | {"title": mechanism.title, "per": mechanism.per, "unit_loss": unit}
 
 

@@ -24,7 +24,7 @@ from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.likelihood.sources import all_counted, celled, of_law, refuse_numbers, table_of
 from deniable.mechanisms import (
     Direct,
-    Encoder,
+    ExactMechanism,
     Hadamard,
     Hashed,
     Mechanism,
@@ -37,8 +37,8 @@ from deniable.metric import (
     MOST_ENTRIES,
     Averaged,
     Channel,
+    ChannelMechanism,
     Geometric,
-    Metric,
     PlanarGeometric,
     ProductGeometric,
     SquareWave,
@@ -95,7 +95,7 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
     if not isinstance(source, Mechanism):
         channel = source if isinstance(source, GeometricChannel) else table_of(source)
         return _counted(channel, data, (channel.k,))
-    if isinstance(source, Metric):
+    if isinstance(source, ChannelMechanism):
         return _metric(source, data)
     if isinstance(source, Subset) and source.size == 1:
         return _kept(source, data)
@@ -117,7 +117,7 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
     return _reported(source, np.asarray(data))
 
 
-def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
+def _metric(mechanism: ChannelMechanism, data: Tally | Array) -> Counted:
     tally = data if isinstance(data, Tally) else mechanism.tally(data)
     if isinstance(mechanism, Geometric) and mechanism.is_geometric:
         return _counted(_geometric(mechanism), tally, (mechanism.k,))
@@ -136,7 +136,7 @@ def _metric(mechanism: Metric, data: Tally | Array) -> Counted:
     return _counted(Table(mechanism.law.matrix(), window), tally, _shape(mechanism))
 
 
-def _shape(mechanism: Metric) -> tuple[int, ...]:
+def _shape(mechanism: ChannelMechanism) -> tuple[int, ...]:
     """Which values are neighbors, where the mechanism knows."""
     if isinstance(mechanism, ProductGeometric):
         return mechanism.down.k, mechanism.across.k
@@ -145,7 +145,7 @@ def _shape(mechanism: Metric) -> tuple[int, ...]:
     return (mechanism.k,) if isinstance(mechanism, Geometric | SquareWave) else ()
 
 
-def _window(mechanism: Metric) -> Window | None:
+def _window(mechanism: ChannelMechanism) -> Window | None:
     if not isinstance(mechanism, SquareWave):
         return None
     near, far = (
@@ -190,20 +190,24 @@ def _counted(
     return Counted(channel, all_counted(Tally(reports.size, np.bincount(reports, minlength=size))), shape)
 
 
-def _cells_again(mechanism: Encoder, n: int, shares: Floats, generator: np.random.Generator) -> Problem:
+def _cells_again(
+    mechanism: ExactMechanism, n: int, shares: Floats, generator: np.random.Generator
+) -> Problem:
     return observed(mechanism, mechanism.tally(_reports(mechanism, n, shares, generator)))
 
 
-def _reported_again(mechanism: Encoder, n: int, shares: Floats, generator: np.random.Generator) -> Problem:
+def _reported_again(
+    mechanism: ExactMechanism, n: int, shares: Floats, generator: np.random.Generator
+) -> Problem:
     return _reported(mechanism, _reports(mechanism, n, shares, generator))
 
 
-def _reports(mechanism: Encoder, n: int, shares: Floats, generator: np.random.Generator) -> Array:
+def _reports(mechanism: ExactMechanism, n: int, shares: Floats, generator: np.random.Generator) -> Array:
     values = np.repeat(np.arange(mechanism.k), generator.multinomial(n, shares / shares.sum()))
     return mechanism.privatize(values, seeded(int(generator.integers(1 << 62))))
 
 
-def _reported(mechanism: Encoder, reports: Array) -> Reported:
+def _reported(mechanism: ExactMechanism, reports: Array) -> Reported:
     tally = mechanism.tally(reports)  # refuses what cannot have been sent
     if tally.n < 1:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
@@ -228,7 +232,7 @@ def _distinct(reports: Array) -> tuple[Array, Integers]:
     return reports[first], times.astype(np.int64)
 
 
-def layers(mechanism: Encoder, reports: Array) -> list[tuple[Array, float]]:
+def layers(mechanism: ExactMechanism, reports: Array) -> list[tuple[Array, float]]:
     """How much likelier a report is where it supports the value: one factor, or for BitFlip two nested sets
     with one each.
     """

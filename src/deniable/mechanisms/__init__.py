@@ -29,7 +29,7 @@ from deniable.mechanisms.protocols import (
     ue,
 )
 from deniable.mechanisms.robust import alh, ass, athe, aue
-from deniable.mechanisms.shape import BLOCK, Encoder, Per, Shape, as_sent, checked_per, worth_compiling
+from deniable.mechanisms.shape import BLOCK, ExactMechanism, Per, Shape, as_sent, checked_per, worth_compiling
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.mechanisms.summed import Summed
 
@@ -37,7 +37,7 @@ __all__ = [
     "BLOCK",
     "PROTOCOLS",
     "Direct",
-    "Encoder",
+    "ExactMechanism",
     "Hadamard",
     "Hashed",
     "Mechanism",

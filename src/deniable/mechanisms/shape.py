@@ -34,7 +34,7 @@ COMPILE = (
 PARALLEL = 1 << 24  # with less work than this one core is done before another has started
 
 
-class Encoder(Mechanism):
+class ExactMechanism(Mechanism):
     """A mechanism whose report supports a set of values: one loss, one estimator, and a part of any share."""
 
     @property
@@ -107,7 +107,7 @@ class Encoder(Mechanism):
         return Estimate(counted.n, counted.counts, self.law, asked=counted.asked)
 
 
-class Shape(Encoder):
+class Shape(ExactMechanism):
     """What the shapes share: work in blocks on all cores, and checks of what comes back."""
 
     @abstractmethod

@@ -65,7 +65,7 @@ class Numbered(Shape):
         return np.bincount(reports, minlength=self.outputs)
 
 
-class Metric(Numbered):
+class ChannelMechanism(Numbered):
     """A mechanism whose loss is stated twice: for values a given distance apart, and for any two."""
 
     @property
@@ -258,7 +258,7 @@ class Channel:
     input.
     """
 
-    of: Metric
+    of: ChannelMechanism
 
     @property
     def k(self) -> int:
@@ -334,13 +334,13 @@ class Channel:
             return np.asarray(np.log(column))
 
 
-def shown(m: Metric, what: str, unit: str, bounded: bool = False) -> str:
+def shown(m: ChannelMechanism, what: str, unit: str, bounded: bool = False) -> str:
     """A mechanism in words, with both of its losses; the one by distance may be a bound only."""
     by_distance = f"{'at most ' if bounded else ''}{m.loss_per():.6g} per {unit}"
     return f"{type(m).__name__}({what}: loses {by_distance}, {m.loss():.6g} in the worst case)"
 
 
-def loss_by_units(m: Metric, distance: float) -> float:
+def loss_by_units(m: ChannelMechanism, distance: float) -> float:
     """A loss per unit times the distance, rounded up, and never more than that of the worst case."""
     return min(m.loss_per(distance), log_up(m.ratio))
 

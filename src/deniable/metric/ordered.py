@@ -17,7 +17,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.metric.certified import geometric_tails, largest_ratio
-from deniable.metric.channel import Metric, shown
+from deniable.metric.channel import ChannelMechanism, shown
 from deniable.metric.line import GeometricChannel
 from deniable.words import FULL, Rows, WordArray
 
@@ -31,7 +31,7 @@ _SAME = 2.0**-40  # tails that differ by less than this part of them are the sam
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Geometric(Metric):
+class Geometric(ChannelMechanism):
     """The report is the count plus noise of either sign, kept in 0 to n: one word, one table of n + 1
     integers.
     """

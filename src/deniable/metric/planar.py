@@ -15,7 +15,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.metric.certified import largest_ratio
-from deniable.metric.channel import Metric, loss_by_units, per_unit, shown
+from deniable.metric.channel import ChannelMechanism, loss_by_units, per_unit, shown
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
 from deniable.words import FULL, Rows, WordArray
@@ -50,7 +50,7 @@ _LARGEST_STEP = 40.0  # nats from a cell to the next: beyond this nobody moves i
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ProductGeometric(Metric):
+class ProductGeometric(ChannelMechanism):
     """Geometric noise down and across a grid, a word each: private by the sum of the two distances."""
 
     down: Geometric
@@ -144,7 +144,7 @@ class ProductGeometric(Metric):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class PlanarGeometric(Metric):
+class PlanarGeometric(ChannelMechanism):
     """Noise by the distance as the crow flies, kept in the grid: one word, one table of as many integers as
     there are cells.
     """

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.law import Matrix, checked_prior, finite
-from deniable.metric.channel import Channel, Metric
+from deniable.metric.channel import Channel, ChannelMechanism
 from deniable.metric.globe import checked_places, unit_vectors
 
 Goal = Literal["mode", "mean", "median"]
@@ -42,7 +42,7 @@ def remap_to(places: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
 
 
 def optimal_remap(
-    channel: Metric | Channel | Matrix | Floats,
+    channel: ChannelMechanism | Channel | Matrix | Floats,
     prior: npt.ArrayLike,
     loss: Goal | npt.ArrayLike = "mode",
     points: npt.ArrayLike | None = None,
@@ -96,8 +96,8 @@ def optimal_remap(
     return np.array([_median(p, where, mean, apart) for p, mean in zip(posterior.T, means, strict=True)])
 
 
-def _chances(channel: Metric | Channel | Matrix | Floats) -> Floats:
-    if isinstance(channel, Metric):
+def _chances(channel: ChannelMechanism | Channel | Matrix | Floats) -> Floats:
+    if isinstance(channel, ChannelMechanism):
         return channel.law.matrix()
     if isinstance(channel, Channel):
         return channel.matrix()

@@ -25,7 +25,7 @@ from deniable.metric.certified import (
     rate_at_peaks,
     unit_loss,
 )
-from deniable.metric.channel import Metric, loss_by_units, shown
+from deniable.metric.channel import ChannelMechanism, loss_by_units, shown
 from deniable.words import FULL, Rows, WordArray
 
 Distances = npt.ArrayLike | Callable[[int, int], float]
@@ -36,7 +36,7 @@ _BLOCK = 1 << 14
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Tabled(Metric):
+class Tabled(ChannelMechanism):
     """The report is an output, drawn by one word from the row of the value."""
 
     weights: WordArray

@@ -19,7 +19,7 @@ from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.mechanisms import floats
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers
-from deniable.metric.channel import Metric
+from deniable.metric.channel import ChannelMechanism
 from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
 
 MOST_BINS = 1 << 20
@@ -27,7 +27,7 @@ MOST_BINS = 1 << 20
 
 @final
 @dataclass(frozen=True)
-class SquareWave(Metric):
+class SquareWave(ChannelMechanism):
     """The report is one of k + window - 1 bins: one of the window that belongs to the value, or one of the k
     - 1 others.
     """

@@ -15,8 +15,8 @@ from typing import Any, Literal, final, get_args
 from deniable.domain import Domain, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.mechanisms import Encoder
-from deniable.metric import Averaged, Metric
+from deniable.mechanisms import ExactMechanism
+from deniable.metric import Averaged, ChannelMechanism
 from deniable.plan.losses import Loss
 from deniable.plan.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
 from deniable.plan.strict import (
@@ -28,7 +28,7 @@ from deniable.plan.strict import (
     checked_string,
 )
 from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
-from deniable.records import Faked, Sample, Share
+from deniable.records import Faked, RecordMechanism, Sample
 from deniable.rounds import Losses, Repeated
 
 VERSION = 1
@@ -57,7 +57,7 @@ class Content:
     """All that a plan says but for its losses and its id, which follow from it."""
 
     attributes: tuple[Attribute, ...]
-    share: Share | Encoder
+    share: RecordMechanism | ExactMechanism
     people: int
     title: str = ""
     missing: Missing = "refuse"
@@ -76,7 +76,7 @@ class Content:
             raise InvalidParameter(f"the attribute {twice!r} is there twice")
         if isinstance(self.share, Faked):
             object.__setattr__(self, "share", replace(self.share, claim=None))
-        if not isinstance(self.share, Share | Encoder):
+        if not isinstance(self.share, RecordMechanism | ExactMechanism):
             raise InvalidParameter(
                 f"a plan holds a mechanism with an exact loss, or a share, got {type(self.share).__name__}"
             )
@@ -111,16 +111,16 @@ class Content:
             raise InvalidParameter("rounds are for studies that ask again; these mechanisms answer once")
 
     @property
-    def parts(self) -> tuple[Encoder, ...]:
+    def parts(self) -> tuple[ExactMechanism, ...]:
         """One mechanism per attribute."""
-        return self.share.parts if isinstance(self.share, Share) else (self.share,)
+        return self.share.parts if isinstance(self.share, RecordMechanism) else (self.share,)
 
     @property
     def has_no_answer(self) -> bool:
         """Whether no answer could be a value of every attribute: beside distances, and numbers, there is no
         place for it.
         """
-        return not any(isinstance(part, Metric | Averaged) for part in self.parts)
+        return not any(isinstance(part, ChannelMechanism | Averaged) for part in self.parts)
 
     def size(self, attribute: Attribute) -> int:
         """How many values the mechanism of an attribute has: no answer may be one of them."""
@@ -132,7 +132,7 @@ class Content:
 
     def loss(self) -> Loss:
         """Recomputed from the integers alone."""
-        if isinstance(self.share, Share):
+        if isinstance(self.share, RecordMechanism):
             record, attribute = self.share.loss("record"), self.share.loss("attribute")
         else:
             record = attribute = self.share.loss()

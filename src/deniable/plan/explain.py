@@ -14,7 +14,7 @@ from deniable.domain import Domain, Range
 from deniable.domain.number import Number
 from deniable.errors import counted
 from deniable.exact import text_up
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.metric import Averaged
 from deniable.plan.document import Content
 from deniable.plan.losses import NANO, Loss
@@ -282,7 +282,7 @@ def _as_considered(content: Content, considered: Sequence[Considered]) -> Consid
     is made.
     """
     share, names = content.share, tuple(attribute.name for attribute in content.attributes)
-    assert isinstance(share, Split | Sample | Faked | Encoder)
+    assert isinstance(share, Split | Sample | Faked | ExactMechanism)
     chosen = next(
         (row for row in considered if row.share == share), None
     )  # named as it is among what was considered
@@ -291,7 +291,7 @@ def _as_considered(content: Content, considered: Sequence[Considered]) -> Consid
     return Considered.of(share, _kind(share), protocols, content.people, Objective(), per, names=names)
 
 
-def _kind(share: Split | Sample | Faked | Encoder) -> str:
+def _kind(share: Split | Sample | Faked | ExactMechanism) -> str:
     """The share's name in the papers."""
     if isinstance(share, Split):
         return "SPL"

@@ -13,7 +13,7 @@ from deniable.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.strict import (
     InvalidPlan,
     Json,
@@ -25,7 +25,7 @@ from deniable.plan.strict import (
     checked_threshold,
 )
 from deniable.plan.written import mechanism_from_dict, mechanism_to_dict
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample, Share, Split
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, RecordMechanism, Sample, Split
 
 _FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...]]] = {
     "guessed": (Guessed, ("direct",)),
@@ -67,9 +67,9 @@ def _fake_from_dict(data: object, k: int) -> Fake:
     return made_by(part, prior)
 
 
-def share_to_dict(share: Share | Encoder) -> Json:
+def share_to_dict(share: RecordMechanism | ExactMechanism) -> Json:
     """A share as its kind and its mechanisms; a mechanism alone is a share of one."""
-    if isinstance(share, Encoder):
+    if isinstance(share, ExactMechanism):
         return {"kind": "single", "parts": [mechanism_to_dict(share)]}
     if isinstance(share, Faked):
         return {"kind": "faked", "fakes": [_fake_to_dict(fake) for fake in share.fakes]}
@@ -81,7 +81,7 @@ def share_to_dict(share: Share | Encoder) -> Json:
     raise InvalidParameter(f"a plan cannot hold the share {type(share).__name__}")
 
 
-def share_from_dict(data: object, ks: Sequence[int]) -> Share | Encoder:
+def share_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism | ExactMechanism:
     """Back from `share_to_dict`, for attributes of these sizes."""
     kind = checked_kind(data, "a share", ("single", "split", "sample", "faked"))
     inside = "fakes" if kind == "faked" else "parts"

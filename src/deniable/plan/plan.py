@@ -25,14 +25,14 @@ from deniable.domain.refusals import located
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.law import Law, Marginal
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.plan import explain, references, reports_file
 from deniable.plan.document import VERSION, Attribute, Content, Missing
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import MEAN, Result, Unreported, bins_of
 from deniable.plan.strict import InvalidPlan, canonical, parsed
-from deniable.records import Faked, Records, Sample, Share
+from deniable.records import Faked, RecordMechanism, Records, Sample
 from deniable.tables import Backend, files
 from deniable.tables import answers as table
 from deniable.words import Words, below, checked_source
@@ -62,7 +62,7 @@ class Plan:
     @staticmethod
     def of(
         attributes: Mapping[str, object],
-        share: Share | Encoder,
+        share: RecordMechanism | ExactMechanism,
         people: int,
         title: str = "",
         missing: Missing = "refuse",
@@ -83,7 +83,7 @@ class Plan:
         return Plan(content, Stated.of(content.loss()), tuple(considered))
 
     @property
-    def share(self) -> Share | Encoder:
+    def share(self) -> RecordMechanism | ExactMechanism:
         """How a record becomes a report; the mechanism itself where there is one attribute."""
         return self.content.share
 
@@ -243,7 +243,7 @@ class Plan:
                     drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
                     codes[j, absent] = below(drawn, min(attribute.domain.k, _MOST_BELOW)).astype(np.int64)
         enough = rows.columns(0, self.share.words)
-        if isinstance(self.share, Share):
+        if isinstance(self.share, RecordMechanism):
             return Reports(self.id, self.share.encode(np.ascontiguousarray(codes), enough))
         return Reports(self.id, Records(n, (self.share.encode(codes[0], enough),)))
 
@@ -256,7 +256,7 @@ class Plan:
     def _tally(self, records: Records) -> Tallies:
         found = (
             self.share.tally(records)
-            if isinstance(self.share, Share)
+            if isinstance(self.share, RecordMechanism)
             else (self.share.tally(records.columns[0]),)
         )
         return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
@@ -318,7 +318,7 @@ class Plan:
 
     def _marginal(self, attribute: int) -> Law | Marginal:
         """The law by which an attribute is estimated."""
-        return self.share.marginal(attribute) if isinstance(self.share, Share) else self.share.law
+        return self.share.marginal(attribute) if isinstance(self.share, RecordMechanism) else self.share.law
 
     def write_reports(
         self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Subset, Unary
-from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric
-from deniable.records import Faked, Guessed, Imitated, Prior, Share
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
+from deniable.metric import Averaged, ChannelMechanism, Geometric, PlanarGeometric
+from deniable.records import Faked, Guessed, Imitated, Prior, RecordMechanism
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 from deniable.words import FULL
 
 
-def protocol_name(part: Encoder) -> str:
+def protocol_name(part: ExactMechanism) -> str:
     """The name people know a mechanism by, from its numbers."""
     if isinstance(part, Direct):
         return "grr"
@@ -39,25 +39,25 @@ def protocol_name(part: Encoder) -> str:
     return "dbitflip" if isinstance(part, BitFlip) else type(part).__name__
 
 
-def _odds(part: Encoder) -> tuple[float, float]:
+def _odds(part: ExactMechanism) -> tuple[float, float]:
     """e^epsilon, a little more and a little less: a loss is rounded, and a size by it may be at an edge."""
     return math.exp(part.loss() * (1 - 1e-9)), math.exp(part.loss() * (1 + 1e-9))
 
 
-def keys(share: Share | Encoder) -> list[str]:
+def keys(share: RecordMechanism | ExactMechanism) -> list[str]:
     """The references of a share and of its mechanisms, in order of appearance."""
-    parts = share.parts if isinstance(share, Share) else (share,)
+    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
     found = [_PROTOCOLS[protocol_name(part)] for part in parts]
-    if isinstance(share, Share):
+    if isinstance(share, RecordMechanism):
         found.append("arcolezi2021")
     if isinstance(share, Faked) and any(has_prior(fake) for fake in share.fakes):
         found.append("arcolezi2023")
-    if not any(isinstance(part, Repeated | Metric) for part in parts):
+    if not any(isinstance(part, Repeated | ChannelMechanism) for part in parts):
         found.append("feldman2021")  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 
 
-def bibliography(share: Share | Encoder) -> str:
+def bibliography(share: RecordMechanism | ExactMechanism) -> str:
     """BibTeX entries, with a blank line between them."""
     return "\n\n".join(_entry(key) for key in keys(share))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.errors import InvalidReport, InvalidValue
-from deniable.mechanisms import Encoder, Subset
+from deniable.mechanisms import ExactMechanism, Subset
 from deniable.records import Records
 from deniable.tables import PLAN_KEY, ROWS, Show, existing, replacing, require_pyarrow
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def write_reports(
-    path: Path, plan_id: str, names: Sequence[str], parts: Sequence[Encoder], blocks: Iterable[Records]
+    path: Path, plan_id: str, names: Sequence[str], parts: Sequence[ExactMechanism], blocks: Iterable[Records]
 ) -> int:
     """Write blocks of reports to a Parquet file; how many records there were."""
     require_pyarrow()
@@ -44,7 +44,7 @@ def read_reports(
     path: Path,
     plan_id: str,
     names: Sequence[str],
-    parts: Sequence[Encoder],
+    parts: Sequence[ExactMechanism],
     drawn: int | None,
     show: Show | None = None,
 ) -> Iterator[Records]:
@@ -86,7 +86,7 @@ def read_reports(
                 show(done, total)
 
 
-def reports_schema(plan_id: str, names: Sequence[str], parts: Sequence[Encoder]) -> pa.Schema:
+def reports_schema(plan_id: str, names: Sequence[str], parts: Sequence[ExactMechanism]) -> pa.Schema:
     """The columns of a file of reports."""
     import pyarrow as pa
 
@@ -94,7 +94,7 @@ def reports_schema(plan_id: str, names: Sequence[str], parts: Sequence[Encoder])
     return pa.schema(fields, metadata={PLAN_KEY: plan_id.encode()})
 
 
-def _column_type(part: Encoder) -> pa.DataType:
+def _column_type(part: ExactMechanism) -> pa.DataType:
     import pyarrow as pa
 
     like = part.blank(0)
@@ -149,7 +149,7 @@ def _to_arrow(column: Array, kind: pa.DataType, absent: Array | None) -> pa.Arra
     return pa.array(column, mask=absent)
 
 
-def _from_batch(batch: pa.RecordBatch, parts: Sequence[Encoder], drawn: int | None) -> Records:
+def _from_batch(batch: pa.RecordBatch, parts: Sequence[ExactMechanism], drawn: int | None) -> Records:
     here = [np.asarray(column.is_valid()) for column in batch.columns]
     reported = np.sum(here, axis=0)
     wanted = len(parts) if drawn is None else drawn

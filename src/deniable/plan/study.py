@@ -21,7 +21,7 @@ from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_people
 from deniable.plan.plan import Plan
 from deniable.plan.units import metric_mechanism, rest_loss
@@ -151,9 +151,9 @@ class Study:
             len(self._given)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
-    def _given(self) -> Mapping[int, Encoder | None]:
+    def _given(self) -> Mapping[int, ExactMechanism | None]:
         """Of attributes with distances, by number, their mechanisms; of numbers, None."""
-        found: dict[int, Encoder | None] = {}
+        found: dict[int, ExactMechanism | None] = {}
         for j, (name, domain) in enumerate(self.attributes.items()):
             try:
                 made = metric_mechanism(domain, name)

@@ -16,11 +16,11 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
-from deniable.mechanisms import Encoder, Per
-from deniable.metric import Averaged, Geometric, Metric, PlanarGeometric, geometric
+from deniable.mechanisms import ExactMechanism, Per
+from deniable.metric import Averaged, ChannelMechanism, Geometric, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.plan.written import MOST_BINS, MOST_CELLS
-from deniable.records import Faked, Sample, Share
+from deniable.records import Faked, RecordMechanism, Sample
 
 Unit = Literal["step", "kilometer"]
 _KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured
@@ -40,7 +40,7 @@ class UnitLoss:
     loss: float
 
 
-def metric_mechanism(domain: Domain, name: str = "this attribute") -> Encoder | None:
+def metric_mechanism(domain: Domain, name: str = "this attribute") -> ExactMechanism | None:
     """The mechanism of an attribute with metric privacy, by its own epsilon; None where it shares the
     study's.
 
@@ -69,7 +69,7 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> Encoder | 
     return PlanarGeometric(planar_noise(domain.rows, domain.columns, steps, budget), steps, budget)
 
 
-def check_fit(name: str, domain: Domain, part: Encoder) -> None:
+def check_fit(name: str, domain: Domain, part: ExactMechanism) -> None:
     """Refuse a mechanism with distances for values that have none, or have others."""
     if isinstance(part, Averaged) != isinstance(domain, Number):
         raise InvalidParameter(f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other")
@@ -86,11 +86,11 @@ def check_fit(name: str, domain: Domain, part: Encoder) -> None:
                     f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; the loss "
                     "per kilometer would be larger than is stated"
                 )
-    elif isinstance(part, Metric) and not isinstance(part, Geometric):
+    elif isinstance(part, ChannelMechanism) and not isinstance(part, Geometric):
         raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
 
 
-def unit_loss(name: str, part: Encoder) -> UnitLoss | None:
+def unit_loss(name: str, part: ExactMechanism) -> UnitLoss | None:
     """The loss per unit of an attribute with distances."""
     if isinstance(part, Geometric):
         return UnitLoss(name, "step", part.loss(1))
@@ -99,10 +99,10 @@ def unit_loss(name: str, part: Encoder) -> UnitLoss | None:
     )
 
 
-def rest_loss(share: Share | Encoder, per: Per = "record") -> float:
+def rest_loss(share: RecordMechanism | ExactMechanism, per: Per = "record") -> float:
     """What one report loses about all attributes without distances, those with distances being the same."""
-    parts = share.parts if isinstance(share, Share) else (share,)
-    others = [part for part in parts if not isinstance(part, Metric)]
+    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
+    others = [part for part in parts if not isinstance(part, ChannelMechanism)]
     if not others:
         return 0.0
     if len(others) == len(parts):
@@ -110,20 +110,22 @@ def rest_loss(share: Share | Encoder, per: Per = "record") -> float:
     return log_up(_ratio(share, others, per))
 
 
-def _ratio(share: Share | Encoder, others: Sequence[Encoder], per: Per) -> Fraction:
+def _ratio(share: RecordMechanism | ExactMechanism, others: Sequence[ExactMechanism], per: Per) -> Fraction:
     ratios = sorted((part.ratio for part in others), reverse=True)
     if per == "attribute":
         return ratios[0]
     return Fraction(prod(ratios[: share.drawn] if isinstance(share, Sample) else ratios))
 
 
-def refuse_together(names: Sequence[str], share: Share | Encoder, missing: str, repeated: bool) -> None:
+def refuse_together(
+    names: Sequence[str], share: RecordMechanism | ExactMechanism, missing: str, repeated: bool
+) -> None:
     """Refuse what attributes with distances, or means, cannot be combined with."""
-    parts = share.parts if isinstance(share, Share) else (share,)
+    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
     for name, part in zip(names, parts, strict=True):
-        if not isinstance(part, Metric | Averaged):
+        if not isinstance(part, ChannelMechanism | Averaged):
             continue
-        what = "has distances between its values" if isinstance(part, Metric) else "is a number"
+        what = "has distances between its values" if isinstance(part, ChannelMechanism) else "is a number"
         if isinstance(share, Faked):
             raise InvalidParameter(
                 f"{name!r} {what}, and there are no fakes of its reports; use share 'split' or 'sample'"

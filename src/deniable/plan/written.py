@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.plan.strict import (
     InvalidPlan,
@@ -30,7 +30,7 @@ MOST_CELLS = 1 << 11
 _SIZES = ("k", "size", "g", "bits", "window")
 _THRESHOLDS = ("keep", "one", "zero", "share")
 
-_MECHANISMS: dict[str, tuple[type[Encoder], tuple[str, ...]]] = {
+_MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
     "direct": (Direct, ("k", "keep")),
     "unary": (Unary, ("k", "one", "zero")),
     "subset": (Subset, ("k", "size", "keep")),
@@ -58,7 +58,7 @@ _INSIDE: dict[str, tuple[str, ...]] = {
 }
 
 
-def mechanism_to_dict(mechanism: Encoder) -> Json:
+def mechanism_to_dict(mechanism: ExactMechanism) -> Json:
     """A mechanism as its kind and its numbers."""
     made: object = mechanism.of if isinstance(mechanism, Averaged) else mechanism
     kinds: Mapping[str, tuple[Any, tuple[str, ...]]] = (
@@ -80,7 +80,7 @@ def _number_to_json(name: str, value: Any) -> object:
     return mechanism_to_dict(Averaged(value) if name in _MEANS else value)
 
 
-def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> Encoder:
+def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> ExactMechanism:
     """Back from `mechanism_to_dict`, one of these kinds."""
     kind = checked_kind(data, "a mechanism", kinds)
     if kind in _MEANS:

@@ -1,6 +1,6 @@
 """Turns one record of many answers into one report."""
 
-from deniable.records.base import Faked, Per, Records, Sample, Share, Split, checked_sizes
+from deniable.records.base import Faked, Per, RecordMechanism, Records, Sample, Split, checked_sizes
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.named import (
     FAKES,
@@ -27,9 +27,9 @@ __all__ = [
     "Imitated",
     "Per",
     "Prior",
+    "RecordMechanism",
     "Records",
     "Sample",
-    "Share",
     "Split",
     "amplified",
     "checked_sizes",

@@ -22,7 +22,7 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, counted
 from deniable.exact import log_up, whole_number
 from deniable.law import Law, Marginal
-from deniable.mechanisms import Encoder, Tally, checked_per, checked_values, in_domain, worth_compiling
+from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values, in_domain, worth_compiling
 from deniable.mechanisms import Per as Per
 from deniable.records.fakes import Evidence, Fake
 from deniable.words import Rows, WordArray, Words, below, cell, checked_source
@@ -49,12 +49,12 @@ class Records:
         return f"<Records: {counted(self.n, 'record')} of {counted(len(self.columns), 'attribute')}>"
 
 
-class Share(ABC):
+class RecordMechanism(ABC):
     """A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not
     quoted.
     """
 
-    parts: tuple[Encoder, ...]
+    parts: tuple[ExactMechanism, ...]
 
     @property
     @abstractmethod
@@ -166,10 +166,10 @@ class Share(ABC):
 
 @final
 @dataclass(frozen=True)
-class Split(Share):
+class Split(RecordMechanism):
     """Every attribute is reported, each with its own part of the budget (SPL)."""
 
-    parts: tuple[Encoder, ...]
+    parts: tuple[ExactMechanism, ...]
     _reads_all = True
 
     def __post_init__(self) -> None:
@@ -196,10 +196,10 @@ class Split(Share):
 
 @final
 @dataclass(frozen=True)
-class Sample(Share):
+class Sample(RecordMechanism):
     """Some attributes, drawn at random and named in the report, are reported (SMP: one of them)."""
 
-    parts: tuple[Encoder, ...]
+    parts: tuple[ExactMechanism, ...]
     drawn: int = 1
     _reads_all = False
 
@@ -240,7 +240,7 @@ class Sample(Share):
 
 @final
 @dataclass(frozen=True)
-class Faked(Share):
+class Faked(RecordMechanism):
     """One attribute, drawn at random and not named, is reported; the others are fakes (RS+FD, RS+RFD).
 
     Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each
@@ -259,7 +259,7 @@ class Faked(Share):
         _checked_parts(self.parts)
 
     @property
-    def parts(self) -> tuple[Encoder, ...]:  # type: ignore[override]
+    def parts(self) -> tuple[ExactMechanism, ...]:  # type: ignore[override]
         return tuple(fake.part for fake in self.fakes)
 
     @property
@@ -320,7 +320,7 @@ def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
     return tuple(whole_number("k, the number of values,", k, 2) for k in ks)
 
 
-def _checked_parts(parts: Sequence[Encoder]) -> None:
+def _checked_parts(parts: Sequence[ExactMechanism]) -> None:
     if len(parts) < 2:
         raise InvalidParameter(
             f"a share needs at least two attributes, got {len(parts)}; use the mechanism itself for one"

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import PROTOCOLS, Encoder, grr, oue, sue
+from deniable.mechanisms import PROTOCOLS, ExactMechanism, grr, oue, sue
 from deniable.records.base import Faked, Sample, Split, checked_sizes
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 
@@ -260,12 +260,12 @@ def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
     return [positive_epsilon(one, f"epsilon of attribute {j}") for j, one in enumerate(each)]
 
 
-def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[Encoder, ...]:
+def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[ExactMechanism, ...]:
     exact = [row.name for row in PROTOCOLS.values() if row.exact]
     if protocol not in exact:
         raise InvalidParameter(inexact(protocol) or not_among(protocol, "an exact protocol", exact))
     made = [PROTOCOLS[protocol].make(k, budget) for k, budget in zip(ks, budgets, strict=True)]
-    return tuple(part for part in made if isinstance(part, Encoder))
+    return tuple(part for part in made if isinstance(part, ExactMechanism))
 
 
 def _calibrated(make: Callable[[float], Faked], d: int, epsilon: float, calibration: str) -> Faked:

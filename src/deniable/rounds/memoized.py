@@ -21,7 +21,7 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, power_up, text_up, times_up, whole_number
 from deniable.law import Law
-from deniable.mechanisms import Direct, Encoder, Hashed, Tally, Unary, checked_k
+from deniable.mechanisms import Direct, ExactMechanism, Hashed, Tally, Unary, checked_k
 from deniable.words import FULL, Rows
 from deniable.words.hashing import collision, hash_function, occupied_buckets
 
@@ -65,7 +65,7 @@ class Losses:
         )
 
 
-class Repeated(Encoder):
+class Repeated(ExactMechanism):
     """A mechanism for many collections: part of its words are kept, so that asking again does not average the
     noise away.
     """

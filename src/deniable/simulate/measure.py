@@ -17,8 +17,8 @@ from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import Estimate, consistency
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import Mechanism, Protocol, named_protocol
-from deniable.metric import DISTANCED, Metric
-from deniable.records import Share
+from deniable.metric import DISTANCED, ChannelMechanism
+from deniable.records import RecordMechanism
 from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
 from deniable.simulate.tallies import draw_share, draw_tally, is_drawn_directly
 from deniable.summaries.metrics import METRICS
@@ -44,7 +44,7 @@ class ShareErrors:
 
 
 def measure_share(
-    share: Share,
+    share: RecordMechanism,
     true_counts: Sequence[npt.ArrayLike],
     runs: int,
     generator: np.random.Generator,
@@ -62,7 +62,7 @@ def measure_share(
         counts = np.asarray(true_counts[j])
         truth = counts / counts.sum()
         part = share.parts[j]
-        if isinstance(part, Metric):
+        if isinstance(part, ChannelMechanism):
             frequencies = np.array([part.estimated(draws.tally(run)).frequencies for run in range(runs)])
         else:
             frequencies = draws.frequencies(share.marginal(j))
@@ -187,7 +187,7 @@ def _measured(
         asked,
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
         loss=_loss_or_none(mechanism),
-        unit_loss=mechanism.loss(1) if isinstance(mechanism, Metric) else None,
+        unit_loss=mechanism.loss(1) if isinstance(mechanism, ChannelMechanism) else None,
         expected_mse=mechanism.law.error(asked.n),
         success=mechanism.success(),
         report_bytes=mechanism.report_bytes,

@@ -19,9 +19,9 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.law import Law, Marginal
-from deniable.mechanisms import Direct, Encoder, Hadamard, Mechanism, Summed, Tally, Unary
-from deniable.metric import Averaged, Metric
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Sample, Share
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Mechanism, Summed, Tally, Unary
+from deniable.metric import Averaged, ChannelMechanism
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Sample
 from deniable.rounds import Memoized
 from deniable.simulate.population import MOST_PEOPLE
 from deniable.words.simulated import seeded
@@ -99,7 +99,7 @@ def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Genera
 
 
 @draw_tally.register
-def _(mechanism: Metric, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _(mechanism: ChannelMechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
     """The people with one value report outputs by its row of the channel: a multinomial each."""
     counts, n = _checked_counts(mechanism, true_counts)
     found = np.zeros(mechanism.outputs, dtype=np.int64)
@@ -170,7 +170,7 @@ class Draws:
 
 
 def draw_share(
-    share: Share, true_counts: Sequence[npt.ArrayLike], runs: int, generator: np.random.Generator
+    share: RecordMechanism, true_counts: Sequence[npt.ArrayLike], runs: int, generator: np.random.Generator
 ) -> tuple[Draws, ...]:
     """The tallies of many runs of a share, of which only how many people have each value of each attribute is
     known.
@@ -197,13 +197,15 @@ def draw_share(
 
 
 def draw_share_tallies(
-    share: Share, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator
+    share: RecordMechanism, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator
 ) -> tuple[Tally, ...]:
     """The tallies of one run of a share, one per attribute; see `draw_share` for how exact they are."""
     return tuple(draws.tally(0) for draws in draw_share(share, true_counts, 1, generator))
 
 
-def _draw_attribute(share: Share, attribute: int, people: Integers, generator: np.random.Generator) -> Draws:
+def _draw_attribute(
+    share: RecordMechanism, attribute: int, people: Integers, generator: np.random.Generator
+) -> Draws:
     """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a
     binomial.
     """
@@ -218,7 +220,7 @@ def _draw_attribute(share: Share, attribute: int, people: Integers, generator: n
     return _draw_reports(part, people, generator)
 
 
-def _draw_reports(part: Encoder, people: Integers, generator: np.random.Generator) -> Draws:
+def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
     """One tally of a mechanism for each row of people: all at once where a law does it, else one by one."""
     rounds = part.first if isinstance(part, Memoized) else part
     if isinstance(rounds, Unary | Direct):

@@ -14,7 +14,7 @@ from deniable.attack.guessing import guessed_values
 from deniable.attack.sampled import Assumed, estimated
 from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
 from deniable.data.datasets import Dataset
-from deniable.mechanisms import PROTOCOLS, Encoder
+from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.records import Faked, Records, rsfd, rsrfd
 from deniable.studies.points import CLASSICAL, COMPUTED, Asked, Cell, targets
 from deniable.words import Words
@@ -209,9 +209,9 @@ def _shares(counts: Floats) -> Floats:
     return np.asarray(counts / total) if total > 0 else np.full(counts.size, 1 / counts.size)
 
 
-def _made(protocol: str, k: int, epsilon: float) -> Encoder:
+def _made(protocol: str, k: int, epsilon: float) -> ExactMechanism:
     made = PROTOCOLS[protocol].make(k, epsilon)
-    assert isinstance(made, Encoder)
+    assert isinstance(made, ExactMechanism)
     return made
 
 

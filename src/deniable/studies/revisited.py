@@ -22,7 +22,7 @@ from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import (
-    Encoder,
+    ExactMechanism,
     Hashed,
     Unary,
     alh,
@@ -91,7 +91,7 @@ def _thresholded(k: int, epsilon: float, theta: float) -> Unary:
     return Unary(k, min(FULL - 1, round(p * FULL)), max(1, round(q * FULL)))
 
 
-METHODS: dict[str, Callable[[int, float], Encoder]] = {
+METHODS: dict[str, Callable[[int, float], ExactMechanism]] = {
     "GRR": grr,
     "SS": ss,
     "SUE": sue,
@@ -170,7 +170,7 @@ def _measured(cells: Sequence[Row], values: Integers, progress: Progress | None)
     yield from _on_the_front(found)
 
 
-def _rows(asked: Row, mechanism: Encoder, values: Integers) -> Iterator[Row]:
+def _rows(asked: Row, mechanism: ExactMechanism, values: Integers) -> Iterator[Row]:
     n, law = asked.n, mechanism.law
     loss = mechanism.loss()
     for attack, success, mse in (
@@ -195,7 +195,7 @@ def _rows(asked: Row, mechanism: Encoder, values: Integers) -> Iterator[Row]:
     yield with_chance(seen, right)
 
 
-def published_success(mechanism: Encoder) -> float:
+def published_success(mechanism: ExactMechanism) -> float:
     """The study's formula: for hashing by the mean size of a support; elsewhere it is exact, where its sums
     do not overflow.
     """

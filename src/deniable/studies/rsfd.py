@@ -20,8 +20,8 @@ from typing import final
 
 from deniable.data.datasets import Dataset
 from deniable.exact import positive_epsilon
-from deniable.mechanisms import Encoder, adaptive
-from deniable.records import Calibration, Sample, Share, Split, equal_part, rsfd
+from deniable.mechanisms import ExactMechanism, adaptive
+from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd
 from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "Row", "reproduce"]
@@ -76,19 +76,19 @@ def reproduce(
     return sweep(cells, one, progress)
 
 
-def _either(ks: Sequence[int], epsilon: float) -> tuple[Encoder, ...]:
+def _either(ks: Sequence[int], epsilon: float) -> tuple[ExactMechanism, ...]:
     """GRR or OUE for each attribute, whichever has the smaller variance at f = 0 (ADP)."""
     chosen = [adaptive(k, epsilon, among=("grr", "oue"), f=0.0) for k in ks]
-    return tuple(part for part in chosen if isinstance(part, Encoder))
+    return tuple(part for part in chosen if isinstance(part, ExactMechanism))
 
 
-def _faked(protocol: str, calibration: Calibration) -> Callable[[Sequence[int], float], Share]:
+def _faked(protocol: str, calibration: Calibration) -> Callable[[Sequence[int], float], RecordMechanism]:
     return lambda ks, epsilon: rsfd(ks, epsilon, protocol, calibration)
 
 
 _FAKED = {"RS+FD[GRR]": "grr", "RS+FD[OUE-z]": "oue-z", "RS+FD[OUE-r]": "oue-r", "RS+FD[ADP]": "adaptive"}
 
-METHODS: dict[str, Callable[[Sequence[int], float], Share]] = {
+METHODS: dict[str, Callable[[Sequence[int], float], RecordMechanism]] = {
     "SPL[ADP]": lambda ks, epsilon: Split(_either(ks, equal_part(epsilon, len(ks)))),
     "SMP[ADP]": lambda ks, epsilon: Sample(_either(ks, epsilon)),
     **{name: _faked(protocol, "published") for name, protocol in _FAKED.items()},

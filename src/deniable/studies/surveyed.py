@@ -31,7 +31,7 @@ from deniable.attack.results import Reidentified
 from deniable.attack.sampled import drawn_attributes, sampled_attribute
 from deniable.attack.trained import School
 from deniable.data.datasets import Dataset
-from deniable.mechanisms import PROTOCOLS, Encoder
+from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.plan import Plan
 from deniable.records import Faked, Records, rsfd
 from deniable.simulate.population import numbers_from
@@ -202,7 +202,7 @@ def _reported(
         before[everyone, drawn] = True
         held.append([])
         for j, part in enumerate(parts):
-            assert isinstance(part, Encoder)
+            assert isinstance(part, ExactMechanism)
             who = np.flatnonzero((drawn == j) & ~again)
             if who.size:
                 values = people.table[who, j].astype(np.int64)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.records import Share
+from deniable.records import RecordMechanism
 from deniable.simulate.measure import measure_share
 from deniable.simulate.population import numbers_from
 
@@ -78,7 +78,7 @@ def sweep(
             progress(done, len(cells))
 
 
-def measured(asked: _Row, share: Share, people: Dataset, *labels: str | float, **more: Any) -> _Row:
+def measured(asked: _Row, share: RecordMechanism, people: Dataset, *labels: str | float, **more: Any) -> _Row:
     """A row with its errors and losses; its numbers are drawn from its seed and its labels only."""
     errors = measure_share(share, people.counts, asked.runs, numbers_from(asked.seed, *labels))
     return replace(

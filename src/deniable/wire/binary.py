@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.mechanisms import Encoder
+from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan, Reports, canonical
 from deniable.records import Records, Sample
 from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, plain, reader
@@ -298,6 +298,6 @@ def _cut(raw: bytes, size: int) -> list[bytes]:
     return [raw[i : i + size] for i in range(0, len(raw), size)]
 
 
-def _column(part: Encoder, raw: bytes, n: int) -> Array:
+def _column(part: ExactMechanism, raw: bytes, n: int) -> Array:
     like = part.blank(0)
     return np.frombuffer(raw, dtype=like.dtype).reshape(n, *like.shape[1:])

@@ -14,7 +14,7 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.errors import InvalidReport
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Encoder, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Geometric, PlanarGeometric
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
 
@@ -58,14 +58,14 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def plain(part: Encoder) -> Encoder:
+def plain(part: ExactMechanism) -> ExactMechanism:
     """The mechanism of one round with the same reports."""
     if isinstance(part, Memoized):
         return part.second
     return part.like if isinstance(part, HashedMemoized) else part
 
 
-def part_to_json(part: Encoder, column: Array) -> object:
+def part_to_json(part: ExactMechanism, column: Array) -> object:
     """What a report says, as JSON has it."""
     if isinstance(part, Unary):
         return np.flatnonzero(part.support(column)[0]).tolist()
@@ -142,7 +142,7 @@ def _bit_flip_reader(part: BitFlip) -> Reader:
     return read
 
 
-_READERS: Mapping[type[Encoder], Callable[[Any], Reader]] = {
+_READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
     Direct: _direct_reader,
     Hadamard: _hadamard_reader,
     Unary: _unary_reader,
@@ -155,7 +155,7 @@ _READERS: Mapping[type[Encoder], Callable[[Any], Reader]] = {
 }
 
 
-def reader(part: Encoder) -> Reader:
+def reader(part: ExactMechanism) -> Reader:
     """How a part is read: in plain Python, since for one report that is fastest, and with all sizes looked up
     before.
     """
