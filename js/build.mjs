@@ -1,7 +1,7 @@
 /**
  * Bundles: index.js for programs, client.js (minified) for pages, node.js for the shell.
  *
- * What only some plans need is in client-more.js, which client.js loads for them; what both need is in client-chunk.js.
+ * What only some plans need is in client-rare_kinds.js, which client.js loads for them; what both need is in client-chunk.js.
  */
 
 import { chmod, rm, stat, writeFile } from "node:fs/promises";
@@ -32,4 +32,4 @@ const size = async (...names) => {
   if (all >= MOST) throw new Error(`${names.join(" and ")} must stay below ${MOST} bytes`);
 };
 await size("client", "client-chunk");
-await size("client-more");
+await size("client-rare_kinds");

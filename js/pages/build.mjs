@@ -7,7 +7,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, "../../src/deniable/collect/pages"));
-const MOST = { "survey.js survey-chunk.js": 60_000, "survey-more.js": 30_000, "survey-place.js": 8_000, "dashboard.js": 350_000 }; // bytes
+const MOST = { "survey.js survey-chunk.js": 60_000, "survey-rare_kinds.js": 30_000, "survey-location.js": 8_000, "dashboard.js": 350_000 }; // bytes
 
 await mkdir(folder, { recursive: true });
 const common = {
@@ -20,19 +20,19 @@ const common = {
   legalComments: "none",
   logLevel: "warning",
 };
-const place = {
-  name: "place",
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/place\.js$/ }, () => ({ path: "./survey-place.js", external: true })),
+const location = {
+  name: "location",
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\/location\.js$/ }, () => ({ path: "./survey-location.js", external: true })),
 };
 await build({
   ...common,
   entryPoints: ["survey.ts"],
   outdir: folder,
-  splitting: true, // what only some plans need is loaded for them: survey-more.js
+  splitting: true, // what only some plans need is loaded for them: survey-rare_kinds.js
   chunkNames: "survey-[name]",
-  plugins: [place], // and this, which is made by itself: a second shared chunk would have the name of the first
+  plugins: [location], // and this, which is made by itself: a second shared chunk would have the name of the first
 });
-await build({ ...common, entryPoints: { "survey-place": "place.ts" }, outdir: folder });
+await build({ ...common, entryPoints: { "survey-location": "location.ts" }, outdir: folder });
 await build({ ...common, entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"], outdir: folder });
 await build({
   ...common,

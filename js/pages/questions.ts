@@ -5,7 +5,7 @@ import { h, quoted } from "./dom.js";
 import { sentence } from "./phrases.js";
 
 /** What only plans that ask for places need; it is loaded for them. */
-export type Places = typeof import("./place.js");
+export type Places = typeof import("./location.js");
 
 const MOST_BUTTONS = 7;
 const NOTHING = "No answer";

@@ -66,7 +66,7 @@ async function start(): Promise<void> {
     if (!summary) throw new Refused("plan", "This collector has no such study. Is the link whole?");
     const [plan, kind] = await verified(summary.id);
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
-    const places = plan.attributes.some(({ domain }) => domain.kind === "grid") ? await import("./place.js") : null;
+    const places = plan.attributes.some(({ domain }) => domain.kind === "grid") ? await import("./location.js") : null;
     if (mine === turn) offer(plan, kind, summary, rounds, plans.length > 1, places);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);

@@ -1,9 +1,10 @@
 /** A few bits of a histogram, drawn once and kept for ever (dBitFlipPM): nothing is fresh, so equal reports say "unchanged". */
 
+import { ascending, bits, checkedFields } from "./codecs.js";
 import { sound } from "./errors.js";
 import { largest, logUp, wholeNumber } from "./exact.js";
-import type { Repeated } from "./repeat.js";
-import { ascending, type BitFlipPart, bits, type Codec, checkedFields, checkedK } from "./shape.js";
+import { type BitFlipPart, type Codec, checkedK } from "./mechanism.js";
+import type { Repeated } from "./memoized.js";
 import { unary } from "./shapes.js";
 import { sampled } from "./words.js";
 

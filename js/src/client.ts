@@ -7,9 +7,8 @@
 import { AboveCap, InvalidParameter, NotSent } from "./errors.js";
 import { isWhole } from "./exact.js";
 import { checkedCap, Ledger } from "./ledger.js";
-import type { Fields } from "./notation.js";
 import { type Answers, fromHexadecimal, Plan } from "./plan.js";
-import { parsed } from "./shape.js";
+import { type Fields, parseJson } from "./strict.js";
 import { fromBytes, Report } from "./wire.js";
 import { below, Row, randomBytes, remembered, system } from "./words.js";
 
@@ -115,7 +114,7 @@ export class Client {
         const limit = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
         const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
         const text = await answer.text();
-        said = Object(parsed(text)) as Fields;
+        said = Object(parseJson(text)) as Fields;
         const { outcome, detail } = said;
         if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt)) return outcome as Receipt;
         problem = `${detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;

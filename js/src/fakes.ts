@@ -7,7 +7,7 @@
 
 import { must, NOT_CANONICAL } from "./errors.js";
 import { cell, divideUp, FULL, minus, over, plus, type Ratio, times } from "./exact.js";
-import type { Encoder, Part } from "./shape.js";
+import type { Mechanism, Part } from "./mechanism.js";
 import type { Direct, Unary } from "./shapes.js";
 import { below, type Halves, type Row, wordOf } from "./words.js";
 
@@ -17,7 +17,7 @@ export type Evidence = readonly [one: Ratio, other: Ratio];
 /** A mechanism whose loss is zero: its report does not depend on the value. */
 export interface Fake {
   /** The mechanism whose reports it imitates. */
-  readonly part: Encoder;
+  readonly part: Mechanism;
   readonly words: number;
   /** How far the bias of `below` may move a fake's probability from the one in `evidence`, as a factor. */
   readonly slack: Ratio;

@@ -14,8 +14,8 @@ export {
 } from "./errors.js";
 export type { Grid } from "./grid.js";
 export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./ledger.js";
+export type { Part } from "./mechanism.js";
+export type { Figures } from "./memoized.js";
 export type { Numbers } from "./number.js";
 export { type Answers, type Attribute, type BestGuess, type Losses, type MetricLosses, type Missing, Plan } from "./plan.js";
-export type { Figures } from "./repeat.js";
-export type { Part } from "./shape.js";
 export { decode, fromBytes, fromJson, type Report, type Said } from "./wire.js";

@@ -1,10 +1,11 @@
 /** Means of numbers: a report stands for a number that is right on average, and mostly far from the one that was given. */
 
+import { integer } from "./codecs.js";
 import { must } from "./errors.js";
 import { cell, FULL, largest, type Ratio, wholeNumber } from "./exact.js";
-import { checkedFields, checkedInteger, checkedKind, threshold } from "./notation.js";
-import { PLACES } from "./number.js";
-import { checkedThreshold, type Encoder, integer } from "./shape.js";
+import { checkedThreshold, type Mechanism } from "./mechanism.js";
+import { POSITIONS } from "./number.js";
+import { checkedFields, checkedInteger, checkedKind, threshold } from "./strict.js";
 import { below, chance, type Halves, type Row, wordOf } from "./words.js";
 
 const MOST = 1 << 12; // different reports
@@ -33,10 +34,10 @@ const duchi = (data: unknown): Mean => {
     ratio: [keep, FULL - keep],
     half: [keep + HALF, 2n * FULL], // as for the number in the middle of the half
     send: (place, words) => {
-      const moved = (BigInt(Math.abs(place - PLACES / 2)) * (keep - HALF)) >> 31n;
-      return Number(wordOf(words, 0) < (place < PLACES / 2 ? HALF - moved : HALF + moved));
+      const moved = (BigInt(Math.abs(place - POSITIONS / 2)) * (keep - HALF)) >> 31n;
+      return Number(wordOf(words, 0) < (place < POSITIONS / 2 ? HALF - moved : HALF + moved));
     },
-    stands: (part) => ((part ? reach : -reach) + 1) * (PLACES / 2),
+    stands: (part) => ((part ? reach : -reach) + 1) * (POSITIONS / 2),
   };
 };
 
@@ -60,12 +61,12 @@ const piecewise = (data: unknown): Mean => {
     half: halfOf(k, window, keep),
     send: (place, words) => {
       const fine = place * (k - 1); // of 2^32 parts of a bin
-      const bin = Math.floor(fine / PLACES) + Number((words[5] as number) < fine % PLACES);
+      const bin = Math.floor(fine / POSITIONS) + Number((words[5] as number) < fine % POSITIONS);
       if (chance(words, 0, kept)) return bin + below(words, 1, window);
       const other = below(words, 1, k - 1);
       return other + (other >= bin ? window : 0);
     },
-    stands: (part) => ((part - start) / slope / (k - 1)) * PLACES,
+    stands: (part) => ((part - start) / slope / (k - 1)) * POSITIONS,
   };
 };
 
@@ -116,11 +117,11 @@ const fieldsOf = (data: unknown, kind: string, ...names: string[]): Readonly<Rec
 /** A mechanism for a mean as part of a record. */
 const averaged =
   (make: (data: unknown) => Mean) =>
-  (data: unknown): Encoder<number> => {
+  (data: unknown): Mechanism<number> => {
     const { words, outputs, ratio, half, send, stands } = make(data);
     must(outputs <= MOST, () => `a number has at most ${MOST} different reports, got ${outputs}`);
     return {
-      k: PLACES + 1,
+      k: POSITIONS + 1,
       words,
       ratio,
       codec: integer(outputs),

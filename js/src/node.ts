@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { Client, DeniableError, InvalidParameter, NotSent } from "./index.js";
 import { type Answers, hexadecimal, Plan } from "./plan.js";
-import { isObject } from "./shape.js";
+import { isObject } from "./strict.js";
 
 const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] < answers.jsonl
 

@@ -1,44 +1,23 @@
 /** How mechanisms, fakes, shares and domains are written in a plan: integers and text, strict to read. */
 
 import { Categories, type Domain, Range } from "./domain.js";
-import { must, shown } from "./errors.js";
-import { isWhole } from "./exact.js";
+import { must } from "./errors.js";
 import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
-import { hashedMemoized, memoized } from "./repeat.js";
-import { type Encoder, isObject } from "./shape.js";
+import type { Mechanism } from "./mechanism.js";
+import { hashedMemoized, memoized } from "./memoized.js";
+import { faked, type Share, sample, split } from "./records.js";
 import { type Direct, direct, hadamard, hashed, subset, type Unary, unary } from "./shapes.js";
-import { faked, type Share, sample, split } from "./share.js";
+import { checkedBoolean, checkedFields, checkedInteger, checkedKind, checkedList, checkedString, threshold } from "./strict.js";
 
 /** Kinds of mechanisms and domains that only some plans have. */
-export type More = Readonly<Pick<typeof import("./more.js"), "mechanisms" | "domains">>;
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-const DEEPEST = 16;
-
-/** Sorted keys, no spaces: equal documents have equal text. */
-export const canonical = (data: unknown, depth = 0): string => {
-  must(depth < DEEPEST, () => "a plan is nested less deeply");
-  if (Array.isArray(data)) return `[${data.map((one) => canonical(one, depth + 1))}]`;
-  must(typeof data !== "number" || Number.isInteger(data), () => `a plan has integers only, got ${data}`);
-  if (!isObject(data)) return JSON.stringify(data);
-  const names = Object.keys(data).sort(byCodePoint);
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(data[name], depth + 1)}`)}}`;
-};
-
-/** The order of text by code points, where JavaScript's own is by halves of surrogate pairs. */
-export const byCodePoint = (one: string, other: string): number => {
-  const [a, b] = [one, other].map((text) => Array.from(text, (sign) => sign.codePointAt(0) as number)) as [number[], number[]];
-  const i = a.findIndex((code, at) => code !== b[at]);
-  return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1);
-};
+export type More = Readonly<Pick<typeof import("./rare_kinds.js"), "mechanisms" | "domains">>;
 
 const SIZES = ["k", "size", "g"];
 const THRESHOLDS = ["keep", "one", "zero"];
 const ROUNDS = ["direct", "unary"];
 
 // biome-ignore lint/suspicious/noExplicitAny: each is called with just the fields that its row names, checked one by one
-type Make = (...numbers: any[]) => Encoder;
+type Make = (...numbers: any[]) => Mechanism;
 
 const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
   direct: [direct, "k", "keep"],
@@ -50,7 +29,7 @@ const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
   "hashed-memoized": [hashedMemoized, "k", "buckets"],
 };
 
-const mechanism = (data: unknown, kinds: readonly string[], more?: More["mechanisms"]): Encoder => {
+const mechanism = (data: unknown, kinds: readonly string[], more?: More["mechanisms"]): Mechanism => {
   const kind = checkedKind(data, "a mechanism", kinds);
   if (more?.[kind]) return more[kind](data);
   const [make, ...names] = MECHANISMS[kind] as (typeof MECHANISMS)[string];
@@ -108,47 +87,4 @@ export const domain = (data: unknown, more?: More["domains"]): Domain => {
     number,
   ];
   return new Range(low, step, bins, digits, checkedBoolean(fields.open_low), checkedBoolean(fields.open_high));
-};
-
-export const checkedKind = (data: unknown, what: string, allowed: readonly string[]): string => {
-  const kind = isObject(data) && data.kind;
-  must(allowed.includes(kind as string), () => `${shown(kind)} is not ${what} that can be here (${allowed.join(", ")})`);
-  return kind as string;
-};
-
-/** An object with just these fields. */
-export const checkedFields = (data: unknown, what: string, wanted: readonly string[]): Fields => {
-  must(isObject(data), () => `${what} must be an object with the fields ${wanted.join(", ")}`);
-  for (const name of Object.keys(data)) {
-    must(wanted.includes(name), () => `${shown(name)} is not a field of ${what} (${wanted.join(", ")})`);
-  }
-  for (const name of wanted) must(Object.hasOwn(data, name), () => `${what} has no field ${shown(name)}`);
-  return data;
-};
-
-export const checkedList = (data: unknown, what: string): readonly unknown[] => {
-  must(Array.isArray(data), () => `${what} must be a list`);
-  return data;
-};
-
-export const checkedString = (data: unknown, what: string): string => {
-  must(typeof data === "string", () => `${what} must be text, got ${shown(data)}`);
-  return data;
-};
-
-/** An integer that every language holds exactly. */
-export const checkedInteger = (data: unknown, what: string): number => {
-  must(isWhole(data, -(2 ** 53), 2 ** 53), () => `${what} must be an integer up to 2^53, got ${shown(data)}`);
-  return data as number;
-};
-
-export const checkedBoolean = (data: unknown): boolean => {
-  must(typeof data === "boolean", () => `an open end is true or false, got ${shown(data)}`);
-  return data;
-};
-
-export const threshold = (data: unknown): bigint => {
-  const isDecimal = typeof data === "string" && /^[1-9][0-9]{0,19}$/.test(data);
-  must(isDecimal, () => `a threshold is decimal digits as text, got ${shown(data)}`);
-  return BigInt(data as string);
 };

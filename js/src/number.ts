@@ -5,12 +5,12 @@ import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { wholeNumber } from "./exact.js";
 
 /** A number becomes the nearest of so many places and one more, from the lowest to the highest. */
-export const PLACES = 2 ** 32;
+export const POSITIONS = 2 ** 32;
 
 /** A number from low to high. With an open end, what lies beyond counts as the end. */
 export class Numbers implements Values {
   readonly kind = "number";
-  readonly k = PLACES + 1;
+  readonly k = POSITIONS + 1;
   readonly low: number;
   readonly high: number;
 
@@ -34,7 +34,7 @@ export class Numbers implements Values {
   label(place: number): string {
     const wide = this.high - this.low;
     const digits = Math.min(100, Math.max(0, Math.ceil(3 - Math.log10(wide))));
-    return (this.low + (place / PLACES) * wide).toFixed(digits);
+    return (this.low + (place / POSITIONS) * wide).toFixed(digits);
   }
 
   code(answer: unknown, name: string): number {
@@ -44,6 +44,6 @@ export class Numbers implements Values {
     if ((number < low && !openLow) || (number > high && !openHigh)) {
       throw new InvalidValue(`${number} is not a value of ${shown(name)} (${low} to ${high})`);
     }
-    return Math.floor(((Math.min(high, Math.max(low, number)) - low) / (high - low)) * PLACES + 0.5);
+    return Math.floor(((Math.min(high, Math.max(low, number)) - low) / (high - low)) * POSITIONS + 0.5);
   }
 }

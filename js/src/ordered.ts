@@ -1,16 +1,16 @@
 /** Ordered values: a value moves a few steps up or down, and the farther two values are apart the better they can be told. */
 
+import { integer } from "./codecs.js";
 import { must } from "./errors.js";
 import { FULL, largest, logUp, type Ratio } from "./exact.js";
-import { checkedFields } from "./notation.js";
-import { integer } from "./shape.js";
-import { at, type Metric, pairs, table } from "./unit.js";
+import { at, type MetricMechanism, pairs, table } from "./metric.js";
+import { checkedFields } from "./strict.js";
 import { wordOf } from "./words.js";
 
 const MOST = 1 << 12;
 
 /** tails[m]: how many of the 2^64 words move a value by m steps or more to one side (by none counted in, for m = 0). */
-export const geometric = (data: unknown): Metric => {
+export const geometric = (data: unknown): MetricMechanism => {
   const fields = checkedFields(data, "a geometric mechanism", ["kind", "tails"]);
   const tails = table(fields.tails, "tails", MOST);
   const k = tails.length;

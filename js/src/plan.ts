@@ -7,22 +7,23 @@
 import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
 import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
+import type { Mechanism } from "./mechanism.js";
+import { FIGURES, type Figures, isRepeated } from "./memoized.js";
+import { domain, share } from "./notation.js";
+import { mostOf, type Share } from "./records.js";
 import {
   canonical,
   checkedFields,
   checkedInteger,
   checkedList,
   checkedString,
-  domain,
   type Fields,
-  share,
-} from "./notation.js";
-import { FIGURES, type Figures, isRepeated } from "./repeat.js";
-import { type Encoder, isObject, parsed } from "./shape.js";
-import { mostOf, type Share } from "./share.js";
+  isObject,
+  parseJson,
+} from "./strict.js";
 import { type Bytes, subtle } from "./words.js";
 
-type More = typeof import("./more.js");
+type More = typeof import("./rare_kinds.js");
 
 const VERSION = 1;
 const MOST_ROUNDS = 1000;
@@ -151,7 +152,7 @@ export class Plan {
   /** Read and verify a document; whatever is wrong with it is refused with the reason. */
   static async fromJson(text: string): Promise<Plan> {
     must(text.length <= MOST_TEXT, () => `a plan has at most ${MOST_TEXT} characters`);
-    const data = parsed(text);
+    const data = parseJson(text);
     must(isObject(data), () => "a plan is a JSON object");
     const { id, ...body } = data;
     must(body.version === VERSION, () => `this is a plan of version ${shown(body.version)}; only ${VERSION} is known`);
@@ -159,14 +160,14 @@ export class Plan {
     const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
     const found = hexadecimal(new Uint8Array(digest));
     must(id === found, () => `the plan was changed after it was made: its id is ${found}, not ${shown(id)}`);
-    const plan = new Plan(found, body, RARE.test(written) ? await import("./more.js") : undefined);
+    const plan = new Plan(found, body, RARE.test(written) ? await import("./rare_kinds.js") : undefined);
     plan.verify();
     must(text.trim() === canonical({ ...body, id }), () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`);
     return plan;
   }
 
   /** @internal The mechanisms, one per attribute. */
-  get parts(): readonly Encoder[] {
+  get parts(): readonly Mechanism[] {
     return this.share.parts;
   }
 

@@ -1,25 +1,13 @@
 /** The set-valued shapes: what a report looks like, and how words become one. A shape holds thresholds out of 2^64. */
 
+import { ascending, bits, checkedFields, checkedInteger, integer, readInteger, writeInteger } from "./codecs.js";
 import { must } from "./errors.js";
 import { cell, FULL, PRIME, type Ratio, times, wholeNumber } from "./exact.js";
-import {
-  ascending,
-  bits,
-  type Codec,
-  checkedFields,
-  checkedInteger,
-  checkedK,
-  checkedThreshold,
-  type Encoder,
-  type HashedPart,
-  integer,
-  readInteger,
-  writeInteger,
-} from "./shape.js";
+import { type Codec, checkedK, checkedThreshold, type HashedPart, type Mechanism } from "./mechanism.js";
 import { below, chance, type Halves, sampled, type Threshold } from "./words.js";
 
 /** The report is a value: the true one with probability keep / 2^64, else one of the others. */
-export interface Direct extends Encoder<number> {
+export interface Direct extends Mechanism<number> {
   readonly keep: bigint;
   /** The report of a value from these words. */
   pick(value: number, words: Halves): number;
@@ -39,7 +27,7 @@ export const direct = (k: number, keep: bigint): Direct => {
  * The coins of 64 values fall together: word 64 g + l gives binary digit l (the first one first) of the numbers that are
  * compared with the thresholds of values 64 g to 64 g + 63, one per bit position.
  */
-export interface Unary extends Encoder<readonly number[]> {
+export interface Unary extends Mechanism<readonly number[]> {
   readonly one: bigint;
   readonly zero: bigint;
   /** How much likelier a bit is set for the true value. */
@@ -94,7 +82,7 @@ function coins(one: Threshold, zero: Threshold, truth: number, words: Halves, at
 }
 
 /** The report is a set of `size` values in ascending order: the true one is a member with probability keep / 2^64. */
-export const subset = (k: number, size: number, keep: bigint): Encoder<readonly number[]> => {
+export const subset = (k: number, size: number, keep: bigint): Mechanism<readonly number[]> => {
   checkedK(k, 1 << 16);
   wholeNumber("size, the number of members,", size, 1, k - 1);
   const kept = checkedThreshold(keep);
@@ -119,7 +107,7 @@ export const subset = (k: number, size: number, keep: bigint): Encoder<readonly 
  *
  * The function is drawn without looking at the value, so it costs no privacy; the loss is that of the bucket.
  */
-export const hashed = (k: number, g: number, keep: bigint): Encoder<HashedPart> => {
+export const hashed = (k: number, g: number, keep: bigint): Mechanism<HashedPart> => {
   checkedK(k, PRIME - 1);
   wholeNumber("g, the number of buckets,", g, 2, PRIME - 1);
   const kept = checkedKeep(keep, g);
@@ -159,7 +147,7 @@ export const hashed = (k: number, g: number, keep: bigint): Encoder<HashedPart> 
  *
  * Report y supports v where (v + 1) and y have an even number of common bits.
  */
-export const hadamard = (k: number, keep: bigint): Encoder<number> => {
+export const hadamard = (k: number, keep: bigint): Mechanism<number> => {
   checkedK(k, (1 << 20) - 1);
   const kept = checkedKeep(keep, 2);
   const unused = Math.clz32(k);

@@ -1,21 +1,12 @@
 /** A report as it travels: one byte string and one JSON text each, and whatever is not in that form is refused. */
 
+import { checkedFields, readInteger, writeInteger } from "./codecs.js";
 import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
 import { isWhole } from "./exact.js";
-import { byCodePoint } from "./notation.js";
+import type { BitFlipPart, Codec, Mechanism, Part } from "./mechanism.js";
 import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
-import {
-  type BitFlipPart,
-  type Codec,
-  checkedFields,
-  type Encoder,
-  isObject,
-  type Part,
-  parsed,
-  readInteger,
-  writeInteger,
-} from "./shape.js";
-import type { Parts } from "./share.js";
+import type { Parts } from "./records.js";
+import { byCodePoint, isObject, parseJson } from "./strict.js";
 import type { Bytes } from "./words.js";
 
 const VERSION = 1;
@@ -65,7 +56,7 @@ export class Report {
   get readable(): readonly Said[] {
     return this.reported.map(([attribute, part, j]) => {
       const label = (code: number): string => this.plan.attributes[j]?.label(code) as string;
-      const supports = supported(this.plan.parts[j] as Encoder, part).map(label);
+      const supports = supported(this.plan.parts[j] as Mechanism, part).map(label);
       return isObject(part) && "about" in part
         ? { attribute, supports, about: (part as BitFlipPart).about.map(label) }
         : { attribute, supports };
@@ -90,7 +81,7 @@ export const fromBytes = (plan: Plan, bytes: Uint8Array): Report => {
 
 /** A report from its JSON text; what is not canonical is refused with a reason. */
 export const fromJson = (plan: Plan, text: string): Report => {
-  const { id, plan: made, report, round: number, version } = checkedFields(parsed(text), "id,plan,report,round,version");
+  const { id, plan: made, report, round: number, version } = checkedFields(parseJson(text), "id,plan,report,round,version");
   const round = checkedHeader(plan, version, checkedHexadecimal(made, PREFIX), number);
   const found = new Report(plan, round, fromHexadecimal(checkedHexadecimal(id, ID)), fromSaid(plan, report));
   sound(found.json === text, "form", () => `the report ${NOT_CANONICAL}`);
@@ -168,9 +159,9 @@ const about = (plan: Plan, j: number, said: unknown, reason?: Reason): Part => {
 };
 
 /** The values that a part supports, in order. */
-const supported = (encoder: Encoder, part: Part): readonly number[] => {
-  if (encoder.supports) return [...Array(encoder.k).keys()].filter((value) => encoder.supports?.(part, value));
-  if (typeof part === "number") return [encoder.stands?.(part) ?? part];
+const supported = (mechanism: Mechanism, part: Part): readonly number[] => {
+  if (mechanism.supports) return [...Array(mechanism.k).keys()].filter((value) => mechanism.supports?.(part, value));
+  if (typeof part === "number") return [mechanism.stands?.(part) ?? part];
   return "set" in part ? part.set : (part as readonly number[]);
 };
 
@@ -188,4 +179,4 @@ const indices = ({ parts, share }: Plan): [number, number] => {
   return [width, width * share.drawn];
 };
 
-const codecOf = (plan: Plan, j: number): Codec => (plan.parts[j] as Encoder).codec;
+const codecOf = (plan: Plan, j: number): Codec => (plan.parts[j] as Mechanism).codec;

@@ -12,7 +12,7 @@ import { decode } from "../src/wire.js";
 import { type Case, type Document, small } from "./helpers.js";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
-const PAGE = ["client.js", "client-chunk.js", "client-more.js"];
+const PAGE = ["client.js", "client-chunk.js", "client-rare_kinds.js"];
 const built = existsSync(here("../dist/client.js"));
 const vectors = ["single", "split", "sample", "faked", "repeated", "metric/reports"].flatMap((name): Case[] =>
   JSON.parse(readFileSync(here(`../../spec/vectors/${name}.json`), "utf8")),
@@ -54,7 +54,7 @@ describe.skipIf(!built)("the bundle for pages", () => {
     expect(named.flat().sort()).toEqual([
       ["from", "client-chunk.js"],
       ["from", "client-chunk.js"],
-      ["import(", "client-more.js"],
+      ["import(", "client-rare_kinds.js"],
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { drawn } from "../src/client.js";
-import { canonical } from "../src/notation.js";
 import { fromHexadecimal, Plan } from "../src/plan.js";
+import { canonical } from "../src/strict.js";
 import type { Report } from "../src/wire.js";
 import { fixedRow } from "../src/words_testing.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { InvalidParameter, InvalidPlan } from "../src/errors.js";
 import { logUp, toNano } from "../src/exact.js";
-import { canonical } from "../src/notation.js";
 import { Plan } from "../src/plan.js";
 import { direct } from "../src/shapes.js";
+import { canonical } from "../src/strict.js";
 import { type Document, FULL, quickest, sealed, small, tampered } from "./helpers.js";
 
 describe("a plan at the edge", () => {

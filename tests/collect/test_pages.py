@@ -738,7 +738,7 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
     with visiting(browser, collector, viewport=PHONE) as visit:
         page = visit.survey(ONCE)
         expect(page.get_by_text("Verified on this device")).to_be_visible()
-        more = ("survey-more.js", "survey-place.js")
+        more = ("survey-rare_kinds.js", "survey-location.js")
         assert not [one for one in visit.sent if one.url.endswith(more)]  # this plan does not need them
         page = visit.survey(MIXED)
         expect(page.get_by_text("Verified on this device")).to_be_visible()
@@ -1500,6 +1500,6 @@ def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_the_pages_are_small() -> None:
     assert sum((FOLDER / name).stat().st_size for name in ("survey.js", "survey-chunk.js")) < 60_000
-    assert (FOLDER / "survey-more.js").stat().st_size < 30_000
-    assert (FOLDER / "survey-place.js").stat().st_size < 8_000
+    assert (FOLDER / "survey-rare_kinds.js").stat().st_size < 30_000
+    assert (FOLDER / "survey-location.js").stat().st_size < 8_000
     assert (FOLDER / "dashboard.js").stat().st_size < 350_000

@@ -3,11 +3,11 @@
 import type { Domain } from "./domain.js";
 import { must } from "./errors.js";
 import type { Loss } from "./exact.js";
-import { checkedList, threshold } from "./notation.js";
-import type { Encoder } from "./shape.js";
+import type { Mechanism } from "./mechanism.js";
+import { checkedList, threshold } from "./strict.js";
 
 /** A mechanism whose loss is stated twice: per unit of distance, and for any two values (its ratio). */
-export interface Metric extends Encoder<number> {
+export interface MetricMechanism extends Mechanism<number> {
   readonly unit: "step" | "kilometer";
   /** At most so much is lost about two values per unit of their distance. */
   perUnit(): Loss;
@@ -15,7 +15,7 @@ export interface Metric extends Encoder<number> {
   fits(domain: Domain): boolean;
 }
 
-export const isMetric = (part: Encoder): part is Metric => "perUnit" in part;
+export const isMetric = (part: Mechanism): part is MetricMechanism => "perUnit" in part;
 
 /** A list of numbers of words, at most so many. */
 export const table = (data: unknown, what: string, most: number): readonly bigint[] => {

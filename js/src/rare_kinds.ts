@@ -6,16 +6,16 @@ import { must, shown } from "./errors.js";
 import { logUp } from "./exact.js";
 import { Grid } from "./grid.js";
 import { MEANS } from "./means.js";
-import { checkedBoolean, checkedFields, checkedInteger, checkedList, threshold } from "./notation.js";
+import type { Mechanism } from "./mechanism.js";
+import { isMetric } from "./metric.js";
 import { Numbers } from "./number.js";
 import { geometric } from "./ordered.js";
-import { planarGeometric } from "./places.js";
 import { type MetricLosses, type Plan, refuseLess } from "./plan.js";
-import type { Encoder } from "./shape.js";
-import { mostOf } from "./share.js";
-import { isMetric } from "./unit.js";
+import { planarGeometric } from "./planar.js";
+import { mostOf } from "./records.js";
+import { checkedBoolean, checkedFields, checkedInteger, checkedList, threshold } from "./strict.js";
 
-export const mechanisms: Readonly<Record<string, (data: unknown) => Encoder>> = {
+export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> = {
   geometric,
   "planar-geometric": planarGeometric,
   ...MEANS,
@@ -54,7 +54,7 @@ export const statedMetric = (data: unknown): MetricLosses => {
 /** Recompute what is lost per unit of distance; refuse a plan that leaks more, or whose values have no such distances. */
 export const verifiedMetric = ({ attributes, missing, parts, share, stated }: Plan): MetricLosses | undefined => {
   const units = attributes.flatMap(({ name, domain }, j) => {
-    const part = parts[j] as Encoder;
+    const part = parts[j] as Mechanism;
     if (!isMetric(part)) return [];
     const fits = missing !== "value" && part.fits(domain);
     must(fits, () => `${shown(name)} has values without these distances, or smaller ones than the plan says`);

@@ -1,10 +1,10 @@
 /** Places: a cell moves on its grid, and the farther two cells are apart the better they can be told. */
 
+import { integer } from "./codecs.js";
 import { must } from "./errors.js";
 import { divideUp, FULL, type Loss, largest, logUp, type Ratio, wholeNumber } from "./exact.js";
-import { checkedFields, checkedList } from "./notation.js";
-import { integer } from "./shape.js";
-import { at, type Metric, table } from "./unit.js";
+import { at, type MetricMechanism, table } from "./metric.js";
+import { checkedFields, checkedList } from "./strict.js";
 import { wordOf } from "./words.js";
 
 const MOST = 1 << 11;
@@ -15,7 +15,7 @@ const KILOMETER = 10n ** 6n; // in millimeters
 type Rows = readonly (readonly bigint[])[];
 
 /** noise[a][b]: how many of the 2^64 words move a cell by a rows and b columns, to either side. */
-export const planarGeometric = (data: unknown): Metric => {
+export const planarGeometric = (data: unknown): MetricMechanism => {
   const fields = checkedFields(data, "a planar-geometric mechanism", ["kind", "noise", "steps"]);
   const noise = checkedList(fields.noise, "noise").map((row) => table(row, "a row of noise", MOST));
   const [rows, columns] = [noise.length, noise[0]?.length ?? 0];

@@ -8,7 +8,7 @@
 import { must } from "./errors.js";
 import { cell, divideUp, isAbove, type Loss, largest, logUp, type Ratio, smaller, times, wholeNumber } from "./exact.js";
 import type { Fake } from "./fakes.js";
-import type { Encoder, Part } from "./shape.js";
+import type { Mechanism, Part } from "./mechanism.js";
 import { type Row, sampled } from "./words.js";
 
 /** A part for every attribute; none where it is not reported. */
@@ -16,7 +16,7 @@ export type Parts = readonly (Part | undefined)[];
 
 /** A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not quoted. */
 export interface Share {
-  readonly parts: readonly Encoder[];
+  readonly parts: readonly Mechanism[];
   /** How many 64-bit words one record takes. */
   readonly words: number;
   /** How many attributes are drawn at random and named; 0 where all are there. */
@@ -30,7 +30,7 @@ export interface Share {
 }
 
 /** Every attribute is reported, each with its own part of the budget (SPL); or the only one there is. */
-export const split = (parts: readonly Encoder[]): Share => {
+export const split = (parts: readonly Mechanism[]): Share => {
   const ratios = parts.map((part) => part.ratio);
   return {
     parts,
@@ -52,7 +52,7 @@ export const split = (parts: readonly Encoder[]): Share => {
 };
 
 /** Some attributes, drawn at random and named in the report, are reported (SMP: one of them). */
-export const sample = (parts: readonly Encoder[], drawn: number): Share => {
+export const sample = (parts: readonly Mechanism[], drawn: number): Share => {
   checkedParts(parts);
   wholeNumber("drawn, the number of attributes reported,", drawn, 1, parts.length);
   const room = parts.reduce((most, part) => Math.max(most, part.words), 0);
@@ -67,7 +67,7 @@ export const sample = (parts: readonly Encoder[], drawn: number): Share => {
     encode: async (values, row) => {
       const found: (Part | undefined)[] = parts.map(() => undefined);
       for (const [draw, j] of sampled(await row.recall(drawn), drawn, parts.length).entries()) {
-        found[j] = await (parts[j] as Encoder).encode(values[j] as number, row.from(drawn + draw * room));
+        found[j] = await (parts[j] as Mechanism).encode(values[j] as number, row.from(drawn + draw * room));
       }
       return found;
     },
@@ -147,5 +147,5 @@ export const mostOf = (losses: readonly Loss[], count: number): Loss =>
 
 const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
 
-const checkedParts = (parts: readonly Encoder[]): void =>
+const checkedParts = (parts: readonly Mechanism[]): void =>
   must(parts.length > 1, () => `a share needs at least two attributes, got ${parts.length}`);
