@@ -115,6 +115,39 @@ def test_a_wrong_command_would_be_found(wrong: str) -> None:
             refuse_unknown_options(mentions(f"Use `deniable {wrong}`.")[0])
 
 
+# What is named is there.
+
+
+def missing_tests(text: str, defined: str) -> list[str]:
+    """The tests that a text names and that nobody has written."""
+    return sorted(
+        name for name in set(re.findall(r"`(test_\w+)`", text)) if not re.search(rf"def {name}\(", defined)
+    )
+
+
+def missing_files(text: str) -> list[str]:
+    """The files of the project that a text names and that are not there."""
+    named = set(re.findall(r"`((?:bench|docs|js|spec|src|tests)/[\w./-]+\.\w+)`", text))
+    return sorted(name for name in named if not (ROOT / name).exists())
+
+
+@pytest.fixture(scope="module")
+def defined() -> str:
+    """The text of all tests."""
+    return "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_named_tests_and_files_are_there(document: str, defined: str) -> None:
+    assert missing_tests(text_of(document), defined) == []
+    assert missing_files(text_of(document)) == []
+
+
+def test_a_name_without_a_test_or_file_would_be_found(defined: str) -> None:
+    assert missing_tests("`test_of_nothing` and `test_tallies`", defined) == ["test_of_nothing"]
+    assert missing_files("`src/deniable/share.py` and `docs/index.md`") == ["src/deniable/share.py"]
+
+
 # What is shown is run.
 
 
