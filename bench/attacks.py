@@ -16,11 +16,11 @@ from typing import TypeVar
 import numpy as np
 
 import deniable as dn
-from deniable.attack.background import compact
-from deniable.attack.guessing import guessed_values
+from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Clue
-from deniable.attack.matching import Evidence, match
+from deniable.attack.reidentification import Evidence, match
 from deniable.attack.trained import trained_attribute
+from deniable.attack.values import guess_values
 from deniable.mechanisms import ExactMechanism
 from deniable.studies.surveyed import SURVEYS, drawn_surveys
 
@@ -75,12 +75,12 @@ def people(protocol: str, matching: str) -> dict[str, float | str]:
             clues.append(Clue(j, part, who, reports))
     columns, everyone = compact(adult.table.T), np.arange(adult.n)
 
-    def attack() -> dn.attack.Reidentified:
+    def attack() -> dn.attack.Reidentification:
         held = [
             Evidence(
                 one.attribute,
                 one,
-                guessed_values(one.part, one.reports, draws) if matching == "guess" else None,
+                guess_values(one.part, one.reports, draws) if matching == "guess" else None,
             )
             for one in clues
             if one.who.size

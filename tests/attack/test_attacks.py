@@ -21,13 +21,12 @@ import pytest
 import deniable as dn
 from deniable import attack
 from deniable.attack import loops
-from deniable.attack.background import compact
-from deniable.attack.guessing import guessed_values
+from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Chance, Clue, likelihoods
-from deniable.attack.matching import Evidence, match
-from deniable.attack.pooled import Pooled
-from deniable.attack.sampled import estimated, expected_largest
+from deniable.attack.reidentification import Evidence, match
+from deniable.attack.sampling import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
+from deniable.attack.values import Pooled, guess_values
 from deniable.errors import DataUnavailable
 from deniable.estimate import bounded
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
@@ -149,7 +148,7 @@ AVERAGED += [dn.loloha(6, 1.0, 2.0, g=2), dn.loloha(3, 2.0, 4.0, g=8)]  # of eig
 def test_averaging_is_as_good_as_it_says(part: ExactMechanism) -> None:
     values = np.random.default_rng(1).integers(0, part.k, PEOPLE)
     rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
-    found = attack.averaged(part, rounds)
+    found = attack.guess_from_collections(part, rounds)
     right = found.right(values[None])["attribute 0"]
     told = attack.chance_after(part, 4, memoized=isinstance(part, dn.Memoized | dn.HashedMemoized))
     wanted = told.value
@@ -162,8 +161,8 @@ def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
     part, values = dn.l_osue(6, 1.0, 2.0), np.random.default_rng(2).integers(0, 6, 20_000)
     forgetful = [part.privatize(values, dn.remembering(t, dn.seeded(50 + t))) for t in range(30)]
     kept = [part.privatize(values, dn.remembering(1, dn.seeded(50 + t))) for t in range(30)]
-    anew = attack.averaged(part, forgetful, memoized=False).right(values[None])["attribute 0"]
-    assert anew > attack.averaged(part, kept).right(values[None])["attribute 0"] + 0.2
+    anew = attack.guess_from_collections(part, forgetful, memoized=False).right(values[None])["attribute 0"]
+    assert anew > attack.guess_from_collections(part, kept).right(values[None])["attribute 0"] + 0.2
     wanted = attack.success_after(part, 30, memoized=False)
     statistics.deviation(
         anew, wanted, math.sqrt(wanted * (1 - wanted) / 20_000), "averaging over first answers drawn anew"
@@ -207,7 +206,9 @@ def test_a_prior_and_several_collections_are_as_good_as_they_say(name: str) -> N
         ("memoized", once, True),
         ("averaged", anew, False),
     ):
-        right = attack.averaged(part, reports, PRIOR, memoized).right(values[None])["attribute 0"]
+        right = attack.guess_from_collections(part, reports, PRIOR, memoized).right(values[None])[
+            "attribute 0"
+        ]
         error = math.hypot(math.sqrt(right * (1 - right) / n), told.stderr.get(figure, 0.0))
         statistics.deviation(right, getattr(told, figure), error, f"{figure} of {name} with a prior")
     if name == "l_sue":  # one report is not worth as much as four
@@ -272,7 +273,9 @@ def test_guesses_of_places_and_numbers() -> None:
     told = attack.success(plan, collections=3).attributes
     assert [one.k for one in told] == [10, 2]
     for reports, figure in ((collections[:1], "report"), (collections, "averaged")):
-        for right, one in zip(attack.averaged(plan, reports).right(truth).values(), told, strict=True):
+        for right, one in zip(
+            attack.guess_from_collections(plan, reports).right(truth).values(), told, strict=True
+        ):
             error = math.hypot(math.sqrt(right * (1 - right) / n), one.stderr.get(figure, 0.0), 0.001)
             statistics.deviation(right, getattr(one, figure), error, f"{figure} of {one.name}")
     single = attack.guess(plan, collections[0])
@@ -447,7 +450,7 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
             sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.parts)
         )
         collections.append(dn.Records(len(triples), columns))
-    found = attack.averaged(share, collections, marginals)
+    found = attack.guess_from_collections(share, collections, marginals)
     for i, triple in enumerate(triples):
         joint = {
             record: weight[record] * math.prod(float(laws[record][y]) for y in triple) for record in records
@@ -497,7 +500,7 @@ def test_sampled_attribute_by_enumeration(name: str) -> None:
 @pytest.mark.parametrize("name", FAKED)
 def test_sampled_attribute_is_found_as_often_as_it_says(name: str) -> None:
     share, table = FAKED[name], people_of(SKEWED, PEOPLE, 7)
-    records, truth = share.privatize(table, dn.seeded(8)), attack.drawn_attributes(share, PEOPLE, 8)
+    records, truth = share.privatize(table, dn.seeded(8)), attack.real_attributes(share, PEOPLE, 8)
     found, wanted = (
         attack.sampled_attribute(share, records, SKEWED),
         attack.sampled_success(share, SKEWED).value,
@@ -529,7 +532,7 @@ def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
                 share,
                 share.privatize(people_of([one.tolist() for one in marginals], n, seed), dn.seeded(seed)),
             )
-            right = found.right(attack.drawn_attributes(share, n, seed))
+            right = found.right(attack.real_attributes(share, n, seed))
             expected[seed], believed[seed] = found.expected - right, found.posterior.mean() - right
             stderrs[seed] = found.expectation.stderr
         error = float(expected.std(ddof=1)) / math.sqrt(seeds)
@@ -546,7 +549,7 @@ def test_what_is_expected_says_so() -> None:
     assert f"expects {100 * found.expected:.1f} % right, standard error" in repr(found)
     assert known.expected == known.posterior.mean()
     assert found.expected == attack.sampled_attribute(share, records).expected != found.posterior.mean()
-    judged = found.judged(attack.drawn_attributes(share, 500, 1), backend="polars")
+    judged = found.judged(attack.real_attributes(share, 500, 1), backend="polars")
     assert judged["expected"][0] == found.expected
     one = attack.sampled_attribute(share, share.privatize(people_of(SKEWED, 1, 1), dn.seeded(1)))
     assert one.guesses.n == 1
@@ -557,7 +560,7 @@ def test_what_is_expected_says_so() -> None:
     )
 
 
-def as_told(found: attack.Sampled) -> Chance:
+def as_told(found: attack.AttributeAttack) -> Chance:
     return found.expectation
 
 
@@ -566,7 +569,7 @@ def held(
     marginals: list[list[float]],
     n: int,
     known: bool,
-    told_by: Callable[[attack.Sampled], Chance] = as_told,
+    told_by: Callable[[attack.AttributeAttack], Chance] = as_told,
 ) -> int:
     """In how many small populations the truth is within two standard errors of what is expected of n reports.
 
@@ -578,7 +581,7 @@ def held(
         records = share.privatize(people_of(marginals, n, seed), dn.seeded(seed))
         found = attack.sampled_attribute(share, records, marginals if known else None)
         told.append(told_by(found))
-        right.append(found.right(attack.drawn_attributes(share, n, seed)))
+        right.append(found.right(attack.real_attributes(share, n, seed)))
     truth = attack.sampled_success(share, marginals).value if known else float(np.mean(right))
     return sum(abs(one.value - truth) <= 2 * one.stderr for one in told)
 
@@ -630,7 +633,7 @@ def test_the_means_that_a_bound_keeps() -> None:
 @pytest.mark.parametrize("n", [2, 10])
 def test_the_scatter_of_few_reports_does_not_hold(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it was: the standard error of two numbers, or of ten folds of one report each."""
-    monkeypatch.setattr("deniable.attack.crossed.ENOUGH", 2)
+    monkeypatch.setattr("deniable.attack.sampling.ENOUGH", 2)
     kept = held(dn.rsfd([100, 2], 2.0, "grr", "published"), MANY_VALUES, n, known=False)
     with pytest.raises(AssertionError, match="were promised"):
         statistics.at_least(kept, statistics.FEW_REPEATS, statistics.FEW_HELD, "the scatter of few")
@@ -639,7 +642,7 @@ def test_the_scatter_of_few_reports_does_not_hold(n: int, monkeypatch: pytest.Mo
 def test_the_scatter_of_posteriors_does_not_hold() -> None:
     """As it was where marginals are known: values that are rare and tell much are not among 20 reports."""
 
-    def scattered(found: attack.Sampled) -> Chance:
+    def scattered(found: attack.AttributeAttack) -> Chance:
         return Chance(
             found.expected, float(found.posterior.std(ddof=1)) / math.sqrt(found.guesses.n), exact=False
         )
@@ -657,14 +660,14 @@ def test_simulated_and_exact_success_agree() -> None:
     assert not simulated.exact
     table = people_of(skewed, PEOPLE, 9)
     right = attack.sampled_attribute(share, share.privatize(table, dn.seeded(9)), skewed)
-    found = right.right(attack.drawn_attributes(share, PEOPLE, 9))
+    found = right.right(attack.real_attributes(share, PEOPLE, 9))
     error = math.hypot(simulated.stderr, math.sqrt(found * (1 - found) / PEOPLE))
     statistics.deviation(found, simulated.value, error, "simulated success of the sampled attribute")
 
 
 def test_what_is_drawn_is_what_is_reported() -> None:
     share, table = dn.rsfd([50, 50], 20.0, "grr"), np.array([[7, 7]] * 1000)
-    records, drawn = share.privatize(table, dn.seeded(3)), attack.drawn_attributes(share, 1000, 3)
+    records, drawn = share.privatize(table, dn.seeded(3)), attack.real_attributes(share, 1000, 3)
     chosen = np.where(drawn == 0, records.columns[0], records.columns[1])
     assert (chosen == 7).all()
     assert 400 < drawn.sum() < 600
@@ -692,7 +695,7 @@ def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -
     """
     table = people_of(SKEWED, PEOPLE, 11)
     share = dn.rsrfd(KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published")
-    records, truth = share.privatize(table, dn.seeded(12)), attack.drawn_attributes(share, PEOPLE, 12)
+    records, truth = share.privatize(table, dn.seeded(12)), attack.real_attributes(share, PEOPLE, 12)
     naive = attack.sampled_attribute(share, records, fakes="uniform").right(truth)
     best = attack.sampled_attribute(share, records).right(truth)
     plain = attack.sampled_success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED).value
@@ -707,7 +710,7 @@ def test_no_trained_attack_beats_the_best_one(name: str, classifier: str) -> Non
     share, n = FAKED[name], 8000
     records, truth = (
         share.privatize(people_of(SKEWED, n, 13), dn.seeded(14)),
-        attack.drawn_attributes(share, n, 14),
+        attack.real_attributes(share, n, 14),
     )
     best = attack.sampled_success(share, SKEWED).value
     for knowledge in ("NK-1n", "PK-0.5n", "HM-1n-0.5n"):
@@ -752,7 +755,7 @@ def evidence(parts: Sequence[ExactMechanism], table: np.ndarray, guess: bool) ->
     for j, part in enumerate(parts):
         who = np.flatnonzero(draws.random(len(table)) < 0.7)
         reports = part.privatize(table[who, j], dn.seeded(j))
-        guessed = guessed_values(part, reports, draws) if guess else None
+        guessed = guess_values(part, reports, draws) if guess else None
         found.append(Evidence(j, Clue(j, part, who, reports), guessed))
     return found
 
@@ -787,7 +790,7 @@ def test_much_evidence_does_not_overflow() -> None:
 
 
 def test_chances_need_no_draw() -> None:
-    found = attack.Reidentified(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
+    found = attack.Reidentification(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
     assert found.chance().tolist() == [1.0, 0.5, 0.25, 0.0]
     assert found.success(1) == 0.25
     assert found.blind(1) == 0.01
@@ -1038,7 +1041,7 @@ def test_sampled_attribute_of_the_census(protocol: str) -> None:
         for seed in range(4):
             records = share.privatize(people.table, dn.seeded(seed))
             right.append(
-                attack.sampled_attribute(share, records).right(attack.drawn_attributes(share, people.n, seed))
+                attack.sampled_attribute(share, records).right(attack.real_attributes(share, people.n, seed))
             )
         assert 100 * np.mean(right) == pytest.approx(
             wanted, abs=0.9

@@ -77,8 +77,8 @@ def test_every_attack_takes_them(tmp_path: Path) -> None:
     made, *_, raw, _, _, file, _ = forms(ONE, tmp_path)
     above = attack.reidentify([ONE, ONE], [made, made], PEOPLE).above.tolist()
     assert attack.reidentify([ONE, ONE], [raw, file], PEOPLE).above.tolist() == above
-    both = attack.averaged(ONE, [made, made]).posterior.tolist()
-    assert attack.averaged(ONE, [raw, file]).posterior.tolist() == both
+    both = attack.guess_from_collections(ONE, [made, made]).posterior.tolist()
+    assert attack.guess_from_collections(ONE, [raw, file]).posterior.tolist() == both
 
 
 def test_a_single_report_is_one_person() -> None:
@@ -110,8 +110,8 @@ def test_what_are_no_reports_is_refused() -> None:
         with pytest.raises(dn.InvalidReport, match="these reports were made for a plan; attack that plan"):
             attack.guess(source, sent(ONE))
     with pytest.raises(dn.InvalidParameter, match=r"got single reports.*\[\[first\], \[second\]\]"):
-        attack.averaged(ONE, sent(ONE))
-    assert attack.averaged(ONE, [[report] for report in sent(ONE)[:1]]).n == 1
+        attack.guess_from_collections(ONE, sent(ONE))
+    assert attack.guess_from_collections(ONE, [[report] for report in sent(ONE)[:1]]).n == 1
 
 
 def test_numbers_of_a_mechanism_are_taken_as_before() -> None:
@@ -188,7 +188,7 @@ def test_truths_have_a_row_per_person_or_per_attribute() -> None:
 
 def test_the_real_attribute_may_be_named() -> None:
     reports = FAKED.privatize(PEOPLE, dn.seeded(4))
-    found, drawn = attack.sampled_attribute(FAKED, reports), attack.drawn_attributes(FAKED, 30, 4)
+    found, drawn = attack.sampled_attribute(FAKED, reports), attack.real_attributes(FAKED, 30, 4)
     names = [FAKED.names[j] for j in drawn]
     assert found.right(names) == found.right(np.array(names)) == found.right(drawn)
     assert found.judged(names, backend="pandas").equals(found.judged(drawn, backend="pandas"))

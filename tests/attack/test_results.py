@@ -24,11 +24,11 @@ import deniable as dn
 from deniable import attack
 from deniable.attack import plot as plot_attack
 from deniable.attack.likelihoods import likelihoods
-from deniable.attack.page import Examined
+from deniable.attack.page import Examination
+from deniable.attack.page.verdict import most_exposed
+from deniable.attack.page.wording import percent, points, times_as_often
 from deniable.attack.results import ATTRIBUTE
 from deniable.attack.trained import parsed_knowledge
-from deniable.attack.verdict import most_exposed
-from deniable.attack.wording import percent, points, times_as_often
 from deniable.cli import commands
 from tests import statistics
 
@@ -77,7 +77,7 @@ def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -
     sent = [m.privatize(values, dn.seeded(t)) for t in range(3)]
     for figure, found in (
         ("reported", attack.guess(m, sent[0], prior)),
-        ("averaged", attack.averaged(m, sent, prior)),
+        ("averaged", attack.guess_from_collections(m, sent, prior)),
     ):
         right, wanted = found.right(values[None])["attribute 0"], getattr(told, figure)
         error = math.hypot(error_of(right), told.stderr.get(figure, 0.0))
@@ -200,7 +200,7 @@ def test_counted_shares_have_exact_intervals() -> None:
 
     share, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 500
     table = np.column_stack([np.random.default_rng(4).choice(len(one), n, p=one) for one in SKEWED])
-    records, truth = share.privatize(table, dn.seeded(2)), attack.drawn_attributes(share, n, 2)
+    records, truth = share.privatize(table, dn.seeded(2)), attack.real_attributes(share, n, 2)
     found = attack.sampled_attribute(share, records)
     frame = found.frame("polars")
     assert frame.columns == ["person", "attribute", "guess", "posterior"]
@@ -221,7 +221,7 @@ def test_counted_shares_have_exact_intervals() -> None:
 def test_frame_of_a_trained_attack() -> None:
     share, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 400
     table = np.column_stack([np.random.default_rng(4).choice(len(one), n, p=one) for one in SKEWED])
-    records, truth = share.privatize(table, dn.seeded(2)), attack.drawn_attributes(share, n, 2)
+    records, truth = share.privatize(table, dn.seeded(2)), attack.real_attributes(share, n, 2)
     found = attack.trained_attribute(share, records, truth, "PK-0.5n", "logistic", jobs=1, seed=4)
     row = found.frame(backend="polars").row(0, named=True)
     assert (row["attack"], row["classifier"], row["n"], row["seed"]) == ("PK-0.5n", "logistic", 200, 4)
@@ -230,7 +230,7 @@ def test_frame_of_a_trained_attack() -> None:
 
 
 def test_frame_of_who_was_found() -> None:
-    found = attack.Reidentified(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
+    found = attack.Reidentification(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
     frame = found.frame(backend="polars")
     assert frame.columns == ["top", "n", "records", "success", "stderr", "low", "high", "blind", "attributes"]
     assert frame["top"].to_list() == [1, 10]
@@ -240,9 +240,9 @@ def test_frame_of_who_was_found() -> None:
     assert (frame["low"] < frame["success"]).all()
     assert (frame["success"] < frame["high"]).all()
     assert found.frame(tops=[1, 5, 50], backend="polars")["top"].to_list() == [1, 5, 50]
-    assert attack.Reidentified(np.array([0]), np.array([2]), 9, 1).stderr() == 0.5
+    assert attack.Reidentification(np.array([0]), np.array([2]), 9, 1).stderr() == 0.5
     nobody = (
-        attack.Reidentified(np.full(50, 99), np.ones(50, dtype=np.int64), 100, 1)
+        attack.Reidentification(np.full(50, 99), np.ones(50, dtype=np.int64), 100, 1)
         .frame(backend="polars")
         .row(0, named=True)
     )
@@ -272,7 +272,7 @@ def test_nobody_reported_what_the_background_has() -> None:
 
 def test_attackers_who_learn_from_nobody_are_refused() -> None:
     share = dn.rsfd(KS, 2.0, "sue-z", "published")
-    records, truth = share.privatize([[0, 0, 0]] * 5, dn.seeded(1)), attack.drawn_attributes(share, 5, 1)
+    records, truth = share.privatize([[0, 0, 0]] * 5, dn.seeded(1)), attack.real_attributes(share, 5, 1)
     for knowledge in ("NK-0n", "NK-0.0n", "PK-0n", "HM-0n-0.1n", "HM-1n-0n"):
         with pytest.raises(dn.InvalidParameter, match=f"'{knowledge}' learns from nobody"):
             attack.trained_attribute(share, records, truth, knowledge, "logistic")
@@ -320,7 +320,7 @@ def test_what_is_not_what_is_asked_for_is_refused() -> None:
     with pytest.raises(dn.InvalidParameter, match="seed must be an integer of at least 0, got 'a'"):
         attack.chance_after(dn.grr(3, 1.0), 2, seed="a")  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="tops are how many of the best matches count"):
-        attack.Reidentified(np.array([0]), np.array([2]), 9, 1).frame(tops=[])
+        attack.Reidentification(np.array([0]), np.array([2]), 9, 1).frame(tops=[])
     with pytest.raises(dn.InvalidParameter, match=r"None.* is not what a published attacker knows"):
         parsed_knowledge(None)  # type: ignore[arg-type]
 
@@ -377,10 +377,10 @@ def test_one_collection_is_not_several() -> None:
     with pytest.raises(
         dn.InvalidParameter, match=r"a list with the reports of each, such as .*, got Reports; guess attacks"
     ):
-        attack.averaged(plan, reports)  # type: ignore[arg-type]
+        attack.guess_from_collections(plan, reports)  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="got ndarray"):
-        attack.averaged(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))  # type: ignore[arg-type]
-    assert attack.averaged(plan, iter([reports])).n == 2  # type: ignore[arg-type]
+        attack.guess_from_collections(dn.grr(3, 1.0), np.array([0, 1], dtype=np.uint8))  # type: ignore[arg-type]
+    assert attack.guess_from_collections(plan, iter([reports])).n == 2  # type: ignore[arg-type]
 
 
 def test_drawn_attributes_of_a_plan() -> None:
@@ -388,11 +388,11 @@ def test_drawn_attributes_of_a_plan() -> None:
     plan = dn.Plan.of(
         {name: [str(v) for v in range(k)] for name, k in zip("abc", KS, strict=True)}, share, 1000
     )
-    assert attack.drawn_attributes(plan, 50, 3).tolist() == attack.drawn_attributes(share, 50, 3).tolist()
+    assert attack.real_attributes(plan, 50, 3).tolist() == attack.real_attributes(share, 50, 3).tolist()
     with pytest.raises(dn.InvalidParameter, match="only among fakes"):
-        attack.drawn_attributes(SAMPLED.plan(100), 50, 3)
+        attack.real_attributes(SAMPLED.plan(100), 50, 3)
     with pytest.raises(dn.InvalidParameter, match="number of people"):
-        attack.drawn_attributes(plan, 0, 3)
+        attack.real_attributes(plan, 0, 3)
 
 
 def test_priors_by_label_and_what_is_wrong_with_them() -> None:
@@ -484,7 +484,7 @@ def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> No
     assert "~ is simulated from seed 7" in without
 
 
-def examined(study: dn.Study, collections: int = 5, **how: Any) -> Examined:
+def examined(study: dn.Study, collections: int = 5, **how: Any) -> Examination:
     plan = study.plan(300)
     draws = np.random.default_rng(1)
     codes = np.stack([draws.integers(0, one.domain.k, 300) for one in plan.content.attributes])
@@ -553,7 +553,7 @@ def test_known_reports_by_simulation() -> None:
     codes = np.random.default_rng(3).integers(0, [[10], [2]], (2, n))
     sent = [plan.privatize_codes(codes, dn.remembering(4, dn.seeded(t + 1))) for t in range(5)]
     told = attack.success(plan, collections=5).attributes
-    found = attack.averaged(plan, sent)
+    found = attack.guess_from_collections(plan, sent)
     for j, who in enumerate(sent[0].records.reporters or ()):
         right = float((found.values[j, who] == codes[j, who]).mean())
         statistics.deviation(
@@ -682,7 +682,7 @@ def test_what_several_reports_tell_is_a_sentence() -> None:
 
 
 def test_intervals_of_people_found_stand_side_by_side() -> None:
-    axes = plot_attack.examined_plot(examined(SAMPLED)).axes[1]
+    axes = plot_attack.plot_examination(examined(SAMPLED)).axes[1]
     firsts = [float(bar.lines[0].get_xdata()[0]) for bar in axes.containers]  # type: ignore[attr-defined]
     assert len(firsts) == len(set(firsts)) > 1
     assert np.mean(firsts) == pytest.approx(1.0)
@@ -738,7 +738,7 @@ def test_options_that_do_nothing_are_refused(asked: Path, options: tuple[str, ..
 def test_marks_of_those_who_are_asked() -> None:
     """What the page says in short is drawn, and nothing is written over the lines."""
     page = examined(SAMPLED)
-    figure = plot_attack.examined_plot(page)
+    figure = plot_attack.plot_examination(page)
     answers, people = figure.axes
     lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in answers.lines}
     assert lines["5 reports, known to hold it"] == pytest.approx(
@@ -749,7 +749,7 @@ def test_marks_of_those_who_are_asked() -> None:
     )
     assert not people.texts
     assert {"blind, best match", "blind, among best 10"} <= {str(line.get_label()) for line in people.lines}
-    alone = plot_attack.examined_plot(examined(dn.Study({"a": list("xyz")}, epsilon=1.0))).axes[0]
+    alone = plot_attack.plot_examination(examined(dn.Study({"a": list("xyz")}, epsilon=1.0))).axes[0]
     assert not any("known to hold" in str(line.get_label()) for line in alone.lines)
 
 
@@ -763,7 +763,7 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
         if kind == "alone"
         else examined(dn.Study({"a": list("xyz")}, epsilon=1.0), top=2)
     )
-    figure = plot_attack.examined_plot(found)
+    figure = plot_attack.plot_examination(found)
     title = figure.get_suptitle()
     assert title.endswith(
         "by the plan alone, 2 collections, one run, seed 9"
@@ -873,7 +873,7 @@ def test_a_slip_in_a_name_is_warned_of_and_another_name_is_not() -> None:
     )  # nothing is missing that it could be
 
 
-def looked_at(people: Mapping[str, Any], missing: tuple[str, ...] = ()) -> Examined:
+def looked_at(people: Mapping[str, Any], missing: tuple[str, ...] = ()) -> Examination:
     plan = dn.Study(DETAILED, epsilon=2.0).plan(1000)
     codes = plan.encode(people)
     codes[[plan.names.index(name) for name in missing]] = -1
@@ -908,7 +908,7 @@ def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
     row = next(line for line in text.split("2. The same")[1].splitlines() if line.startswith("  pay"))
     assert row.split()[1:3] == ["90", "%"]
     assert "Of pay it is known how many people are in each half of the range." in text
-    ticks = {str(line.get_label()): line for line in plot_attack.examined_plot(page).axes[0].lines}
+    ticks = {str(line.get_label()): line for line in plot_attack.plot_examination(page).axes[0].lines}
     assert np.asarray(ticks["the most frequent answer, without a report"].get_xdata())[3] == pytest.approx(
         0.9
     )
@@ -927,7 +927,7 @@ def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
         "pay": False,
     }
     assert "each half of the range" not in page.text()
-    answers = plot_attack.examined_plot(page).axes[0]
+    answers = plot_attack.plot_examination(page).axes[0]
     bars = {str(group.get_label()): [bar.get_width() for bar in group] for group in answers.containers}
     for kind in ("one report, knows frequencies", "5, fresh noise, knows frequencies"):
         assert [width > 0 for width in bars[kind]] == [True, True, False, False]
@@ -942,7 +942,7 @@ def test_the_page_and_the_plot_name_a_part_of_the_attributes() -> None:
     assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.text().replace("\n", " ")
     assert (
         f"2 of 4 attributes: {', '.join(half.attributes)}"
-        in plot_attack.examined_plot(page).axes[1].get_xlabel()
+        in plot_attack.plot_examination(page).axes[1].get_xlabel()
     )
     part = looked_at(detailed(), missing=("home", "pay")).text().replace("\n", " ")
     assert "With a background of 2 of 4 attributes (vote, age) and" in part
@@ -956,7 +956,7 @@ def test_every_row_of_people_has_its_own_interval() -> None:
         assert any(f"{100 * one.low:.3g} to {100 * one.high:.3g} %" in line for line in lines)
     reach = {round(one.high - one.low, 6) for one in page.found}
     assert len(reach) > 2
-    found = attack.Reidentified(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
+    found = attack.Reidentification(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
     row = found.frame(tops=[10], backend="polars").row(0, named=True)
     assert found.interval() == (row["low"], row["high"])
     assert found.interval(level=0.5)[0] > row["low"]

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import deniable as dn
 from deniable import attack, data
 from deniable.attack import plot as plot_attack
-from deniable.attack.bars import in_bars
+from deniable.attack.page.bars import in_bars
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
 from deniable.commands import console, studying
@@ -158,7 +158,7 @@ def school(people: int | None = None, n: int = 800) -> School:
     share = dn.rsfd(crowd.ks, 4.0, "sue-z", "published")
     records, truth = (
         share.privatize(crowd.table.astype(np.int64), dn.seeded(3)),
-        attack.drawn_attributes(share, n, 3),
+        attack.real_attributes(share, n, 3),
     )
     return School(share, records, truth, seed=5, people=people)
 
@@ -968,6 +968,6 @@ def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     found = attack.examine(plan, codes, collections=3, users=100)
     assert ("Which attribute of a report is real" in found.text()) == (kind == "faked")
     assert (found.real_attribute is None) == (kind != "faked")
-    assert plot.inline_svg(plot_attack.examined_plot(found), "page", "what an attacker learns").startswith(
+    assert plot.inline_svg(plot_attack.plot_examination(found), "page", "what an attacker learns").startswith(
         "<svg"
     )

@@ -6,39 +6,39 @@ are any, the published classifiers and matchers beside them for reproduction.
 
 from __future__ import annotations
 
-from deniable.attack.chances import success
+from deniable.attack.chances import profile, profile_of_surveys, success
 from deniable.attack.examination import examine
-from deniable.attack.guessing import Guesses, averaged, guess
 from deniable.attack.likelihoods import Chance
-from deniable.attack.matching import reidentify
-from deniable.attack.page import Examined, Found
+from deniable.attack.page import Examination, ReidentificationRate
 from deniable.attack.pie import pie_alpha, pie_epsilon
-from deniable.attack.profiles import chance_after, profile, profile_of_surveys, success_after
-from deniable.attack.results import AttributeSuccess, ProfileSuccess, Reidentified, Success
-from deniable.attack.sampled import Sampled, drawn_attributes, sampled_attribute, sampled_success
-from deniable.attack.trained import KNOWLEDGE, Trained, trained_attribute
+from deniable.attack.reidentification import reidentify
+from deniable.attack.repeats import chance_after, success_after
+from deniable.attack.results import AttributeSuccess, ProfileSuccess, Reidentification, Success
+from deniable.attack.sampling import AttributeAttack, real_attributes, sampled_attribute, sampled_success
+from deniable.attack.trained import KNOWLEDGE, TrainedAttack, trained_attribute
+from deniable.attack.values import ValueAttack, guess, guess_from_collections
 
 __all__ = [
     "KNOWLEDGE",
+    "AttributeAttack",
     "AttributeSuccess",
     "Chance",
-    "Examined",
-    "Found",
-    "Guesses",
+    "Examination",
     "ProfileSuccess",
-    "Reidentified",
-    "Sampled",
+    "Reidentification",
+    "ReidentificationRate",
     "Success",
-    "Trained",
-    "averaged",
+    "TrainedAttack",
+    "ValueAttack",
     "chance_after",
-    "drawn_attributes",
     "examine",
     "guess",
+    "guess_from_collections",
     "pie_alpha",
     "pie_epsilon",
     "profile",
     "profile_of_surveys",
+    "real_attributes",
     "reidentify",
     "sampled_attribute",
     "sampled_success",

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 
 import numpy as np
 
-from deniable.attack.likelihoods import Chance, Part, Priors, Source, names_of, parts_of, share_of, values_of
-from deniable.attack.mixed import MOST_COLLECTIONS, among_fakes
+from deniable.arrays import Floats
+from deniable.attack.likelihoods import (
+    Chance,
+    Part,
+    Priors,
+    Source,
+    names_of,
+    parts_of,
+    share_of,
+    values_of,
+)
 from deniable.attack.priors import checked_priors
-from deniable.attack.profiles import MOST_REPORTS, chances_after, profile
+from deniable.attack.repeats import MOST_REPORTS, chances_after
 from deniable.attack.results import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
+from deniable.attack.values import MOST_COLLECTIONS, among_fakes
+from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.records import Faked, RecordMechanism, Sample
 from deniable.rounds import Repeated
@@ -236,3 +248,102 @@ def _draws_simulated(drawn: int, seed: int, right: Right) -> _Figures:
     errors = [float(one.std(ddof=1) / math.sqrt(_SIMULATED)) for one in seen]
     rows = zip(PROFILE, seen, errors, strict=True)
     return {name: Chance(float(one.mean()), error, exact=False) for name, one, error in rows}
+
+
+_MOST_SUBSETS = 16
+
+
+def profile(right: Sequence[Sequence[float] | float], collections: int, replacement: bool) -> float:
+    """The expected product over the attributes of right[j][m], m being how often attribute j was among the
+    collections.
+
+    Each collection asks for one attribute at random: any, or one that was not asked before. Elementary
+    symmetric polynomials are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no
+    attribute is asked for again.
+
+    >>> round(profile([(1, 0.5), (1, 0.2), (1, 0.1)], collections=2, replacement=False), 4)  # 0.17 / 3
+    0.0567
+    >>> round(profile([0.5, 0.2, 0.1], collections=2, replacement=False), 4)
+    0.0567
+    """
+    times = whole_number("collections", collections, 0, MOST_REPORTS)
+    what = (
+        "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, "
+        "0.5, 0.5)"
+    )
+    lists = _lists(right, what, singly=not replacement)
+    d = len(lists)
+    if not replacement and times > d:
+        raise InvalidParameter(
+            f"there are {d} attributes, so that {times} collections ask for some of them again"
+        )
+    series = np.zeros(times + 1)
+    series[0] = 1.0
+    for chances in lists:
+        one = np.zeros(times + 1)
+        many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
+        one[:many] = chances[:many]
+        # as binomial convolutions, so that no factorial overflows
+        series = _blended(series, one) if replacement else np.convolve(series, one)[: times + 1]
+    return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
+
+
+def _lists(given: object, what: str, singly: bool = False) -> list[list[float]]:
+    """Lists of numbers; a number can stand for itself after one report if they are given `singly`."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidParameter(f"{what}, in a list of them all, got {given!r}")
+    lists = [_numbers((1.0, one) if singly and isinstance(one, Real) else one, what) for one in given]
+    if not lists:
+        raise InvalidParameter(f"{what}, got none")
+    return lists
+
+
+def _numbers(given: object, what: str) -> list[float]:
+    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if not numbers or not all(isinstance(one, Real) for one in numbers):
+        raise InvalidParameter(f"{what}, got {given!r}")
+    return [float(one) for one in numbers]
+
+
+def _blended(one: Floats, other: Floats) -> Floats:
+    """Coefficients of a product of exponential generating functions."""
+    return np.array(
+        [
+            sum(math.comb(n, i) * one[i] * other[n - i] for i in range(n + 1) if one[i] and other[n - i])
+            for n in range(one.size)
+        ]
+    )
+
+
+def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
+    """All reported attributes guessed, where survey s is right about attribute j with right[s][j] and none is
+    asked twice.
+
+    The average over all ways to give the surveys different attributes, summed by which surveys have had
+    theirs.
+
+    >>> round(profile_of_surveys([(0.5, 0.2, 0.1), (0.5, 0.2, 0.1)]), 4)
+    0.0567
+    """
+    lists = _lists(
+        right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)"
+    )
+    surveys, d = len(lists), len(lists[0])
+    other = next((one for one in lists if len(one) != d), None)
+    if other is not None:
+        raise InvalidParameter(
+            f"every survey is about the same attributes, got lists of {d} and of {len(other)}"
+        )
+    if surveys > min(d, _MOST_SUBSETS):
+        raise InvalidParameter(
+            f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}"
+        )
+    found = np.zeros(1 << surveys)
+    found[0] = 1.0
+    for j in range(d):
+        more = found.copy()
+        for s in range(surveys):
+            without = np.flatnonzero(~(np.arange(1 << surveys) >> s) & 1)
+            more[without | 1 << s] += found[without] * lists[s][j]
+        found = more
+    return float(found[-1] / math.perm(d, surveys))

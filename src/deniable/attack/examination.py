@@ -7,12 +7,12 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.attack.background import Background, compact
 from deniable.attack.chances import COLLECTIONS, success
+from deniable.attack.inputs import Background, compact
 from deniable.attack.likelihoods import cells_of, guessed_of, values_of
-from deniable.attack.matching import Progress, match_surveys
-from deniable.attack.page import Examined, Found
-from deniable.attack.sampled import sampled_success
+from deniable.attack.page import Examination, ReidentificationRate
+from deniable.attack.reidentification import Progress, match_surveys
+from deniable.attack.sampling import sampled_success
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
@@ -36,7 +36,7 @@ def examine(
     users: int = USERS,
     seed: int = 1,
     progress: Progress | None = None,
-) -> Examined:
+) -> Examination:
     """What an attacker learns from one report and from several collections; with people, also by background
     data.
 
@@ -54,7 +54,7 @@ def examine(
     distanced = tuple(name for name, part in parts.items() if isinstance(part, ChannelMechanism))
     if codes is None:
         about = plan.id, plan.content.title, collections, seed, plan.content.rounds, known
-        return Examined(*about, numbers=numbers, distanced=distanced)
+        return Examination(*about, numbers=numbers, distanced=distanced)
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
@@ -75,7 +75,7 @@ def examine(
     )
     answered = _filled(plan, people, numbers_from(seed, "not in the table"), np.arange(len(people)))
     found = _looked_for(plan, answered, had, whom, collections, top, seed, progress)
-    return Examined(
+    return Examination(
         *(plan.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
         informed=success(plan, shares, collections, seed),
         real_attribute=real,
@@ -107,7 +107,7 @@ def _looked_for(
     top: int,
     seed: int,
     progress: Progress | None,
-) -> list[Found]:
+) -> list[ReidentificationRate]:
     """With all attributes that it has as background, and with half of them: after one collection, and after
     all.
     """
@@ -125,7 +125,7 @@ def _looked_for(
     cells = [
         (name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))
     ]
-    found = list[Found]()
+    found = list[ReidentificationRate]()
     for done, (name, kept, times) in enumerate(cells, 1):
         names = [plan.names[j] for j in kept]
         columns = compact(np.stack([cells_of(plan.content.parts[j], people[j]) for j in kept]))
@@ -133,7 +133,7 @@ def _looked_for(
             [plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top
         )
         found += [
-            Found(
+            ReidentificationRate(
                 *(name, tuple(names), times, most, one.success(most), one.stderr(most), one.blind(most)),
                 *one.interval(most),
             )

@@ -13,19 +13,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import final
 
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.received import are_single, blocks_of
-from deniable.errors import InvalidParameter, InvalidReport
+from deniable.errors import InvalidParameter
 from deniable.likelihood.problems import layers, odds
 from deniable.likelihood.rows import Supports
 from deniable.mechanisms import BLOCK, Direct, ExactMechanism, Summed, Unary
 from deniable.metric import Averaged, ChannelMechanism
-from deniable.plan import Plan, Reports
+from deniable.plan import Plan
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Records
 from deniable.rounds import BitFlip
 
@@ -94,45 +92,6 @@ def names_of(source: Source) -> tuple[str, ...]:
         source.names
         if isinstance(source, Plan)
         else tuple(f"attribute {j}" for j in range(len(parts_of(source))))
-    )
-
-
-def records_from(source: Source, reports: object) -> Records:
-    """The reports of one collection, whatever they are kept in."""
-    if isinstance(source, Plan):
-        return _joined(list(blocks_of(source, reports)))
-    share_of(source)
-    if isinstance(reports, str | Path | Reports) or are_single(reports):
-        raise InvalidReport(
-            f"these reports were made for a plan; attack that plan, not its {type(source).__name__}"
-        )
-    if isinstance(source, Part):
-        array = np.asarray(reports)
-        source.tally(array)  # refuses what cannot have been sent
-        return Records(len(array), (array,))
-    if not isinstance(reports, Records) or len(reports.columns) != len(parts_of(source)):
-        raise InvalidReport(
-            f"reports of a share are what it has made, share.privatize(table), got {type(reports).__name__}"
-        )
-    return reports
-
-
-def _joined(blocks: Sequence[Records]) -> Records:
-    """Blocks of reports as one."""
-    if not blocks:
-        raise InvalidReport("there are no reports to attack")
-    if len(blocks) == 1:
-        return blocks[0]
-    starts = np.cumsum([0, *(block.n for block in blocks)])
-    columns = tuple(np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True))
-    if blocks[0].reporters is None:
-        return Records(int(starts[-1]), columns)
-    moved = [
-        [who + start for who in block.reporters or ()]
-        for block, start in zip(blocks, starts[:-1], strict=True)
-    ]
-    return Records(
-        int(starts[-1]), columns, tuple(np.concatenate(parts) for parts in zip(*moved, strict=True))
     )
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.attack.page import Examined
-from deniable.attack.wording import among_best, shortened
+from deniable.attack.page import Examination
+from deniable.attack.page.wording import among_best
+from deniable.attack.results import shortened
 from deniable.errors import counted
 from deniable.plot.figure import INK, looks, percent, style
 
@@ -39,7 +40,7 @@ _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
 """What is known of those who are asked, where not all are: marks, since the bars are about everyone."""
 
 
-def examined_plot(examined: Examined) -> Figure:
+def plot_examination(examined: Examination) -> Figure:
     """How often each answer is guessed, by what the attacker has; and how often a person is found in a
     background.
     """
@@ -66,7 +67,7 @@ def examined_plot(examined: Examined) -> Figure:
     return figure
 
 
-def _answers(axes: Axes, examined: Examined, shown: int) -> None:
+def _answers(axes: Axes, examined: Examination, shown: int) -> None:
     attributes = examined.ignorant.attributes[:shown]
     informed = () if examined.informed is None else examined.informed.attributes[:shown]
     lacking = examined.lacking  # of what is not in the table no frequencies are known
@@ -121,7 +122,7 @@ def _answers(axes: Axes, examined: Examined, shown: int) -> None:
     axes.set_title("answers", loc="left")
 
 
-def _of_those_asked(examined: Examined, shown: int) -> dict[str, list[float]]:
+def _of_those_asked(examined: Examination, shown: int) -> dict[str, list[float]]:
     """The figures in short: of an answer that is known to be in the report, and in all of them, as clients
     send them.
     """
@@ -137,7 +138,7 @@ def _of_those_asked(examined: Examined, shown: int) -> dict[str, list[float]]:
     return found
 
 
-def _people(axes: Axes, examined: Examined) -> None:
+def _people(axes: Axes, examined: Examination) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     kinds = [f"{one.background}, {among_best(one.top)}" for one in examined.found]

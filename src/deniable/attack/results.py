@@ -16,7 +16,6 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.tables import LEVEL, Row, counted_share, simulated
-from deniable.attack.wording import shortened
 from deniable.errors import InvalidParameter, counted, not_among
 from deniable.exact import whole_number
 from deniable.tables import Backend, frame_of_rows
@@ -210,7 +209,7 @@ class Success(Mapping[str, AttributeSuccess]):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Reidentified:
+class Reidentification:
     """Where each target's own record stands among all records of the background."""
 
     above: Integers
@@ -288,4 +287,14 @@ class Reidentified:
     def __repr__(self) -> str:
         found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
         by = f" by {shortened(self.attributes)}" if self.attributes else ""
-        return f"<Reidentified {self.n:,} targets among {self.records:,} records{by}: {found}>"
+        return f"<Reidentification {self.n:,} targets among {self.records:,} records{by}: {found}>"
+
+
+def shortened(names: Sequence[str], most: int = 6) -> str:
+    """Some names; of many, the first.
+
+    >>> shortened(["age", "home"]), shortened(list("abcdefgh"), 3)
+    ('age, home', 'a, b, c and 5 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

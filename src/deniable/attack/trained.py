@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.attack.background import checked_truth
-from deniable.attack.crossed import estimated
-from deniable.attack.likelihoods import Priors, Source, names_of, records_from, share_of
-from deniable.attack.sampled import Assumed, assumed_share
+from deniable.attack.inputs import checked_truth, records_from
+from deniable.attack.likelihoods import Priors, Source, names_of, share_of
+from deniable.attack.sampling import Assumed, assumed_share, estimated
 from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
@@ -57,7 +56,7 @@ _PACKAGES = {"xgboost": "xgboost", "logistic": "sklearn"}
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedAttack:
     """What a trained attacker found: the people that were attacked, and the attribute predicted for each."""
 
     knowledge: str
@@ -92,7 +91,7 @@ def trained_attribute(
     fakes: Assumed = "known",
     seed: int = 1,
     jobs: int | None = None,
-) -> Trained:
+) -> TrainedAttack:
     """Which attribute of each report is real, by a classifier with its defaults; one of KNOWLEDGE says what
     it learns from.
 
@@ -163,13 +162,13 @@ class School:
         ]
         return [block for block, _ in some], [which for _, which in some]
 
-    def attack(self, knowledge: str, jobs: int | None = None, whom: Integers | None = None) -> Trained:
+    def attack(self, knowledge: str, jobs: int | None = None, whom: Integers | None = None) -> TrainedAttack:
         """Learn from what this knowledge says, and attack everybody else, or `whom` of them: others are
         compromised first.
         """
         return self._trained(knowledge, self._lesson(knowledge, whom), jobs)
 
-    def attack_all(self, knowledge: Sequence[str], whom: Integers | None = None) -> list[Trained]:
+    def attack_all(self, knowledge: Sequence[str], whom: Integers | None = None) -> list[TrainedAttack]:
         """Several attackers side by side, each on a core of its own: the cores do not wait for each other,
         tree by tree.
         """
@@ -197,7 +196,7 @@ class School:
             labels.append(self._truth[known])
         return inputs, labels, np.sort(left[sought[left]])
 
-    def _trained(self, knowledge: str, lesson: _Lesson, jobs: int | None) -> Trained:
+    def _trained(self, knowledge: str, lesson: _Lesson, jobs: int | None) -> TrainedAttack:
         inputs, labels, whom = lesson
         # a classifier knows only what it has seen, and wants it numbered from 0
         seen, numbered = np.unique(np.concatenate(labels), return_inverse=True)
@@ -210,7 +209,9 @@ class School:
                 model.fit(np.concatenate(inputs), numbered)
             found = seen[np.asarray(model.predict(self._real[whom]), dtype=np.int64)]
         accuracy = float((found == self._truth[whom]).mean())
-        return Trained(knowledge, whom, found, accuracy, self._classifier, 1 / self._share.d, self._seed)
+        return TrainedAttack(
+            knowledge, whom, found, accuracy, self._classifier, 1 / self._share.d, self._seed
+        )
 
 
 def parsed_knowledge(name: str) -> tuple[float, float]:

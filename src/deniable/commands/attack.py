@@ -65,8 +65,8 @@ def attack_plan(
     """
     import numpy as np
 
-    from deniable.attack.background import misspelt
     from deniable.attack.examination import examine
+    from deniable.attack.inputs import misspelt
     from deniable.tables import header_of, separator_of
 
     for option in ("separator", "top", "users"):
@@ -85,9 +85,9 @@ def attack_plan(
     with console.progress("attacking") as show:
         found = examine(read, codes, collections, top, users, seed, show)
     if plot_files:
-        from deniable.attack.plot import examined_plot
+        from deniable.attack.plot import plot_examination
 
-        writing.save_plots(plot_files, partial(examined_plot, found))
+        writing.save_plots(plot_files, partial(plot_examination, found))
     if as_json:
         console.print_json(asdict(found))
     else:

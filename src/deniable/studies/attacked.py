@@ -10,9 +10,9 @@ import numpy as np
 
 from deniable.arrays import Array, Floats
 from deniable.attack import profile, sampled_attribute
-from deniable.attack.guessing import guessed_values
-from deniable.attack.sampled import Assumed, estimated
+from deniable.attack.sampling import Assumed, estimated
 from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
+from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
 from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.records import Faked, Records, rsfd, rsrfd
@@ -69,7 +69,7 @@ def _values(
         right = np.ones(whom.size, dtype=bool)
         for j, part in enumerate(parts):
             true = people.table[whom, j].astype(np.int64)
-            right &= guessed_values(part, part.privatize(true, _words(draws)), draws) == true
+            right &= guess_values(part, part.privatize(true, _words(draws)), draws) == true
         if metric == "non-uniform":  # the same attribute twice tells nothing new
             drawn = np.sort(draws.integers(0, d, (whom.size, d)), axis=1)
             right &= (drawn == np.arange(d)).all(axis=1)

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.attack.guessing import guessed_values
+from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
@@ -186,7 +186,7 @@ def _rows(asked: Row, mechanism: ExactMechanism, values: Integers) -> Iterator[R
     right, errors = np.empty(asked.runs), np.empty(asked.runs)
     for run in range(asked.runs):
         reports = mechanism.privatize(values, seeded(int(draws.integers(1 << 62))))
-        right[run] = (guessed_values(mechanism, reports, draws) == values).mean()
+        right[run] = (guess_values(mechanism, reports, draws) == values).mean()
         errors[run] = mean_squared_error(mechanism.estimate(mechanism.tally(reports)).frequencies, truth)
     error, low, high = over_runs(errors)
     seen = replace(asked, attack="guess", mse=float(errors.mean()), loss=loss)

@@ -23,13 +23,13 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Array, Integers
-from deniable.attack.background import Background, compact
-from deniable.attack.guessing import guessed_values
+from deniable.attack.inputs import Background, compact
 from deniable.attack.likelihoods import Clue
-from deniable.attack.matching import Evidence, match, match_surveys
-from deniable.attack.results import Reidentified
-from deniable.attack.sampled import drawn_attributes, sampled_attribute
+from deniable.attack.reidentification import Evidence, match, match_surveys
+from deniable.attack.results import Reidentification
+from deniable.attack.sampling import real_attributes, sampled_attribute
 from deniable.attack.trained import School
+from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
 from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.plan import Plan
@@ -116,19 +116,19 @@ def _looked_for(
     chosen, known = drawn_surveys(people.d, numbers_from(asked.seed, "surveys", people.name, run))
     whom = targets(people.n, draws, asked.looked_for)
     columns, own = compact(people.table.T), np.arange(people.n)
-    ways: dict[str, Callable[[int, set[int]], Reidentified]] = {}
+    ways: dict[str, Callable[[int, set[int]], Reidentification]] = {}
 
-    def by(held: Sequence[Sequence[Evidence]]) -> Callable[[int, set[int]], Reidentified]:
-        def look(surveys: int, among: set[int]) -> Reidentified:
+    def by(held: Sequence[Sequence[Evidence]]) -> Callable[[int, set[int]], Reidentification]:
+        def look(surveys: int, among: set[int]) -> Reidentification:
             seen = [one for survey in held[:surveys] for one in survey if one.column in among]
             return match(seen, columns, own, whom)
 
         return look
 
-    def by_guess(held: Sequence[Sequence[Clue]]) -> Callable[[int, set[int]], Reidentified]:
+    def by_guess(held: Sequence[Sequence[Clue]]) -> Callable[[int, set[int]], Reidentification]:
         return by(
             [
-                [Evidence(one.attribute, one, guessed_values(one.part, one.reports, draws)) for one in each]
+                [Evidence(one.attribute, one, guess_values(one.part, one.reports, draws)) for one in each]
                 for each in held
             ]
         )
@@ -136,7 +136,7 @@ def _looked_for(
     if protocol == AMONG_FAKES:
         answered = [_Survey.of(people, epsilon, attributes, draws) for attributes in chosen]
 
-        def by_all(surveys: int, among: set[int]) -> Reidentified:
+        def by_all(surveys: int, among: set[int]) -> Reidentification:
             kept, some = sorted(among), answered[:surveys]
             names = [people.attributes[j] for j in kept]
             held = Background(names, columns[kept], own)
@@ -233,7 +233,7 @@ class _Survey:
         share = rsfd([people.ks[j] for j in attributes], epsilon, "grr", "published")
         plan = Plan.of({people.attributes[j]: people.labels[j] for j in attributes}, share, people.n)
         records = share.privatize(people.table[:, attributes].astype(np.int64), seeded(seed))
-        return cls(attributes, plan, share, records, drawn_attributes(share, people.n, seed), seed)
+        return cls(attributes, plan, share, records, real_attributes(share, people.n, seed), seed)
 
     def trained(self, asked: Asked, whom: Integers) -> Integers:
         """The real attribute of each of these reports, as published."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from deniable.attack.page.wording import marked, percent
 from deniable.attack.results import AttributeSuccess
-from deniable.attack.wording import marked, percent
 
 _WIDE = 40  # letters of 100 %
 _NAMED = 24  # letters of a name

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from deniable.attack.bars import in_bars, seen_as
 from deniable.attack.likelihoods import Chance
-from deniable.attack.mixed import MOST_COLLECTIONS
-from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success
-from deniable.attack.verdict import best_match, most_exposed
-from deniable.attack.wording import (
+from deniable.attack.page.bars import in_bars, seen_as
+from deniable.attack.page.verdict import best_match, most_exposed
+from deniable.attack.page.wording import (
     DRAWN,
     EVENLY,
     among_best,
@@ -22,16 +20,17 @@ from deniable.attack.wording import (
     marked,
     percent,
     points,
-    shortened,
     table,
     times_as_often,
 )
+from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success, shortened
+from deniable.attack.values import MOST_COLLECTIONS
 from deniable.errors import counted
 
 
 @final
 @dataclass(frozen=True)
-class Found:
+class ReidentificationRate:
     """How many people are found in a background table."""
 
     background: str
@@ -54,7 +53,7 @@ class Found:
 
 @final
 @dataclass(frozen=True)
-class Examined:
+class Examination:
     """What an attacker learns from the reports of a plan."""
 
     plan: str
@@ -73,7 +72,7 @@ class Examined:
     real_attribute: Chance | None = None
     """Among fakes: how often it is found which attribute is real, by who knows how frequent the answers are.
     """
-    found: tuple[Found, ...] = ()
+    found: tuple[ReidentificationRate, ...] = ()
     dropped: int = 0
     """People who were left out, since an answer is missing."""
     filled: int = 0

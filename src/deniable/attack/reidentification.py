@@ -19,13 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.background import Background, checked_numbers, coded_background
-from deniable.attack.crossed import estimated
-from deniable.attack.guessing import guessed_values
-from deniable.attack.likelihoods import Clue, Source, clues, faked, likelihoods, realness, records_from, width
-from deniable.attack.pooled import Pooled
-from deniable.attack.results import Reidentified
-from deniable.attack.sampled import sampled_attribute
+from deniable.attack.inputs import Background, checked_numbers, coded_background, records_from
+from deniable.attack.likelihoods import Clue, Source, clues, faked, likelihoods, realness, width
+from deniable.attack.results import Reidentification
+from deniable.attack.sampling import estimated, sampled_attribute
+from deniable.attack.values import Pooled, guess_values
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.plan import Plan
@@ -49,7 +47,7 @@ def reidentify(
     targets: npt.ArrayLike | None = None,
     progress: Progress | None = None,
     seed: int = 1,
-) -> Reidentified:
+) -> Reidentification:
     """How many people an attacker finds in a background table by what they reported in several surveys.
 
     `plans` and `reports` are one per survey, of the same people in the same order. `background` is a table
@@ -111,7 +109,7 @@ def match_surveys(
     matching: Matching = "support",
     progress: Progress | None = None,
     seed: int = 1,
-) -> Reidentified:
+) -> Reidentification:
     """The same for a background that is numbers already."""
     faked_plans = [isinstance(plan.share, Faked) for plan in plans]
     if any(faked_plans) and matching == "support":
@@ -184,7 +182,7 @@ def evidence_of(
     found = []
     for clue in _believed(plan, records):
         if about[clue.attribute] >= 0 and clue.who.size:
-            guessed = guessed_values(clue.part, clue.reports, draws) if matching == "guess" else None
+            guessed = guess_values(clue.part, clue.reports, draws) if matching == "guess" else None
             found.append(Evidence(about[clue.attribute], clue, guessed))
     return found
 
@@ -208,7 +206,7 @@ def match(
     whom: Integers,
     top: int = 10,
     progress: Progress | None = None,
-) -> Reidentified:
+) -> Reidentification:
     """The targets `whom` against all records, a row of values per column of the background, in blocks on all
     cores.
     """
@@ -233,9 +231,9 @@ def match(
     return _ranked(above, tied, columns.shape[1], top)
 
 
-def _ranked(above: Integers, tied: Integers, records: int, top: int) -> Reidentified:
+def _ranked(above: Integers, tied: Integers, records: int, top: int) -> Reidentification:
     assert (tied >= 1).all(), "a record matches as well as itself"
-    return Reidentified(above, tied, records, whole_number("top", top, 1))
+    return Reidentification(above, tied, records, whole_number("top", top, 1))
 
 
 def _gathered(
@@ -271,7 +269,7 @@ def _match_faked(
     whom: Integers,
     top: int,
     progress: Progress | None,
-) -> Reidentified:
+) -> Reidentification:
     """Among fakes a survey's report is a sum over its attributes; those that the background lacks count by
     their average.
     """

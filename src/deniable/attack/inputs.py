@@ -1,24 +1,126 @@
-"""A table of people as the numbers that reports are compared with."""
+"""Reads what attackers have: reports in any form, background tables and true answers."""
 
 from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.attack.likelihoods import cells_of
+from deniable.attack.likelihoods import Part, Source, cells_of, guessed_of, parts_of, share_of, values_of
 from deniable.domain import NO_ANSWER
-from deniable.errors import DeniableError, DeniableWarning, InvalidParameter, InvalidValue, not_among
+from deniable.errors import (
+    DeniableError,
+    DeniableWarning,
+    InvalidParameter,
+    InvalidReport,
+    InvalidValue,
+    not_among,
+)
 from deniable.mechanisms import integers
 from deniable.metric import Averaged
-from deniable.plan import Plan
+from deniable.plan import Plan, Reports, records_of
+from deniable.records import Records
 from deniable.tables import DEGREES, column_names, columns_of, split_places
+from deniable.wire import Report, Wire
+
+
+def records_from(source: Source, reports: object) -> Records:
+    """The reports of one collection, whatever they are kept in."""
+    if isinstance(source, Plan):
+        return _joined(list(blocks_of(source, reports)))
+    share_of(source)
+    if isinstance(reports, str | Path | Reports) or are_single(reports):
+        raise InvalidReport(
+            f"these reports were made for a plan; attack that plan, not its {type(source).__name__}"
+        )
+    if isinstance(source, Part):
+        array = np.asarray(reports)
+        source.tally(array)  # refuses what cannot have been sent
+        return Records(len(array), (array,))
+    if not isinstance(reports, Records) or len(reports.columns) != len(parts_of(source)):
+        raise InvalidReport(
+            f"reports of a share are what it has made, share.privatize(table), got {type(reports).__name__}"
+        )
+    return reports
+
+
+def _joined(blocks: Sequence[Records]) -> Records:
+    """Blocks of reports as one."""
+    if not blocks:
+        raise InvalidReport("there are no reports to attack")
+    if len(blocks) == 1:
+        return blocks[0]
+    starts = np.cumsum([0, *(block.n for block in blocks)])
+    columns = tuple(np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True))
+    if blocks[0].reporters is None:
+        return Records(int(starts[-1]), columns)
+    moved = [
+        [who + start for who in block.reporters or ()]
+        for block, start in zip(blocks, starts[:-1], strict=True)
+    ]
+    return Records(
+        int(starts[-1]), columns, tuple(np.concatenate(parts) for parts in zip(*moved, strict=True))
+    )
+
+
+Travelling = Report | bytes | bytearray
+"""A report as a client sends it: itself, its bytes, or the bytes of its JSON form."""
+
+
+def blocks_of(plan: Plan, reports: object) -> Iterator[Records]:
+    """All reports, or blocks of them, which must have been made for this plan."""
+    if isinstance(reports, str | Path):
+        return (block.records for block in plan.read_reports(reports))
+    if isinstance(reports, Travelling):
+        return iter([_received(plan, [reports])])
+    first, every = _begun(reports)
+    if isinstance(first, Travelling):
+        return iter([_received(plan, every)])
+    return records_of(every, plan.id)  # type: ignore[arg-type]
+
+
+def are_single(reports: object) -> bool:
+    """Whether these are reports as they travel, one by one."""
+    return isinstance(reports, Travelling) or (
+        isinstance(reports, list | tuple) and bool(reports) and isinstance(reports[0], Travelling)
+    )
+
+
+def _begun(reports: object) -> tuple[object, object]:
+    """The first of several reports, and all of them; what is none is passed on, to be refused."""
+    if isinstance(reports, list | tuple):
+        return (reports[0] if reports else None), reports
+    if not isinstance(reports, Iterator):
+        return None, reports
+    some = list(islice(reports, 1))
+    return (some[0], chain(some, reports)) if some else (None, [])
+
+
+def _received(plan: Plan, reports: object) -> Records:
+    assert isinstance(reports, Iterable)
+    wire = Wire(plan)
+    return wire.reports([_checked_report(wire, one).body for one in reports]).records
+
+
+def _checked_report(wire: Wire, report: object) -> Report:
+    if not isinstance(report, Travelling):
+        raise InvalidReport(
+            f"reports are all in one form, here as a client sends them, got {type(report).__name__} among "
+            "them"
+        )
+    if isinstance(report, Report):
+        return wire.check(report)
+    raw = bytes(report)
+    return wire.from_json(raw) if raw.startswith(b"{") else wire.check(Report.from_bytes(raw))
+
 
 _NEAR = 0.75
 """How alike a column's and an attribute's names are, by difflib, for the one to be taken for a slip of the
@@ -190,3 +292,56 @@ def _digits(name: str) -> str:
 def compact(columns: Array) -> Array:
     """The smallest numbers that hold the values: a background is read again for every target."""
     return np.ascontiguousarray(columns, dtype=np.uint8 if columns.max(initial=0) < 256 else np.uint32)
+
+
+def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) -> Integers:
+    """A row of numbers per attribute: from a table of people, from a table of numbers, or of one attribute
+    from a list.
+    """
+    if _is_table(truth):
+        return _checked_rows(_coded(truth, names, plan), len(names), n)
+    try:
+        array = np.asarray(truth)
+    except ValueError:
+        raise InvalidParameter(f"{_wanted(len(names), n)}, got rows of different lengths") from None
+    if array.shape == (n,) and len(names) == 1:
+        return _checked_rows(array[None] if plan is None else _listed(truth, array, names, plan), 1, n)
+    return _checked_rows(array.T if array.shape == (n, len(names)) else array, len(names), n)
+
+
+def _wanted(d: int, n: int) -> str:
+    alone = f", or a list of {n}" if d == 1 else ""
+    return (
+        f"the truth is a table of people, or has a row of numbers per attribute, {d} rows of {n}, or per "
+        f"person{alone}"
+    )
+
+
+def _checked_rows(rows: Integers, d: int, n: int) -> Integers:
+    if rows.shape != (d, n) or rows.dtype.kind not in "iub":
+        raise InvalidParameter(f"{_wanted(d, n)}, got {rows.dtype} of shape {rows.shape}")
+    return rows
+
+
+def _coded(people: object, names: Sequence[str], plan: Plan | None) -> Integers:
+    """A table of people by number; of numbers, by the half of their range."""
+    if plan is None:
+        return np.stack([np.asarray(column) for column in columns_of(people, names)])
+    rows = zip(plan.content.parts, plan.encode(people), strict=True)
+    return np.stack([guessed_of(part, row) for part, row in rows])
+
+
+def _listed(truth: object, array: Integers, names: Sequence[str], plan: Plan) -> Integers:
+    """Of one attribute: answers wherever all can be, and otherwise numbers of values, -1 for no answer."""
+    try:
+        return _coded({names[0]: truth}, names, plan)
+    except InvalidValue:
+        if array.dtype.kind in "iub" and ((array >= -1) & (array < values_of(plan.content.parts[0]))).all():
+            return array[None]
+        raise
+
+
+def _is_table(people: object) -> bool:
+    """Whether it is a dataframe, a dictionary of columns or a list of dictionaries."""
+    first = people[0] if isinstance(people, list | tuple) and people else None
+    return isinstance(people, Mapping) or isinstance(first, Mapping) or hasattr(people, "columns")

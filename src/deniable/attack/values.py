@@ -4,17 +4,20 @@ several.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
+from deniable.attack.inputs import are_single, coded_truth, records_from
 from deniable.attack.likelihoods import (
     HALVES,
     Part,
+    Priors,
     Source,
     by_cell,
     by_value,
@@ -24,28 +27,25 @@ from deniable.attack.likelihoods import (
     names_of,
     parts_of,
     realness,
-    records_from,
     share_of,
     width,
 )
-from deniable.attack.mixed import among_fakes
-from deniable.attack.pooled import Pooled
 from deniable.attack.priors import checked_priors
-from deniable.attack.received import are_single
 from deniable.attack.tables import LEVEL, Row, counted_share
-from deniable.attack.truths import coded_truth
-from deniable.errors import InvalidParameter, InvalidReport
-from deniable.mechanisms import BLOCK
+from deniable.errors import InvalidParameter, InvalidReport, counted
+from deniable.mechanisms import BLOCK, Unary
 from deniable.metric import Averaged
 from deniable.plan import Plan, Reports
 from deniable.records import Faked, Records
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of, frame_of_rows
+from deniable.words.hashing import hash_values
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Guesses:
+class ValueAttack:
     """An attacker's best guess of every answer of n people, and how likely it is to be right; a row per
     attribute.
     """
@@ -113,10 +113,10 @@ class Guesses:
         return frame_of(columns, backend)
 
     def __repr__(self) -> str:
-        return f"<Guesses of {len(self.names)} attributes of {self.n:,} people>"
+        return f"<ValueAttack on {counted(len(self.names), 'attribute')} of {self.n:,} people>"
 
 
-def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> Guesses:
+def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> ValueAttack:
     """The best guess of every answer from one report each.
 
     Reports are what the plan or its file of them gives (`plan.privatize`, `plan.read_reports`), that file's
@@ -146,12 +146,14 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
             values[j, who], posterior[j, who] = _best(
                 by_value(clue.part, table * by_cell(clue.part, believed[j])), draws
             )
-    return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
+    return ValueAttack(
+        names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
+    )
 
 
-def averaged(
+def guess_from_collections(
     plan: Source, collections: Sequence[object], prior: object = None, memoized: bool = True, seed: int = 1
-) -> Guesses:
+) -> ValueAttack:
     """The best guess from several collections of the same people, whose answers did not change: the averaging
     attack.
 
@@ -185,7 +187,7 @@ def averaged(
         draws = numbers_from(seed, "guess among fakes")
         for j, who, table in among_fakes(share, every, believed):
             values[j, who], posterior[j, who] = _best(table, draws)
-        return Guesses(
+        return ValueAttack(
             names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
         )
     for j, part in enumerate(parts_of(plan)):
@@ -202,7 +204,9 @@ def averaged(
                 values[j, reported], posterior[j, reported] = _best(
                     by_value(part, together.table() * shares), draws
                 )
-    return Guesses(names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None)
+    return ValueAttack(
+        names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
+    )
 
 
 def _blind(believed: Sequence[Floats], n: int, seed: int) -> tuple[Integers, Floats]:
@@ -232,11 +236,137 @@ def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
     return tuple(HALVES if isinstance(part, Averaged) else labels for part, labels in rows)
 
 
-def guessed_values(part: Part, reports: Array, draws: np.random.Generator) -> Integers:
+def guess_values(part: Part, reports: Array, draws: np.random.Generator) -> Integers:
     """One guess per report with nothing known beforehand, as the published attacks make them."""
     found = np.empty(len(reports), dtype=np.int64)
     step = max(1, BLOCK // width(part))
     for start in range(0, len(reports), step):
         some = slice(start, start + step)
         found[some] = _best(likelihoods(part, reports[some]), draws)[0]
+    return found
+
+
+@final
+class Pooled:
+    """How likely all reports of n people are for each value, whose noise is kept, where the mechanism keeps
+    any, or is not.
+    """
+
+    def __init__(self, part: Part, n: int, memoized: bool) -> None:
+        self._part = part
+        self._times: Integers = np.zeros(n, dtype=np.int64)
+        self._kept = part if memoized and isinstance(part, Memoized | HashedMemoized) else None
+        self._once = memoized and isinstance(part, BitFlip)  # nothing in it is ever drawn anew
+        self._bits = isinstance(self._kept, Memoized) and isinstance(self._kept.first, Unary)
+        self._buckets = (
+            np.zeros((n, part.k), dtype=np.int64) if isinstance(self._kept, HashedMemoized) else None
+        )
+        self._sums = np.zeros((n, self._kept.g if isinstance(self._kept, HashedMemoized) else width(part)))
+
+    @property
+    def reported(self) -> Integers:
+        """Who reported at all."""
+        return np.flatnonzero(self._times)
+
+    def add(self, rows: Integers, reports: Array) -> None:
+        """One more report of each of these people."""
+        if self._once:
+            fresh = self._times[rows] == 0
+            rows, reports = rows[fresh], reports[fresh]
+        if not rows.size:
+            return
+        if isinstance(self._kept, HashedMemoized) and self._buckets is not None:
+            self._sums[rows] += np.log(likelihoods(self._kept.buckets.second, reports["bucket"]))
+            self._buckets[rows] = hash_values(reports["a"], reports["b"], self._part.k, self._kept.g)
+        elif self._bits:
+            self._sums[rows] += self._part.support(reports)
+        elif isinstance(self._kept, Memoized):
+            self._sums[rows] += np.log(likelihoods(self._kept.second, reports))
+        else:
+            self._sums[rows] += np.log(likelihoods(self._part, reports))
+        self._times[rows] += 1
+
+    def table(self) -> Floats:
+        """Of those who reported: how likely their reports are for each value, up to a factor of
+        each person.
+        """
+        asked = self.reported
+        if self._bits and isinstance(self._kept, Memoized):
+            return _kept_bits(self._kept, self._sums[asked], self._times[asked, None])
+        sums = self._sums[asked]
+        table = np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf))
+        if isinstance(self._kept, HashedMemoized) and self._buckets is not None:
+            return np.take_along_axis(_kept_value(self._kept.buckets, table), self._buckets[asked], axis=1)
+        return _kept_value(self._kept, table) if isinstance(self._kept, Memoized) else table
+
+
+def _kept_value(part: Memoized, second: Floats) -> Floats:
+    """From how likely the reports are for each kept value to how likely they are for each true one."""
+    law = part.first.law
+    return np.asarray(law.q * second.sum(axis=1, keepdims=True) + (law.p - law.q) * second)
+
+
+def _kept_bits(part: Memoized, counts: Floats, times: Integers) -> Floats:
+    """The same for bits: each kept bit was set or not, and shows so many times of all."""
+    first, second = part.first.law, part.second.law
+    up, down = np.log(second.p / second.q), np.log((1 - second.p) / (1 - second.q))
+    evidence = np.exp(np.clip(counts * up + (times - counts) * down, -700, 700))
+    ratio = (first.p * evidence + 1 - first.p) / (first.q * evidence + 1 - first.q)
+    return np.asarray(ratio / ratio.max(axis=1, keepdims=True, initial=0.0))
+
+
+MOST_COLLECTIONS = 8
+_AT_ONCE = 1 << 21
+
+
+def among_fakes(
+    share: Faked, collections: Sequence[Records], believed: Priors
+) -> Iterator[tuple[int, Integers, Floats]]:
+    """Attribute by attribute and some people at a time: how likely their answers are, by value, the prior
+    counted.
+    """
+    times = len(collections)
+    if times > MOST_COLLECTIONS:
+        raise InvalidParameter(
+            f"among fakes, up to {MOST_COLLECTIONS} collections are put together, got {times}"
+        )
+    step = max(1, _AT_ONCE // (sum(shares.size for shares in believed) << times))
+    for start in range(0, collections[0].n, step):
+        who = np.arange(start, min(collections[0].n, start + step))
+        tables = [_by_sets(share, j, collections, who) * shares for j, shares in enumerate(believed)]
+        alone = [table.sum(axis=2) for table in tables]
+        for j, table in enumerate(tables):
+            rest = [one for i, one in enumerate(alone) if i != j]
+            others = reduce(_given_apart, rest)
+            yield (
+                j,
+                who,
+                np.einsum("sn,snk->nk", others[::-1], table),
+            )  # the complement of set A is the last set minus A
+
+
+def _by_sets(share: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
+    """For every set of collections: how likely attribute j's reports in them are for each value, beside their
+    fakes.
+    """
+    fake, times = share.fakes[j], len(collections)
+    found = np.ones((1 << times, who.size, fake.part.k))
+    for s, records in enumerate(collections):
+        reports = records.columns[j][who]
+        one = likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
+        with_it = np.flatnonzero(np.arange(1 << times) >> s & 1)
+        found[with_it] *= one
+    return found
+
+
+def _given_apart(one: Floats, other: Floats) -> Floats:
+    """For every set, the sum over all ways to give a part of it to the one and the rest to the other."""
+    found = np.zeros_like(one)
+    for whole in range(len(one)):
+        part = whole
+        while True:
+            found[whole] += one[part] * other[whole ^ part]
+            if part == 0:
+                break
+            part = (part - 1) & whole
     return found

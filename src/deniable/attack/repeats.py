@@ -9,20 +9,17 @@ blind guess, which is unbiased and never below it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
-from deniable.attack.counts import binomial_law, most_supported, plurality
 from deniable.attack.likelihoods import CELLS, Chance, Part, by_cell, by_value, values_of
-from deniable.attack.pooled import Pooled
+from deniable.attack.values import Pooled
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import checked_prior
+from deniable.law import binomial, checked_prior
 from deniable.mechanisms import Direct, Hashed, Summed, Unary
 from deniable.metric import Averaged
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
@@ -31,7 +28,6 @@ from deniable.words.hashing import occupied_buckets
 from deniable.words.simulated import remembering, seeded
 
 MOST_REPORTS = 100
-_MOST_SUBSETS = 16
 _SIMULATED, _FEWEST = 20_000, 1000
 _MOST_WORK = 1 << 27  # people times values times reports
 
@@ -192,97 +188,57 @@ def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers
     return np.asarray(cells * size + draws.integers(0, size, cells.size))
 
 
-def profile(right: Sequence[Sequence[float] | float], collections: int, replacement: bool) -> float:
-    """The expected product over the attributes of right[j][m], m being how often attribute j was among the
-    collections.
+def binomial_law(trials: int, chance: float) -> Floats:
+    """How likely every number of successes is, from 0 to all."""
+    counts, chances = binomial(trials, chance)
+    whole = np.zeros(trials + 1)
+    whole[counts] = chances
+    return whole
 
-    Each collection asks for one attribute at random: any, or one that was not asked before. Elementary
-    symmetric polynomials are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no
-    attribute is asked for again.
 
-    >>> round(profile([(1, 0.5), (1, 0.2), (1, 0.1)], collections=2, replacement=False), 4)  # 0.17 / 3
-    0.0567
-    >>> round(profile([0.5, 0.2, 0.1], collections=2, replacement=False), 4)
-    0.0567
+def most_supported(true: Floats, other: Floats, k: int) -> float:
+    """Pr(the true value's count is the largest of k independent ones), ties drawn: sum over c of Pr(true = c)
+    times (F(c)^k - F(c - 1)^k) / (k Pr(other = c)), written so that nothing cancels.
     """
-    times = whole_number("collections", collections, 0, MOST_REPORTS)
-    what = (
-        "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, "
-        "0.5, 0.5)"
-    )
-    lists = _lists(right, what, singly=not replacement)
-    d = len(lists)
-    if not replacement and times > d:
-        raise InvalidParameter(
-            f"there are {d} attributes, so that {times} collections ask for some of them again"
-        )
-    series = np.zeros(times + 1)
-    series[0] = 1.0
-    for chances in lists:
-        one = np.zeros(times + 1)
-        many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
-        one[:many] = chances[:many]
-        # as binomial convolutions, so that no factorial overflows
-        series = _blended(series, one) if replacement else np.convolve(series, one)[: times + 1]
-    return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
+    below = np.minimum(np.cumsum(other), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        part = np.minimum(other / below, 1.0)
+        tied = np.where(part > 0, -np.expm1(k * np.log1p(-part)) / (k * part), 1.0)
+        terms = true * below ** (k - 1) * tied
+    return float(np.nansum(np.where(below > 0, terms, 0.0)))
 
 
-def _lists(given: object, what: str, singly: bool = False) -> list[list[float]]:
-    """Lists of numbers; a number can stand for itself after one report if they are given `singly`."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidParameter(f"{what}, in a list of them all, got {given!r}")
-    lists = [_numbers((1.0, one) if singly and isinstance(one, Real) else one, what) for one in given]
-    if not lists:
-        raise InvalidParameter(f"{what}, got none")
-    return lists
+def plurality(k: int, p: float, q: float, reports: int) -> float:
+    """Pr(the true value is named most often in so many single values), ties drawn.
 
-
-def _numbers(given: object, what: str) -> list[float]:
-    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
-    if not numbers or not all(isinstance(one, Real) for one in numbers):
-        raise InvalidParameter(f"{what}, got {given!r}")
-    return [float(one) for one in numbers]
-
-
-def _blended(one: Floats, other: Floats) -> Floats:
-    """Coefficients of a product of exponential generating functions."""
-    return np.array(
-        [
-            sum(math.comb(n, i) * one[i] * other[n - i] for i in range(n + 1) if one[i] and other[n - i])
-            for n in range(one.size)
-        ]
-    )
-
-
-def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
-    """All reported attributes guessed, where survey s is right about attribute j with right[s][j] and none is
-    asked twice.
-
-    The average over all ways to give the surveys different attributes, summed by which surveys have had
-    theirs.
-
-    >>> round(profile_of_surveys([(0.5, 0.2, 0.1), (0.5, 0.2, 0.1)]), 4)
-    0.0567
+    Named a Poisson number of times each, the values are independent; the coefficient of all reports together
+    undoes that.
     """
-    lists = _lists(
-        right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)"
-    )
-    surveys, d = len(lists), len(lists[0])
-    other = next((one for one in lists if len(one) != d), None)
-    if other is not None:
-        raise InvalidParameter(
-            f"every survey is about the same attributes, got lists of {d} and of {len(other)}"
-        )
-    if surveys > min(d, _MOST_SUBSETS):
-        raise InvalidParameter(
-            f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}"
-        )
-    found = np.zeros(1 << surveys)
-    found[0] = 1.0
-    for j in range(d):
-        more = found.copy()
-        for s in range(surveys):
-            without = np.flatnonzero(~(np.arange(1 << surveys) >> s) & 1)
-            more[without | 1 << s] += found[without] * lists[s][j]
-        found = more
-    return float(found[-1] / math.perm(d, surveys))
+    n, total = reports, 0.0
+    true, other = _poisson(n * p, n), _poisson(n * q, n)
+    for c in range(1, n + 1):
+        few = np.where(np.arange(n - c + 1) < c, other[: n - c + 1], 0.0)  # another value, named less often
+        for ties in range(min(k - 1, (n - c) // c) + 1):
+            left = n - c - ties * c
+            rest = _power(few[: left + 1], k - 1 - ties)[left]
+            total += true[c] * math.comb(k - 1, ties) * other[c] ** ties * rest / (ties + 1)
+    return float(total / _poisson(n, n)[n])
+
+
+def _poisson(mean: float, most: int) -> Floats:
+    counts = np.arange(most + 1)
+    logs = np.array([math.lgamma(count + 1) for count in counts])
+    return np.asarray(np.exp(counts * math.log(mean) - mean - logs))
+
+
+def _power(series: Floats, exponent: int) -> Floats:
+    """A power of a series, cut off where the series is."""
+    size, result, base = series.size, np.zeros(series.size), series.copy()
+    result[0] = 1.0
+    while exponent:
+        if exponent & 1:
+            result = np.convolve(result, base)[:size]
+        exponent >>= 1
+        if exponent:
+            base = np.convolve(base, base)[:size]
+    return result

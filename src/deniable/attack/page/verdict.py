@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from deniable.attack.page.wording import percent, points
 from deniable.attack.results import AttributeSuccess, Success
-from deniable.attack.wording import percent, points
 
 
 def most_exposed(

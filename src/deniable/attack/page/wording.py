@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
+from deniable.attack.results import shortened
+
 DRAWN = {
     "new": "a new attribute",
     "any": "any attribute",
@@ -81,16 +83,6 @@ def among_best(top: int) -> str:
     ('best match', 'among best 10')
     """
     return "best match" if top == 1 else f"among best {top}"
-
-
-def shortened(names: Sequence[str], most: int = 6) -> str:
-    """Some names; of many, the first.
-
-    >>> shortened(["age", "home"]), shortened(list("abcdefgh"), 3)
-    ('age, home', 'a, b, c and 5 more')
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _rounded(number: float, digits: int) -> float:

@@ -10,34 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.background import checked_truth
-from deniable.attack.crossed import ENOUGH, Crossed
-from deniable.attack.crossed import estimated as estimated
-from deniable.attack.guessing import Guesses
-from deniable.attack.likelihoods import (
-    Chance,
-    Source,
-    expected,
-    faked,
-    names_of,
-    realness,
-    records_from,
-    share_of,
-)
+from deniable.attack.inputs import checked_truth, records_from
+from deniable.attack.likelihoods import Chance, Source, expected, faked, names_of, realness, share_of
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL
+from deniable.attack.values import ValueAttack
 from deniable.errors import InvalidParameter, InvalidReport, counted
 from deniable.estimate import bounded
+from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
-from deniable.mechanisms import Direct
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample
+from deniable.mechanisms import Direct, Tally
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records, Sample
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
 from deniable.words.simulated import seeded
@@ -54,11 +45,11 @@ _SIMULATED = 50_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class AttributeAttack:
     """The attribute of each report that is likeliest to be the real one, and how likely it is to be."""
 
     names: tuple[str, ...]
-    guesses: Guesses
+    guesses: ValueAttack
     """Of one answer only: which attribute it is; of several that are as likely, the first."""
     crossed: Crossed | None = None
     """How often it can expect to be right, where the marginals were fitted to these reports; computed when it
@@ -139,12 +130,13 @@ class Sampled:
             told = self.expectation
             share = min(max(told.value, 0.0), 1.0)  # without bias it can be beyond, by chance
             expects = f"expects {100 * share:.1f} % right, standard error {100 * told.stderr:.1f} points"
-        return f"<Sampled of {counted(self.guesses.n, 'report')}: {expects}, blind {100 * self.blind:.1f} %>"
+        reports, blind = counted(self.guesses.n, "report"), f"{100 * self.blind:.1f} %"
+        return f"<AttributeAttack on {reports}: {expects}, blind {blind}>"
 
 
 def sampled_attribute(
     plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known"
-) -> Sampled:
+) -> AttributeAttack:
     """The Bayes-optimal guess of which attribute of each report is real.
 
     The attacker knows the plan, the law of its fakes included, and how frequent the values are: `marginals`
@@ -170,7 +162,9 @@ def sampled_attribute(
     )
     best = np.argmax(ratios, axis=0)
     posterior = ratios[best, np.arange(records.n)] / ratios.sum(axis=0)
-    return Sampled(names_of(plan), Guesses((_REAL,), best[None], posterior[None], (names_of(plan),)), crossed)
+    return AttributeAttack(
+        names_of(plan), ValueAttack((_REAL,), best[None], posterior[None], (names_of(plan),)), crossed
+    )
 
 
 def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, seed: int = 1) -> Chance:
@@ -208,7 +202,7 @@ def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
     return float(values @ np.diff(below, prepend=0.0))
 
 
-def drawn_attributes(plan: Source, n: int, seed: int) -> Integers:
+def real_attributes(plan: Source, n: int, seed: int) -> Integers:
     """Which attribute each of n simulated people reports whose words are `seeded(seed)`: what an attack is to
     find.
     """
@@ -266,3 +260,86 @@ def _faked(plan: Source) -> Faked:
             f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; {here}"
         )
     return share
+
+
+FOLDS = 10
+ENOUGH = 2 * FOLDS
+"""Fewer reports do not tell how often an attack on them is right: folds of one report scatter by chance, or
+not at all.
+"""
+_FAKES = 20_000
+
+
+def estimated(share: Faked, records: Records) -> list[Floats]:
+    """The marginals as the collector would estimate them, clipped at 0 and scaled to a sum of one."""
+    return _scaled(share, share.tally(records))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Crossed:
+    """Reports among fakes, each attacked by what those outside its fold tell of the marginals."""
+
+    share: Faked
+    assumed: Faked
+    """What the attacker takes the share for."""
+    records: Records
+    seed: int = 1
+    """The folds are drawn from it, and the fakes by which rules are judged."""
+
+    @cached_property
+    def _fold_of(self) -> Integers:
+        return numbers_from(self.seed, "folds").permutation(self.records.n) % FOLDS
+
+    @cached_property
+    def _tallies(self) -> list[tuple[Tally, ...]]:
+        return [self.share.tally(self._inside(fold)) for fold in range(min(FOLDS, self.records.n))]
+
+    def _inside(self, fold: int) -> Records:
+        who = np.flatnonzero(self._fold_of == fold)
+        return Records(who.size, tuple(column[who] for column in self.records.columns))
+
+    def _outside(self, fold: int) -> list[Floats]:
+        """The marginals by all folds but one; of a single report nothing is outside, and its own must do."""
+        others = [tallies for other, tallies in enumerate(self._tallies) if other != fold] or self._tallies
+        return _scaled(self.share, tuple(reduce(add, parts) for parts in zip(*others, strict=True)))
+
+    def realness(self) -> Floats:
+        """How many times likelier each report is from people than from its fake: attributes by people.
+
+        A report is no part of the marginals that it is judged by: it would speak for its fakes as much as for
+        what is real.
+        """
+        found = np.empty((self.share.d, self.records.n))
+        for fold in range(len(self._tallies)):
+            found[:, self._fold_of == fold] = realness(self.assumed, self._inside(fold), self._outside(fold))
+        return found
+
+    def success(self) -> Chance:
+        """How often the attacker can expect to be right, with its standard error, which is that of the folds
+        and of the fakes.
+
+        Every two folds are compared twice, the one by the other's rule and the other by the one's, so that
+        the squared error of the folds counts twice: too much where there are many reports, and what it is
+        where there are few. What is unbiased can be below a blind guess, by chance. Where there are too few
+        for any of this, it is a blind guess, with the largest error that there can be: whatever is true is
+        within it.
+        """
+        d, folds = self.share.d, len(self._tallies)
+        if self.records.n < ENOUGH:
+            return Chance(1 / d, 1 - 1 / d, exact=False)
+        words = seeded(int(numbers_from(self.seed, "all fake").integers(1 << 62)))
+        columns = tuple(fake.encode(words.rows(_FAKES, fake.words)) for fake in self.assumed.fakes)
+        fakes, everyone, gains = Records(_FAKES, columns), np.arange(_FAKES), np.empty((folds, _FAKES))
+        for fold, tallies in enumerate(self._tallies):
+            rule = np.argmax(realness(self.assumed, fakes, self._outside(fold)), axis=0)
+            judged = realness(self.assumed, fakes, [one.frequencies for one in self.share.estimate(tallies)])
+            # attributes of fakes are as likely from people as from fakes on average: only differences need be
+            # simulated
+            gains[fold] = (judged[rule, everyone] - judged.mean(axis=0)) / d
+        of_folds, of_fakes = gains.mean(axis=1).var(ddof=1) / folds, gains.mean(axis=0).var(ddof=1) / _FAKES
+        return Chance(float(1 / d + gains.mean()), math.sqrt(2 * of_folds + of_fakes), exact=False)
+
+
+def _scaled(share: Faked, tallies: Sequence[Tally]) -> list[Floats]:
+    return [norm_mul(estimate.frequencies) for estimate in share.estimate(tallies)]
