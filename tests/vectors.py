@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -714,6 +714,31 @@ def text_of(kind: str) -> str:
         json.dumps(case, ensure_ascii=kind == "answers", separators=(",", ":")) for case in FILES[kind]()
     ]
     return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+Case = dict[str, Any]
+
+
+def read_file(kind: str) -> list[tuple[str, Case]]:
+    """The vectors of a file, each with its name."""
+    return [(case["name"], case) for case in json.loads((FOLDER / f"{kind}.json").read_text("utf-8"))]
+
+
+def positive() -> list[tuple[str, Case]]:
+    """Every report that a client of any language makes."""
+    return [named for kind in PLANS for named in read_file(kind)]
+
+
+def hostile(what: str, form: str) -> list[tuple[str, Case]]:
+    """Hostile "reports" or "plans" of all files that have this form."""
+    files = (f"hostile-{what}", f"metric/hostile-{what}")
+    return [(name, case) for file in files for name, case in read_file(file) if form in case]
+
+
+@cache
+def read_plan(text: str) -> Plan:
+    """A plan that many vectors belong to, read once."""
+    return Plan.from_json(text)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -20,17 +20,8 @@ from deniable.collect.store import Arrival
 from deniable.plan import Plan, canonical
 from deniable.wire import Refused, Report, Wire, to_batch
 from tests import vectors
+from tests.cases import check_each
 
-CASES = [
-    case
-    for kind in vectors.PLANS
-    for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))
-]
-HOSTILE = [
-    case
-    for case in json.loads((vectors.FOLDER / "hostile-reports.json").read_text("utf-8"))
-    if "json" in case
-]
 PLAN = Plan.of({"a": ["x", "y", "z"], "b": ["0", "1"]}, dn.spl([3, 2], 1.0, "grr"), people=100)
 WIRE = Wire(PLAN)
 TAKES = Intake([Served(PLAN)], Limits(batch_reports=50))
@@ -55,31 +46,56 @@ def flat(found: Sequence[Arrival | str]) -> list[Arrival | str]:
     return each
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_a_canonical_text_is_read_quickly(case: dict[str, Any]) -> None:
-    intake, raw = Intake([Served(Plan.from_json(case["plan"]))], Limits()), case["json"].encode()
-    quick = intake._usual(raw, b"token")
-    assert quick is not None
-    assert (
-        quick == intake._strict(raw, b"token") == intake.one(bytes.fromhex(case["bytes"]), BINARY, b"token")
+@cache
+def intake_of(plan: str) -> Intake:
+    return Intake([Served(vectors.read_plan(plan))], Limits())
+
+
+def test_a_canonical_text_is_read_quickly() -> None:
+    def check(case: vectors.Case) -> None:
+        intake = intake_of(case["plan"])
+        raw = case["json"].encode()
+        quick = intake._usual(raw, b"token")
+        assert quick is not None
+        assert quick == intake._strict(raw, b"token")
+        assert quick == intake.one(bytes.fromhex(case["bytes"]), BINARY, b"token")
+
+    check_each(check, vectors.positive())
+
+
+SPOILED: dict[str, Callable[[bytes], bytes]] = {
+    "a space inside": lambda raw: raw.replace(b'","', b'", "', 1),
+    "a space before": lambda raw: b" " + raw,
+    "cut off": lambda raw: raw[:-1],
+    "a name twice": lambda raw: raw[:-1] + b',"id":1}',
+    "a round below zero": lambda raw: raw.replace(b'"round":', b'"round":-', 1),
+}
+
+
+def test_a_spoiled_text_is_refused_by_both_readers() -> None:
+    def check(given: tuple[vectors.Case, bytes]) -> None:
+        case, raw = given
+        assert intake_of(case["plan"])._usual(raw, None) is None
+        with pytest.raises((Refused, Refusal)):
+            intake_of(case["plan"]).one(raw, JSON, None)
+
+    check_each(
+        check,
+        (
+            (f"{name}, {change}", (case, spoil(case["json"].encode())))
+            for name, case in vectors.positive()
+            for change, spoil in SPOILED.items()
+        ),
     )
-    spaced = raw.replace(b'","', b'", "', 1)
-    for wrong in (
-        spaced,
-        b" " + raw,
-        raw[:-1],
-        raw[:-1] + b',"id":1}',
-        raw.replace(b'"round":', b'"round":-', 1),
-    ):
-        assert intake._usual(wrong, None) is None
-        assert isinstance(result(lambda wrong=wrong: intake.one(wrong, JSON, None)), str)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case["name"])
-def test_the_quick_reader_takes_nothing_that_is_refused(case: dict[str, Any]) -> None:
-    intake = Intake([Served(Plan.from_json(case["plan"]))], Limits())
-    assert intake._usual(case["json"].encode(), None) is None
-    assert result(lambda: intake.one(case["json"].encode(), JSON, None)) == case["refused"]
+def test_hostile_texts_are_refused_by_both_readers() -> None:
+    def check(case: vectors.Case) -> None:
+        raw = case["json"].encode()
+        assert intake_of(case["plan"])._usual(raw, None) is None
+        assert result(lambda: intake_of(case["plan"]).one(raw, JSON, None)) == case["refused"]
+
+    check_each(check, vectors.hostile("reports", "json"))
 
 
 _text = st.text(min_size=1, max_size=8).filter(lambda text: text.isprintable())

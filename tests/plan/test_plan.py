@@ -33,6 +33,8 @@ from deniable.rounds import Memoized
 from deniable.rounds import named as again
 from deniable.words import FULL
 from deniable.words.simulated import remembering, seeded
+from tests import vectors
+from tests.cases import check_each
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]
@@ -368,6 +370,23 @@ def test_a_plan_may_state_more_than_it_loses() -> None:
     assert plan.stated.record == 2 * NANO
     assert plan.loss == FIXED.loss
     assert plan.id != FIXED.id
+
+
+REFUSALS = {
+    "id": "id is",
+    "form": r"canonical form|integers only|is not|does not fit|must state|decimal digits|steps are|noise is",
+    "leaks": "states a loss of",
+    "version": "version",
+}
+"""What is said for each reason that a vector gives."""
+
+
+def test_hostile_plans_are_refused() -> None:
+    def check(case: vectors.Case) -> None:
+        with pytest.raises(InvalidPlan, match=REFUSALS[case["refused"]]):
+            Plan.from_json(case["plan"])
+
+    check_each(check, vectors.hostile("plans", "plan"))
 
 
 def test_a_plan_edited_by_hand_is_refused() -> None:

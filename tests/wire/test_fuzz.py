@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +29,13 @@ from deniable.collect.messages import REASONS
 from deniable.collect.store import Store, open_store
 from deniable.plan import Plan
 from deniable.wire import Report, Wire, to_batch
+from tests import vectors
+from tests.cases import check_each
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
-from tests.vectors import FOLDER
 
 PLAN = small_plan()
 AT_ONCE = 250
+AS_JSON = ((b"content-type", b"application/json"),)
 EXPECTED = {
     "malformed",
     "version",
@@ -151,7 +154,6 @@ def requests(
     count: int, seed: int, plans: Sequence[Plan], make: Callable[[Plan, int], Report]
 ) -> Iterator[Request]:
     chance = random.Random(seed)
-    as_json = ((b"content-type", b"application/json"),)
     wires = [Wire(plan) for plan in plans]
     for number in range(count):
         place = chance.randrange(len(plans))
@@ -165,15 +167,15 @@ def requests(
                 batch = to_batch([report, make(plans[place], number + count), report])
                 yield Request("POST", "/reports/batch", mutated(chance, batch))
             case 6:
-                yield Request("POST", "/reports", mutated(chance, wires[place].to_json(report)), as_json)
+                yield Request("POST", "/reports", mutated(chance, wires[place].to_json(report)), AS_JSON)
             case 7:
                 text = wires[place].to_json(report)
                 yield Request(
-                    "POST", "/reports/batch", mutated(chance, b"[" + text + b"," + text + b"]"), as_json
+                    "POST", "/reports/batch", mutated(chance, b"[" + text + b"," + text + b"]"), AS_JSON
                 )
             case 8:
                 yield Request(
-                    "POST", chance.choice(("/reports", "/reports/batch")), nonsense(chance), as_json
+                    "POST", chance.choice(("/reports", "/reports/batch")), nonsense(chance), AS_JSON
                 )
             case _:
                 yield elsewhere(chance, plans[place])
@@ -259,18 +261,17 @@ def test_a_hundred_thousand_bad_requests(tmp_path: Path) -> None:
 
 
 def test_bad_reports_of_every_shape(tmp_path: Path) -> None:
-    vectors: dict[str, list[Report]] = {}
+    reports: dict[str, list[Report]] = {}
     plans: dict[str, Plan] = {}
-    for kind in ("single", "split", "sample", "faked", "repeated", "metric/reports"):
-        for case in json.loads((FOLDER / f"{kind}.json").read_text()):
-            plan = Plan.from_json(case["plan"])
-            plans[plan.id] = plan
-            vectors.setdefault(plan.id, []).append(Report.from_bytes(bytes.fromhex(case["bytes"])))
+    for _, case in vectors.positive():
+        plan = vectors.read_plan(case["plan"])
+        plans[plan.id] = plan
+        reports.setdefault(plan.id, []).append(Report.from_bytes(bytes.fromhex(case["bytes"])))
     assert len(plans) > 50
     chance = random.Random(5)
 
     def make(plan: Plan, _: int) -> Report:
-        one = chance.choice(vectors[plan.id])
+        one = chance.choice(reports[plan.id])
         return Report(one.plan, 1, chance.randbytes(16), one.body)
 
     known = list(plans.values())
@@ -282,24 +283,30 @@ def test_bad_reports_of_every_shape(tmp_path: Path) -> None:
 
 
 def test_hostile_vectors_are_refused_for_their_reason(tmp_path: Path) -> None:
-    hostile = json.loads((FOLDER / "hostile-reports.json").read_text())
-    assert len(hostile) > 20
-    for text in {case["plan"] for case in hostile}:
-        plan = Plan.from_json(text)
-        cases = [case for case in hostile if case["plan"] == text]
+    cases = [*vectors.hostile("reports", "bytes"), *vectors.hostile("reports", "json")]
+
+    def check(text: str) -> None:
+        plan = vectors.read_plan(text)
         folder = tmp_path / plan.id
         folder.mkdir()
         with collector(folder, [plan]) as (app, store):
-            for case in cases:
-                if "bytes" in case:
-                    request = Request("POST", "/reports", bytes.fromhex(case["bytes"]))
-                else:
-                    body = case["json"].encode("utf-8", "surrogatepass")
-                    request = Request("POST", "/reports", body, ((b"content-type", b"application/json"),))
-                found = judged(request, asyncio.run(ask(app, request)))
-                assert found in (case["refused"], "large"), case["name"]
-                assert found != "large" or case["refused"] in ("size", "malformed", "form"), case["name"]
+            asked = partial(check_refused, app)
+            check_each(asked, [(name, case) for name, case in cases if case["plan"] == text])
             assert store.counted(plan.id) == 0
+
+    plans = {case["plan"]: name for name, case in cases}
+    check_each(check, [(name, text) for text, name in plans.items()])
+
+
+def check_refused(app: Collector, case: vectors.Case) -> None:
+    """A collector refuses a report for the reason that its vector gives, or because it is too large."""
+    if "bytes" in case:
+        request = Request("POST", "/reports", bytes.fromhex(case["bytes"]))
+    else:
+        request = Request("POST", "/reports", case["json"].encode("utf-8", "surrogatepass"), AS_JSON)
+    found = judged(request, asyncio.run(ask(app, request)))
+    assert found in (case["refused"], "large")
+    assert found != "large" or case["refused"] in ("size", "malformed", "form")
 
 
 def test_a_fault_would_be_seen(

@@ -4,9 +4,7 @@ form.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,24 +16,9 @@ from deniable.plan import Plan
 from deniable.records import Sample
 from deniable.wire import Refused, Report, Wire, from_batch, to_batch
 from tests import vectors
+from tests.cases import check_each
 
-POSITIVE = [
-    (kind, case)
-    for kind in vectors.PLANS
-    for case in json.loads((vectors.FOLDER / f"{kind}.json").read_text("utf-8"))
-]
-
-
-def read(name: str) -> list[dict[str, Any]]:
-    return [
-        case
-        for folder in ("", "metric/")
-        for case in json.loads((vectors.FOLDER / f"{folder}{name}.json").read_text("utf-8"))
-    ]
-
-
-HOSTILE = read("hostile-reports")
-HOSTILE_PLANS = read("hostile-plans")
+POSITIVE = vectors.positive()
 
 
 @pytest.mark.parametrize("kind", vectors.FILES)
@@ -45,68 +28,63 @@ def test_vectors_are_what_is_made_here(kind: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "case"), POSITIVE, ids=lambda item: item["name"] if isinstance(item, dict) else item
-)
-def test_vectors_there_and_back(kind: str, case: dict[str, Any]) -> None:
-    wire = Wire(Plan.from_json(case["plan"]))
-    raw = bytes.fromhex(case["bytes"])
-    report = wire.check(Report.from_bytes(raw))
-    assert (report.round, report.id.hex()) == (case["round"], case["id"])
-    assert report.to_bytes() == raw
-    assert wire.to_json(report) == case["json"].encode()
-    assert wire.from_json(case["json"].encode()) == report
-    found = wire.reports([report.body])
-    assert wire.bodies(found) == [report.body]
-    assert wire.plan.tally(found).n == 1
+def test_vectors_there_and_back() -> None:
+    def check(case: vectors.Case) -> None:
+        wire = Wire(vectors.read_plan(case["plan"]))
+        raw = bytes.fromhex(case["bytes"])
+        report = wire.check(Report.from_bytes(raw))
+        assert (report.round, report.id.hex()) == (case["round"], case["id"])
+        assert report.to_bytes() == raw
+        assert wire.to_json(report) == case["json"].encode()
+        assert wire.from_json(case["json"].encode()) == report
+        found = wire.reports([report.body])
+        assert wire.bodies(found) == [report.body]
+        assert wire.plan.tally(found).n == 1
+
+    check_each(check, POSITIVE)
 
 
-def refused(case: dict[str, Any]) -> str:
-    """Why a report is refused, or that it is not."""
-    wire = Wire(Plan.from_json(case["plan"]))
-    try:
-        if "json" in case:
-            wire.from_json(case["json"].encode())
-        else:
+def test_hostile_bytes_are_refused() -> None:
+    def check(case: vectors.Case) -> None:
+        wire = Wire(vectors.read_plan(case["plan"]))
+        with pytest.raises(Refused) as refusal:
             wire.reports([wire.check(Report.from_bytes(bytes.fromhex(case["bytes"]))).body])
-    except Refused as refusal:
-        return refusal.reason
-    return "nothing"
+        assert refusal.value.reason == case["refused"]
+
+    check_each(check, vectors.hostile("reports", "bytes"))
 
 
-@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case["name"])
-def test_hostile_reports_are_refused(case: dict[str, Any]) -> None:
-    assert refused(case) == case["refused"]
+def test_hostile_texts_are_refused() -> None:
+    def check(case: vectors.Case) -> None:
+        with pytest.raises(Refused) as refusal:
+            Wire(vectors.read_plan(case["plan"])).from_json(case["json"].encode())
+        assert refusal.value.reason == case["refused"]
+
+    check_each(check, vectors.hostile("reports", "json"))
 
 
-@pytest.mark.parametrize("case", HOSTILE_PLANS, ids=lambda case: case["name"])
-def test_hostile_plans_are_refused(case: dict[str, Any]) -> None:
-    forms = r"canonical form|integers only|is not|does not fit|must state|decimal digits|steps are|noise is"
-    words = {"id": "id is", "form": forms, "leaks": "states a loss of", "version": "version"}
-    with pytest.raises(dn.InvalidPlan, match=words[case["refused"]]):
-        Plan.from_json(case["plan"])
-
-
-def some_plans() -> list[Plan]:
+def some_plans() -> list[tuple[str, Plan]]:
     kinds = [make() for make in vectors.PLANS.values()]
-    return [plan for plans in kinds for plan in plans.values() if len(plan.names) <= 3]
+    return [(name, plan) for plans in kinds for name, plan in plans.items() if len(plan.names) <= 3]
 
 
-@pytest.mark.parametrize("plan", some_plans(), ids=lambda plan: plan.id[:8])
-def test_many_reports_at_once_are_those_one_by_one(plan: Plan) -> None:
-    people = vectors.answers_of(plan) * 7
-    made = plan.privatize(people, dn.remembering(1, dn.seeded(2)))
-    wire = Wire(plan)
-    bodies = wire.bodies(made)
-    assert all(len(body) in wire.lengths for body in bodies)
-    again = wire.reports(bodies)
-    assert plan.tally(again) == plan.tally(made)
-    for one, two in zip(made.records.columns, again.records.columns, strict=True):
-        assert one.tobytes() == two.tobytes()
-    counted = plan.tally(wire.reports(bodies[:1]))
-    for body in bodies[1:]:
-        counted += plan.tally(wire.reports([body]))
-    assert counted == plan.tally(made)
+def test_many_reports_at_once_are_those_one_by_one() -> None:
+    def check(plan: Plan) -> None:
+        people = vectors.answers_of(plan) * 7
+        made = plan.privatize(people, dn.remembering(1, dn.seeded(2)))
+        wire = Wire(plan)
+        bodies = wire.bodies(made)
+        assert all(len(body) in wire.lengths for body in bodies)
+        again = wire.reports(bodies)
+        assert plan.tally(again) == plan.tally(made)
+        for one, two in zip(made.records.columns, again.records.columns, strict=True):
+            assert one.tobytes() == two.tobytes()
+        counted = plan.tally(wire.reports(bodies[:1]))
+        for body in bodies[1:]:
+            counted += plan.tally(wire.reports([body]))
+        assert counted == plan.tally(made)
+
+    check_each(check, some_plans())
 
 
 def test_unsound_reports_of_a_batch_are_found_and_the_others_counted() -> None:
@@ -143,7 +121,7 @@ def test_batches_there_and_back() -> None:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.sampled_from(POSITIVE), st.data())
 def test_two_different_byte_strings_are_never_the_same_report(
-    chosen: tuple[str, dict[str, Any]], data: st.DataObject
+    chosen: tuple[str, vectors.Case], data: st.DataObject
 ) -> None:
     """Whatever byte is changed, either it is refused or it is another report, which is written just so."""
     _, case = chosen

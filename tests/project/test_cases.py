@@ -1,0 +1,29 @@
+"""A check over many cases names every one that fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cases import check_each
+
+
+def test_every_failure_is_named() -> None:
+    def check(number: int) -> None:
+        with pytest.raises(ValueError, match="odd"):
+            raise_if_odd(number)
+
+    with pytest.raises(AssertionError, match="2 of 4 cases fail") as failure:
+        check_each(check, [("one", 1), ("two", 2), ("three", 3), ("four", 4)])
+    assert "two: Failed" in str(failure.value)
+    assert "four: Failed" in str(failure.value)
+    assert "one" not in str(failure.value)
+
+
+def raise_if_odd(number: int) -> None:
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+
+
+def test_no_case_is_a_failure() -> None:
+    with pytest.raises(AssertionError, match="no case"):
+        check_each(raise_if_odd, [])
