@@ -53,19 +53,6 @@ class DataUnavailable(DeniableError):
     """A public dataset whose file is not here and cannot be fetched, or is not what it should be."""
 
 
-def counted(n: int, noun: str) -> str:
-    """So many of something, in words: 1 report, 2,000 reports."""
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
-
-
-def listed(noun: str, members: Iterable[object]) -> str:
-    """Some of a kind by name, in words: round 1; rounds 1 and 2; rounds 1, 2 and 5."""
-    names = list(map(str, members))
-    if len(names) == 1:
-        return f"{noun} {names[0]}"
-    return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
-
-
 def not_among(given: object, what: str, allowed: Iterable[str]) -> str:
     """A name that is not on a list, or no name at all: what was given, what is allowed, and the nearest."""
     names = list(allowed)

@@ -100,19 +100,6 @@ def _short_up(number: Fraction) -> Fraction:
     return Fraction(-(-(number.numerator << -spare) // number.denominator), 1 << -spare)
 
 
-def text_up(number: float, digits: int = 4) -> str:
-    """A number in so many digits, rounded up: what is stated must not be less than what is true.
-
-    >>> text_up(19.50072), text_up(1689.127), text_up(2.0), text_up(math.inf)
-    ('19.51', '1690', '2', 'inf')
-    """
-    if math.isinf(number) or not number:
-        return f"{number:g}"
-    exact = Decimal(number)
-    last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    return f"{float(exact.quantize(last, rounding=ROUND_CEILING)):.15g}"
-
-
 def times_up(loss: float, times: int) -> float:
     """So many times a loss, rounded up."""
     total = loss * times

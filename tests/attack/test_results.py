@@ -26,10 +26,11 @@ from deniable.attack import plot as plot_attack
 from deniable.attack.likelihoods import likelihoods
 from deniable.attack.page import Examination
 from deniable.attack.page.verdict import most_exposed
-from deniable.attack.page.wording import percent, points, times_as_often
+from deniable.attack.page.wording import times_as_often
 from deniable.attack.results import ATTRIBUTE
 from deniable.attack.trained import parsed_knowledge
 from deniable.cli import commands
+from deniable.formatting import format_percent, format_points
 from tests import statistics
 
 PEOPLE = 20_000
@@ -461,7 +462,7 @@ def test_the_page_names_what_the_data_exposes(mixed: tuple[Path, Path]) -> None:
     assert f"In short: The most exposed answer is {worst!r}" in text.replace("\n", " ")
     table = text.split("2. The same")[1].split("3. Guess")[0]
     assert next(line for line in table.splitlines() if "transport" in line).endswith(" 0 points")
-    assert f"{points(learned['age'])}" in table
+    assert f"{format_points(learned['age'])}" in table
     assert "e-" not in text.replace("one-", "")
     assert "e+" not in text
     assert "This plan asks each person once." in text
@@ -535,10 +536,10 @@ def test_more_reports_of_who_is_asked_tell_more(study: dn.Study) -> None:
     assert (
         text.split("In short:")[1]
         .replace("\n", " ")
-        .endswith(f"from 5 reports that are known to hold it, for {percent(told)}.")
+        .endswith(f"from 5 reports that are known to hold it, for {format_percent(told)}.")
     )
     row = next(line for line in text.splitlines() if line.startswith("  smokes"))
-    assert f"{percent(smokes.reported)}{percent(told):>{2 + len('all 5 hold it')}}" in row
+    assert f"{format_percent(smokes.reported)}{format_percent(told):>{2 + len('all 5 hold it')}}" in row
     assert asdict(page)["ignorant"]["attributes"][1][figure] == told
     rows = attack.success(plan, collections=times).frame(backend="polars")
     assert {"reported_memoized", "reported_averaged"} < set(rows["figure"])
@@ -575,9 +576,9 @@ def test_real_attributes_have_an_error_where_they_are_simulated() -> None:
 
 
 def test_figures_without_exponents() -> None:
-    assert percent(3.1e-8) == "1 in 32,300,000"
-    assert percent(1e-20) == "below 1 in 10^15"
-    assert [points(gain) for gain in (1.11e-16, -1e-17, 3e-6, 0.01, 0.1221)] == [
+    assert format_percent(3.1e-8) == "1 in 32,300,000"
+    assert format_percent(1e-20) == "below 1 in 10^15"
+    assert [format_points(gain) for gain in (1.11e-16, -1e-17, 3e-6, 0.01, 0.1221)] == [
         *("0 points", "0 points", "below 0.001 points", "1 point", "12.2 points")
     ]
     assert times_as_often(0.0175, 0.00005) == "350 times as often as blindly"
@@ -975,7 +976,7 @@ def test_errors_of_answers_are_not_in_points() -> None:
         for name, error in one.stderr.items()
         if name in ("all_reported", "whole_record")
     )
-    assert f"standard error at most {points(shares, 2)}, of right" in section
+    assert f"standard error at most {format_points(shares, 2)}, of right" in section
 
 
 def test_success_is_told_in_a_line() -> None:

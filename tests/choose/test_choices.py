@@ -29,7 +29,7 @@ from deniable.choose import (
 )
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
-from deniable.exact import text_up
+from deniable.formatting import format_up
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric import ChannelMechanism
 from deniable.plan import explain
@@ -493,15 +493,13 @@ def test_a_warning_that_far_values_do_not_hide_each_other(part: ChannelMechanism
     right = max(np.maximum(one, other).sum() / 2 for one in matrix for other in matrix)
     assert right > 0.99
     assert exposure(about(part)) is None
-    assert (
-        "Only near values of 'x' hide each other. Which of the two farthest apart a person has is told "
-        "rightly" in (far_told(about(part)) or "")
-    )
-    assert f" from {math.floor(1000 * right) / 10:.1f} % of reports" in (far_told(about(part)) or "")
+    warned = far_told(about(part)) or ""
+    assert "Only nearby values of 'x' hide each other. " in warned
+    assert f" {math.floor(1000 * right) / 10:.1f} % of reports reveal which of the two" in warned
     assert far_told(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
     assert "goes for" not in (far_told(about(part, dn.geometric(9, 0.5))) or "")
     both = far_told(about(part, part)) or ""
-    assert "The same goes for 'y'. To hide far ones, too, take a smaller epsilon of these" in both
+    assert "The same goes for 'y'. To hide distant values, too, take a smaller epsilon of these" in both
     assert (
         far_told(about(dn.geometric(9, 9.0))) is None
     )  # any two are told apart, and the other warning says it
@@ -539,7 +537,7 @@ def test_the_comparison_is_for_the_rounds_of_the_study(rounds: int) -> None:
     end = table[1].index("changing") + len("changing")
     losses = plan.loss.repeated
     assert losses is not None
-    said = text_up(losses.changing_values)
+    said = format_up(losses.changing_values)
     assert table[2][:end].split()[-1] == said
     assert f"{rounds} reports of values that change, against any other sequence: at most {said}" in text
     assert (

@@ -11,9 +11,8 @@ import numpy as np
 
 from deniable.attack.page import Examination
 from deniable.attack.page.wording import among_best
-from deniable.attack.results import shortened
-from deniable.errors import counted
-from deniable.plot.figure import INK, looks, percent, style
+from deniable.formatting import format_count, shorten_names
+from deniable.plot.figure import INK, format_tick, looks, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +57,7 @@ def plot_examination(examined: Examination) -> Figure:
         for half in halves:
             half.legend(loc="outside lower center", ncols=2 if half is halves[0] else 1)
         title = examined.title or f"Plan {examined.plan[:12]}"
-        how = f"{counted(examined.collections, 'collection')}, one run, seed {examined.seed}"
+        how = f"{format_count(examined.collections, 'collection')}, one run, seed {examined.seed}"
         if examined.people is not None:
             how = f"{examined.people:,} people, {examined.users:,} looked for, {how}"
         else:
@@ -116,7 +115,7 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
     axes.set_yticks(places, [one.name for one in attributes])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
-    axes.xaxis.set_major_formatter(percent)
+    axes.xaxis.set_major_formatter(format_tick)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("best guess of the answer is right")
     axes.set_title("answers", loc="left")
@@ -158,7 +157,7 @@ def _people(axes: Axes, examined: Examination) -> None:
     low, high = axes.get_ylim()
     if high < 100 * low:  # so few decades that their ends alone would not say enough
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(percent)
+    axes.yaxis.set_major_formatter(format_tick)
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(list(dict.fromkeys(times)))
     which = {
@@ -166,7 +165,9 @@ def _people(axes: Axes, examined: Examination) -> None:
         for one in examined.found
         if len(one.attributes) < len(examined.ignorant.attributes)
     }
-    named = [fill(f"{background}: {shortened(attributes)}", 44) for background, attributes in which.items()]
+    named = [
+        fill(f"{background}: {shorten_names(attributes)}", 44) for background, attributes in which.items()
+    ]
     axes.set_xlabel("\n".join(["collections, 95 % intervals", *named]))
     axes.set_ylabel("people found")
     axes.set_title("people, by a background that has", loc="left")

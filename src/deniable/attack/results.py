@@ -16,8 +16,9 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.tables import LEVEL, Row, counted_share, simulated
-from deniable.errors import InvalidParameter, counted, not_among
+from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
+from deniable.formatting import format_count, shorten_names
 from deniable.tables import Backend, frame_of_rows
 
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
@@ -196,13 +197,13 @@ class Success(Mapping[str, AttributeSuccess]):
 
     def __repr__(self) -> str:
         worst, profiles = self.worst, self.profiles
-        after = f", {counted(profiles[0].collections, 'collection')}" if profiles else ""
+        after = f", {format_count(profiles[0].collections, 'collection')}" if profiles else ""
         guessed = (
             f"{worst.name!r} {100 * worst.reported:.3g} % from a report that holds it, blindly "
             f"{100 * worst.blind:.3g} %"
         )
         return (
-            f"<Success of guesses of {counted(len(self.attributes), 'attribute')}{after}: most exposed "
+            f"<Success of guesses of {format_count(len(self.attributes), 'attribute')}{after}: most exposed "
             f"{guessed}>"
         )
 
@@ -286,15 +287,5 @@ class Reidentification:
 
     def __repr__(self) -> str:
         found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
-        by = f" by {shortened(self.attributes)}" if self.attributes else ""
+        by = f" by {shorten_names(self.attributes)}" if self.attributes else ""
         return f"<Reidentification {self.n:,} targets among {self.records:,} records{by}: {found}>"
-
-
-def shortened(names: Sequence[str], most: int = 6) -> str:
-    """Some names; of many, the first.
-
-    >>> shortened(["age", "home"]), shortened(list("abcdefgh"), 3)
-    ('age, home', 'a, b, c and 5 more')
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

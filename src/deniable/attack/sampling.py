@@ -23,10 +23,11 @@ from deniable.attack.likelihoods import Chance, Source, expected, faked, names_o
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL
 from deniable.attack.values import ValueAttack
-from deniable.errors import InvalidParameter, InvalidReport, counted
+from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import bounded
 from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
+from deniable.formatting import format_count
 from deniable.mechanisms import Direct, Tally
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records, Sample
 from deniable.simulate.population import numbers_from
@@ -130,7 +131,7 @@ class AttributeAttack:
             told = self.expectation
             share = min(max(told.value, 0.0), 1.0)  # without bias it can be beyond, by chance
             expects = f"expects {100 * share:.1f} % right, standard error {100 * told.stderr:.1f} points"
-        reports, blind = counted(self.guesses.n, "report"), f"{100 * self.blind:.1f} %"
+        reports, blind = format_count(self.guesses.n, "report"), f"{100 * self.blind:.1f} %"
         return f"<AttributeAttack on {reports}: {expects}, blind {blind}>"
 
 

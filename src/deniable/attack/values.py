@@ -32,7 +32,8 @@ from deniable.attack.likelihoods import (
 )
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL, Row, counted_share
-from deniable.errors import InvalidParameter, InvalidReport, counted
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.formatting import format_count
 from deniable.mechanisms import BLOCK, Unary
 from deniable.metric import Averaged
 from deniable.plan import Plan, Reports
@@ -113,7 +114,7 @@ class ValueAttack:
         return frame_of(columns, backend)
 
     def __repr__(self) -> str:
-        return f"<ValueAttack on {counted(len(self.names), 'attribute')} of {self.n:,} people>"
+        return f"<ValueAttack on {format_count(len(self.names), 'attribute')} of {self.n:,} people>"
 
 
 def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> ValueAttack:

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.setting import Setting
-from deniable.errors import counted
+from deniable.formatting import format_count
 
 NO_PROOF = "a pass is no proof: an audit finds leaks that its guesses can see, in the pairs that it was given"
 _FEASIBLE = 10**8  # devices for each answer: no audit has more
@@ -162,7 +162,7 @@ class Audit:
         never = [claim for claim in beyond if claim > most]
         above = [claim for claim in beyond if self.ceiling < claim <= most]
         below = [claim for claim in beyond if claim <= self.ceiling]
-        trials, lines = counted(self.trials, "trial"), []
+        trials, lines = format_count(self.trials, "trial"), []
         if never:
             audited = "; the nearer pairs are what is audited" if len(never) < len(self.claims) else ""
             lines.append(
@@ -206,7 +206,7 @@ class Audit:
         return reasons or [f"nothing above the claim{several} of {_each(self.claims)} was found"]
 
     def __repr__(self) -> str:
-        faults = f"{counted(len(self.faults), 'fault')}, " if self.faults else ""
+        faults = f"{format_count(len(self.faults), 'fault')}, " if self.faults else ""
         bound = f"epsilon >= {self.lower_bound:.4f}, claim {self.claim:.4f}"
         return f"<Audit {self.verdict}: {faults}{bound}, per {self.setting.per}>"
 

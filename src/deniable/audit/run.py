@@ -18,7 +18,7 @@ from deniable.audit.lineup import Lineups
 from deniable.audit.observations import FIRST, SECOND, Reader, Seen
 from deniable.audit.repeats import Ids
 from deniable.audit.setting import Setting
-from deniable.errors import counted
+from deniable.formatting import format_count
 from deniable.plan import Plan
 from deniable.tables import Show
 from deniable.wire import Wire
@@ -115,14 +115,14 @@ class Run:
         total = self.devices * self._setting.rounds
         refusals = self._reader.refusals
         found = [
-            f"a collector refuses {count:,} of {counted(total, 'report')}, by their {reason}; the first is "
-            f"{_shown(refusals.examples[reason])}"
+            f"a collector refuses {count:,} of {format_count(total, 'report')}, by their {reason}; the "
+            f"first is {_shown(refusals.examples[reason])}"
             for reason, count in refusals.reasons.items()
         ]
         again = self._ids.repeated()
         if again:
             found.append(
-                f"{counted(again, 'report id')} of {total:,} came before: an id must be 16 random bytes"
+                f"{format_count(again, 'report id')} of {total:,} came before: an id must be 16 random bytes"
             )
         return found
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from deniable.choose.candidate import Considered, label, most_told, the_same
+from deniable.formatting import format_percent_down
 from deniable.mechanisms import ExactMechanism
 from deniable.metric import ChannelMechanism
 
@@ -45,21 +46,19 @@ def exposure(considered: Considered) -> str | None:
 
 
 def far_told(considered: Considered) -> str | None:
-    """In plain words, before launch, that far values of attributes with distances do not hide each other; or
-    None.
+    """Warn before launch that distant values of metric attributes do not hide each other, or None.
 
-    They do not where a report tells almost surely which of the two values farthest apart a person has, both
+    They do not where a report almost surely reveals which of the two most distant values a person has, both
     being equally likely. That is what a loss by distance means, and not what everybody expects of it.
-    Attributes that `exposure` speaks of are left out.
+    Attributes of which `exposure` warns are left out.
 
     >>> from deniable.metric import geometric
     >>> from deniable.choose.objective import Objective
     >>> ages = Considered.of(geometric(99, 0.1), "", ["geometric"], 10_000, Objective(), names=("age",))
     >>> print(far_told(ages))
-    Only near values of 'age' hide each other. Which of the two farthest apart a person has is told
-    rightly from 99.6 % of reports, since what is promised falls with the distance. To hide far ones,
-    too, take a smaller epsilon of this attribute,
-    or privacy = "equal".
+    Only nearby values of 'age' hide each other. 99.6 % of reports reveal which of the two most distant
+    values a person has: the guarantee weakens with distance. To hide distant values, too, take a smaller
+    epsilon of this attribute, or privacy = "equal".
     """
     metric = [
         (j, part)
@@ -72,11 +71,10 @@ def far_told(considered: Considered) -> str | None:
         return None
     worst, *others = (-j for _, j in told)
     return (
-        f"Only near values of {label(considered.names, worst)} hide each other. Which of the two farthest "
-        f"apart a person has "
-        f"is told rightly from {_percent_below(told[0][0])} % of reports, since what is promised falls with "
-        f"the distance. "
-        f"{the_same(considered.names, sorted(others))}To hide far ones, too, take a smaller epsilon of "
+        f"Only nearby values of {label(considered.names, worst)} hide each other. "
+        f"{format_percent_down(told[0][0])} of reports reveal which of the two most distant values a person "
+        f"has: the guarantee weakens with distance. {the_same(considered.names, sorted(others))}"
+        f"To hide distant values, too, take a smaller epsilon of "
         f'{"these attributes" if others else "this attribute"}, or privacy = "equal".'
     )
 
@@ -95,11 +93,6 @@ def _ends_told(part: ChannelMechanism) -> float:
     ends[0, 0] = ends[1, -1] = 1.0
     first, last = map(part.forward, ends)
     return float(np.maximum(first, last).sum()) / 2
-
-
-def _percent_below(share: float) -> str:
-    """Per cent, rounded down, and never certainty."""
-    return f"{min(math.floor(1000 * share) / 10, 99.9):.1f}"
 
 
 def _remedy(part: ExactMechanism, k: int, again: bool) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from deniable.errors import DeniableError, InvalidParameter, listed
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.formatting import format_members
 from deniable.plan import Plan, Tallies
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _refuse_several(numbers: Iterable[int]) -> None:
     asked = list(numbers)
     if len(asked) > 1:
         raise InvalidParameter(
-            f"the same people answered in {listed('round', asked)}, which are not added up; {_CHOOSE}"
+            f"the same people answered in {format_members('round', asked)}, which are not added up; {_CHOOSE}"
         )
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from deniable.domain import NO_ANSWER, Categories, is_missing, listed, people_of
 from deniable.domain.refusals import problem_of, refused_rows
-from deniable.errors import InvalidValue, counted
+from deniable.errors import InvalidValue
+from deniable.formatting import format_count
 from deniable.tables import Show, lacking, places_of, read_answers
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class _Kind:
         _, *others = self.answers
         also = f"; also {', '.join(others[:_EXAMPLES])}" if others else ""
         if len(others) > _EXAMPLES:
-            also += f" and {counted(len(others) - _EXAMPLES, 'other')}"
+            also += f" and {format_count(len(others) - _EXAMPLES, 'other')}"
         return f" ({'at least ' if more else ''}{self.count:,} times, first here{also})"
 
 

@@ -253,11 +253,6 @@ def short(number: float | None) -> str:
     return "" if number is None else f"{number:.3g}"
 
 
-def percent(share: float | None) -> str:
-    """A share in percent."""
-    return "" if share is None else f"{100 * share:.3g} %"
-
-
 def with_error(mean: float, stderr: float | None) -> str:
     """A measured number and its standard error, where there is one."""
     return short(mean) if stderr is None else f"{mean:.3g} +- {stderr:.1g}"

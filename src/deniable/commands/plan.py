@@ -15,7 +15,8 @@ from deniable.commands import console, reading
 from deniable.commands.answers import Answers
 from deniable.commands.console import FILE, one, positive, round_number, whole
 from deniable.commands.example import write_example
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_count, format_nanos
 
 if TYPE_CHECKING:
     from deniable.plan import Reports
@@ -90,12 +91,12 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     click.echo(f"plan {read.id}")
     metric = read.stated.metric
     for stated in () if metric is None else metric.units:
-        click.echo(f"loss per {stated.unit:<11}{_nats(stated.loss)}  of {stated.name!r}")
+        click.echo(f"loss per {stated.unit:<11}{format_nanos(stated.loss)}  of {stated.name!r}")
     if metric is not None:
-        click.echo(f"loss of the rest    {_nats(metric.rest)}")
+        click.echo(f"loss of the rest    {format_nanos(metric.rest)}")
         click.echo("in the worst case, whatever the distances:")
-    click.echo(f"loss per record     {_nats(read.stated.record)}")
-    click.echo(f"loss per attribute  {_nats(read.stated.attribute)}")
+    click.echo(f"loss per record     {format_nanos(read.stated.record)}")
+    click.echo(f"loss per attribute  {format_nanos(read.stated.attribute)}")
     if loss.repeated is not None:
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
@@ -151,10 +152,10 @@ def privatize_file(
     with console.progress("privatizing") as show:
         made = _again(answers, seed, number, show) if again else _once(answers, seed, show)
         n = read.write_reports(out, made, overwrite=force)
-    click.echo(f"wrote {counted(n, 'report')} to {out}", err=True)
+    click.echo(f"wrote {format_count(n, 'report')} to {out}", err=True)
     if answers.absent.total():
         where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
-        missing = counted(answers.absent.total(), "missing answer")
+        missing = format_count(answers.absent.total(), "missing answer")
         click.echo(
             f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers",
             err=True,
@@ -194,8 +195,3 @@ def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -
 
 COMMANDS = (write_example, make_plan, verify_plan, privatize_file)
 """What the command line offers from here."""
-
-
-def _nats(units: int) -> str:
-    """Billionths of a nat, as they are stated."""
-    return f"{units // 10**9}.{units % 10**9:09d}"

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from deniable.commands import console, writing
-from deniable.commands.console import one, percent, real, short, whole
+from deniable.commands.console import one, real, short, whole
 from deniable.errors import InvalidParameter, NotExact
+from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Mechanism, Protocol, lh, rr, ue
 from deniable.metric import DISTANCED, ChannelMechanism, Distanced
 
@@ -60,14 +61,16 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
             short(fact["q"]),
             "none (research only)" if fact["loss"] is None else f"{fact['loss']:.6f}",
             short(fact["variance"]),
-            percent(fact["success"]),
+            format_percent(fact["success"]),
             str(fact["report_bytes"]),
             fact["title"],
         ]
         for fact in facts
     ]
     console.print_table(
-        f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {percent(1 / k)}", headers, rows
+        f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {format_percent(1 / k)}",
+        headers,
+        rows,
     )
     console.print_refusals((fact["protocol"], fact["refused"]) for fact in facts)
     _print_distanced(distanced, k, epsilon)
@@ -142,7 +145,7 @@ def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) ->
             f"{fact['unit_loss']:.6f}",
             f"{fact['loss']:.6f}",
             short(fact["variance"]),
-            percent(fact["success"]),
+            format_percent(fact["success"]),
             str(fact["report_bytes"]),
             fact["title"],
         ]

@@ -13,7 +13,8 @@ import click
 
 from deniable.commands import console, studying, writing
 from deniable.commands.console import one, positive, several, whole
-from deniable.errors import InvalidParameter, counted, not_among
+from deniable.errors import InvalidParameter, not_among
+from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.data.datasets import Dataset
@@ -136,7 +137,7 @@ def _runs(usual: int, quick: bool) -> int:
 
 def _title(runs: int, seed: int) -> str:
     errors = "MSE_avg of estimates clipped at 0 and scaled to a sum of one, as in the papers' code"
-    return f"{counted(runs, 'run')}, seed {seed}; {errors}"
+    return f"{format_count(runs, 'run')}, seed {seed}; {errors}"
 
 
 def _loaded(asked: Sequence[str], usual: Sequence[str], quick: bool) -> list[Dataset]:
@@ -261,7 +262,7 @@ def reproduce_geometric(
         for row in rows
     ]
     title = (
-        f"{rows[0].people:,} people, {counted(rows[0].runs, 'run')}, seed {seed}; most likely shares, "
+        f"{rows[0].people:,} people, {format_count(rows[0].runs, 'run')}, seed {seed}; most likely shares, "
         "certified to 1e-9"
     )
     console.print_table(title, headers, cells)

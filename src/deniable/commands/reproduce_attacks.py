@@ -14,6 +14,7 @@ import click
 from deniable.commands import console, studying, writing
 from deniable.commands.console import one, positive, several, whole
 from deniable.errors import InvalidParameter, not_among
+from deniable.formatting import format_percent
 
 if TYPE_CHECKING:
     from deniable.studies.points import Row
@@ -131,7 +132,7 @@ def reproduce_risks(
     cells = [
         [
             *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}", *_accuracy(row)),
-            console.percent(row.baseline),
+            format_percent(row.baseline),
             f"{row.users:,}" if row.stderr else "",
             *(
                 "" if value is None else str(value)
@@ -226,9 +227,9 @@ def _accuracy(row: Row) -> list[str]:
     if row.accuracy is None:
         return ["refused", ""]
     if row.low is None or row.high is None or not row.stderr:
-        return [console.percent(row.accuracy), ""]
+        return [format_percent(row.accuracy), ""]
     low, high = (0.0 if end < _NOBODY else 100 * end for end in (row.low, row.high))
-    return [console.percent(row.accuracy), f"{low:.3g} to {high:.3g} %"]
+    return [format_percent(row.accuracy), f"{low:.3g} to {high:.3g} %"]
 
 
 def _print(rows: Sequence[Row], headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:

@@ -14,7 +14,8 @@ from deniable.commands import console, reading
 from deniable.commands.console import FILE, round_number
 from deniable.commands.console import one as option
 from deniable.commands.serve import needing_extra, opened_store, store_option
-from deniable.errors import InvalidParameter, listed
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_members
 
 if TYPE_CHECKING:
     from deniable.collect.store import Store, Times
@@ -106,7 +107,7 @@ def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int,
     """Close a round now; one that is closed stays as it is."""
     if number not in before:
         opened = (
-            f"only {listed('round', before)} {'was' if len(before) == 1 else 'were'}"
+            f"only {format_members('round', before)} {'was' if len(before) == 1 else 'were'}"
             if before
             else "none was"
         )

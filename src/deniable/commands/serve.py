@@ -18,7 +18,8 @@ import click
 from deniable.commands import console, reading
 from deniable.commands.console import FILE, real, round_number, whole
 from deniable.commands.console import one as option
-from deniable.errors import DeniableError, InvalidParameter, counted, listed
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.formatting import format_count, format_members
 
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
@@ -277,7 +278,7 @@ def make_tokens(
 
 
 def _unused(left: int) -> str:
-    return f"{counted(left, 'invitation')} {'is' if left == 1 else 'are'} unused"
+    return f"{format_count(left, 'invitation')} {'is' if left == 1 else 'are'} unused"
 
 
 def _withdraw(plan: Plan, url: str, yes: bool) -> None:
@@ -285,11 +286,11 @@ def _withdraw(plan: Plan, url: str, yes: bool) -> None:
         left = store.invitations_left(plan.id)
         if left and not yes:
             raise InvalidParameter(
-                f"this withdraws {counted(left, 'unused invitation')} for ever; repeat it with --yes"
+                f"this withdraws {format_count(left, 'unused invitation')} for ever; repeat it with --yes"
             )
         gone = store.withdraw(plan.id) if left else 0
     click.echo(
-        f"withdrew {counted(gone, 'unused invitation')}"
+        f"withdrew {format_count(gone, 'unused invitation')}"
         if gone
         else "no invitation is unused; there is none to withdraw"
     )
@@ -325,7 +326,7 @@ def opened_store(
         elif invited is not None or plan.id not in known:
             _register(store, plan, bool(invited))
         if warn and known and plan.id not in known:
-            others = listed("plan", [each[:12] for each in known])
+            others = format_members("plan", [each[:12] for each in known])
             text = (
                 f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan "
                 "named?"

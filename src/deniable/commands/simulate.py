@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from deniable.commands import console, writing
-from deniable.commands.console import FILE, one, percent, real, several, short, whole
+from deniable.commands.console import FILE, one, real, several, short, whole
 from deniable.commands.protocols import refuse_nothing_but_refusals
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
+from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS
 from deniable.simulate.measure import Row, sweep
 from deniable.simulate.population import POPULATIONS, Population, named_population, read_column
@@ -115,8 +116,8 @@ def run_sweep(
 _MEASURED: dict[str, Callable[[Row], str]] = {
     "mse": lambda row: console.with_error(row.metrics["mse"].mean, row.metrics["mse"].stderr),
     "expected mse": lambda row: short(row.expected_mse),
-    "coverage": lambda row: percent(row.metrics["coverage"].mean),
-    "best guess": lambda row: percent(row.success),
+    "coverage": lambda row: format_percent(row.metrics["coverage"].mean),
+    "best guess": lambda row: format_percent(row.success),
     "bytes": lambda row: str(row.report_bytes),
     "max error": lambda row: short(row.metrics["max_error"].mean),
     "total variation": lambda row: short(row.metrics["total_variation"].mean),

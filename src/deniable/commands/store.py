@@ -12,7 +12,8 @@ import click
 from deniable.commands import console, reading
 from deniable.commands.console import FILE, round_number
 from deniable.commands.console import one as option
-from deniable.errors import DeniableError, InvalidParameter, counted
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.collect.store import Round, Store
@@ -179,7 +180,7 @@ def export_store(url: str, plan_file: Path | None, number: int | None, out: Path
         )
         return
     click.echo(
-        f"wrote {counted(n, 'report')} to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""),
+        f"wrote {format_count(n, 'report')} to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""),
         err=True,
     )
 

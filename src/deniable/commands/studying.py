@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from deniable.commands import console, writing
-from deniable.errors import counted
+from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ def duration(seconds: float) -> str:
     ('3 minutes', '11 hours', '3 days')
     """
     unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= 1.5 * size), ("second", 1))
-    return counted(round(seconds / size), unit)
+    return format_count(round(seconds / size), unit)
 
 
 def tell_if_all(users: int | None, people: int, name: str, happens: str) -> None:
@@ -129,7 +129,7 @@ def told_to_machines(
     """Write and draw what was kept as done; what was refused is no row, but told. Whether all is printed."""
     kept = [row for row in rows if row.refused is None]
     if len(kept) < len(rows) and (as_json or tables):
-        click.echo(f"{counted(len(rows) - len(kept), 'row')} left out of what is written:", err=True)
+        click.echo(f"{format_count(len(rows) - len(kept), 'row')} left out of what is written:", err=True)
         console.print_refusals(((row.protocol, row.refused) for row in rows), err=True)
     return writing.measured(kept, draw, tables, plots, as_json, printed=_streams(as_json))
 

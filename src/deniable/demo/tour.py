@@ -18,6 +18,7 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.estimate import Estimate
+from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Subset, ss
 from deniable.simulate import plot
 from deniable.simulate.measure import Row, sweep
@@ -204,8 +205,8 @@ def _attacker(mechanism: Subset) -> Section:
             f"right at most {_one_in(mechanism.success())}. Blind guessing is right "
             f"{_one_in(1 / mechanism.k)}.",
             "Whoever knows how common each answer is can guess the most common one for everybody, which is "
-            f"right for {_percent(most)} of the people. With your report the best guess is right for "
-            f"{_percent(informed)}: {gained}.",
+            f"right for {format_percent(most, 2)} of the people. With your report the best guess is right "
+            f"for {format_percent(informed, 2)}: {gained}.",
         ],
     )
 
@@ -234,7 +235,7 @@ def _comparison(rows: Sequence[Row]) -> Section:
             errors = math.sqrt(row.expected_mse), math.sqrt(row.metrics["mse"].mean)
             shown = (
                 *(f"{100 * error:.3f}" for error in errors),
-                _percent(row.success),
+                format_percent(row.success, 2),
                 f"{row.report_bytes}",
             )
             cells.append((row.protocol, *shown, PROTOCOLS[row.protocol].title))
@@ -351,12 +352,8 @@ def _truth() -> np.typing.NDArray[np.float64]:
     return np.asarray(counts / counts.sum())
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
-
-
 def _one_in(chance: float) -> str:
-    return f"1 time in {1 / chance:.3g} ({_percent(chance)})"
+    return f"1 time in {1 / chance:.3g} ({format_percent(chance, 2)})"
 
 
 def _align(cell: str) -> str:

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
 from deniable.estimate import consistency, intervals
 from deniable.estimate.bins import Bins
 from deniable.exact import number
+from deniable.formatting import format_count
 from deniable.law import Convention, Law, Marginal, Moments
 from deniable.tables import Backend, frame_of
 
@@ -180,7 +181,7 @@ class Estimate:
             else " normal"
         )
         lines = [
-            f"{counted(self.n, 'report')}, 95 %{how} intervals",
+            f"{format_count(self.n, 'report')}, 95 %{how} intervals",
             f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}",
         ]
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
@@ -215,7 +216,7 @@ class Estimate:
             )
         more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
         return (
-            f"<table><caption>{counted(self.n, 'report')}</caption>"
+            f"<table><caption>{format_count(self.n, 'report')}</caption>"
             "<thead><tr><th>value</th><th>frequency</th>"
             f"<th>95 % interval</th><th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
         )

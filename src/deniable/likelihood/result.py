@@ -12,9 +12,10 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Interval, reach_of
 from deniable.exact import number, whole_number
+from deniable.formatting import format_count
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
 from deniable.likelihood.intervals import flat, searched, unrefused
@@ -241,8 +242,8 @@ class Likelihood:
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
         lines = [
-            f"{counted(self.n, 'report')}, {self.method}, {self.stop}: log-likelihood per report at most "
-            f"{self.gap:.2g} below the best",
+            f"{format_count(self.n, 'report')}, {self.method}, {self.stop}: log-likelihood per report at "
+            f"most {self.gap:.2g} below the best",
             f"{'value':>{wide}} {'frequency':>9}",
         ]
         if self.flat:

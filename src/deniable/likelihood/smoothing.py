@@ -15,8 +15,9 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.formatting import format_count
 from deniable.law import finite
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
@@ -82,7 +83,8 @@ def _chosen(walk: _Walk, counts: Integers, sides: Floats, ends: Floats, folds: i
     kept = dealt.sum(axis=0) - dealt
     if (dealt.sum(axis=1) == 0).any() or (kept.sum(axis=1) == 0).any():
         raise InvalidParameter(
-            f"{counted(int(counts.sum()), 'report')} cannot be dealt to {folds} folds: some would be empty"
+            f"{format_count(int(counts.sum()), 'report')} cannot be dealt to {folds} folds: some would be "
+            "empty"
         )
     trained = kept / kept.sum(axis=1, keepdims=True)
     scores = np.full((sides.size, ends.size), math.nan)

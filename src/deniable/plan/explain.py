@@ -6,18 +6,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from textwrap import fill
 
 from deniable.choose import Considered, Objective, exposure, far_told, plainer, warning
 from deniable.domain import Domain, Range
 from deniable.domain.number import Number
-from deniable.errors import counted
-from deniable.exact import text_up
+from deniable.formatting import (
+    format_count,
+    format_loss,
+    format_nats,
+    format_percent,
+    format_points,
+    format_ratio,
+    format_table,
+    format_up,
+)
 from deniable.mechanisms import ExactMechanism
 from deniable.metric import Averaged
 from deniable.plan.document import Content
-from deniable.plan.losses import NANO, Loss
+from deniable.plan.losses import Loss
 from deniable.plan.references import has_prior, protocol_name
 from deniable.plan.shuffle import shuffled
 from deniable.records import Faked, Sample, Split
@@ -28,7 +35,7 @@ _DELTA = 1e-6
 _MOST_ROWS = 12
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 _WIDTH = 110
-_LEFT = ("attribute", "protocol", "choice", "why not")  # columns of text
+_LEFT = ("protocol", "why not")  # columns of text
 
 
 def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
@@ -88,15 +95,15 @@ def _attributes(content: Content, here: Considered) -> str:
     rows = []
     for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
         guesses = [
-            _percent(here.success[j]),
-            _percent(here.success_reported[j]) if some else "",
-            _percent(part.blind),
+            format_percent(here.success[j], 1),
+            format_percent(here.success_reported[j], 1) if some else "",
+            format_percent(part.blind, 1),
         ]
         numbers = [_error(attribute.domain, here.standard_errors[j]), *guesses, str(part.report_bytes)]
         values = "a number" if isinstance(part, Averaged) else f"{part.k:,}"
         rows.append([attribute.name, values, here.protocols[j], *numbers])
     lines = [
-        *_table(headers, rows),
+        *format_table(headers, rows, _LEFT),
         "typical error: the standard error of an estimated share, averaged over its values, for "
         f"{content.people:,} people",
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
@@ -119,14 +126,15 @@ def _losses(content: Content, loss: Loss) -> str:
     lines = ["What one report gives away (exact, rounded up, in nats):", *_promises(content, loss)]
     if len(content.attributes) > 1:
         lines += [
-            f"  {_nats(loss.record)} per record: no report is more than {_times(loss.record)} likelier from "
-            "one person than from another, whatever all their answers are",
-            f"  {_nats(loss.attribute)} per attribute: the same for two people who differ in one answer only",
+            f"  {format_nats(loss.record)} per record: no report is more than {format_ratio(loss.record)} "
+            "likelier from one person than from another, whatever all their answers are",
+            f"  {format_nats(loss.attribute)} per attribute: the same for two people who differ in one "
+            "answer only",
         ]
     else:
         lines.append(
-            f"  {_nats(loss.record)}: no report is more than {_times(loss.record)} likelier from one person "
-            "than from another"
+            f"  {format_nats(loss.record)}: no report is more than {format_ratio(loss.record)} likelier "
+            "from one person than from another"
         )
     lines.append(
         "  This holds against any attacker, if the report is made on the person's own device from secret "
@@ -167,11 +175,11 @@ def _promises(content: Content, loss: Loss) -> list[str]:
                 f"per kilometer in {one.name!r}: two people lose this times the distance of the middles of "
                 "their cells"
             )
-        lines.append(f"  {_nats(one.loss)} {about}")
+        lines.append(f"  {format_nats(one.loss)} {about}")
     if len(loss.units) < len(content.attributes):
         lines.append(
-            f"  {_nats(loss.rest)} for all other attributes together, of two people who do not differ in "
-            "these"
+            f"  {format_nats(loss.rest)} for all other attributes together, of two people who do not "
+            "differ in these"
         )
     lines.append("  In the worst case, however far apart the answers are, and counted by every device's cap:")
     return lines
@@ -199,7 +207,7 @@ def _shuffle(content: Content, loss: Loss) -> str:
         return "A shuffler that strips names and order would not improve the guarantee with so few people."
     return (
         f"If a shuffler strips names and order from all {content.people:,} reports, whoever sees the result "
-        f"learns at most epsilon = {_up(found.epsilon)} about a record, but for a chance delta = "
+        f"learns at most epsilon = {format_up(found.epsilon, 3)} about a record, but for a chance delta = "
         f"{found.delta:g} ({found.bound}). It holds only if everyone else is honest and nobody sees a report "
         "before it is shuffled."
     )
@@ -216,20 +224,20 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
             rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
             continue
         error = math.sqrt(math.fsum(row.errors) / len(row.errors))
-        numbers = [_points(error), _percent(max(row.success)), str(row.report_bytes.most)]
-        losses = [_four(row.loss_record), _four(row.loss_attribute), *_for_ever(row, rounds)]
+        numbers = [format_points(error, 2), format_percent(max(row.success), 1), str(row.report_bytes.most)]
+        losses = [format_loss(row.loss_record), format_loss(row.loss_attribute), *_for_ever(row, rounds)]
         rows.append([names, *numbers, *losses, _first_line(row.why_not)])
     more = len(_different(considered)) - _MOST_ROWS
     lines = [
         "What was considered, the choice first (error averaged, guess and bytes at most, over the "
         "attributes):"
     ]
-    lines += _table(headers, rows)
+    lines += format_table(headers, rows, _LEFT)
     lines += [f"and {more} more"] if more > 0 else []
     if rounds is not None:
         lines.append(
-            f"changing: what {counted(rounds, 'report')} of values that change give away, against any other "
-            "sequence"
+            f"changing: what {format_count(rounds, 'report')} of values that change give away, against any "
+            "other sequence"
         )
     return "\n".join(lines)
 
@@ -264,7 +272,7 @@ def _for_ever(row: Considered, rounds: int | None) -> tuple[str, str]:
     if not losses:
         return "", ""
     worst = max(losses, key=lambda each: each.changing_values)
-    return _four(max(each.one_value_forever for each in losses)), text_up(worst.changing_values)
+    return format_loss(max(each.one_value_forever for each in losses)), format_up(worst.changing_values)
 
 
 def _warnings(content: Content, here: Considered) -> list[str]:
@@ -315,53 +323,12 @@ def _indent(line: str) -> str:
     return " " * (4 if line.startswith("  ") else 0)
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns; those that are empty throughout are left out."""
-    shown = [j for j in range(len(headers)) if any(row[j] for row in rows)]
-    widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
-
-    def line(cells: Sequence[str]) -> str:
-        aligned = (
-            cells[j].ljust(widths[j]) if headers[j] in _LEFT else cells[j].rjust(widths[j]) for j in shown
-        )
-        return "  ".join(aligned).rstrip()
-
-    return [line(headers), *map(line, rows)]
-
-
 def _first_line(text: str | None) -> str:
     return "" if text is None else text.split("\n", 1)[0]
 
 
 def _error(domain: Domain, error: float) -> str:
     """Points of a share; of a number, what its mean is off by, in its own unit."""
-    return f"{error * (domain.high - domain.low):.3g}" if isinstance(domain, Number) else _points(error)
-
-
-def _points(error: float) -> str:
-    return f"{100 * error:.2g} points" if error < 1 else f"{100 * error:,.0f} points"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _nats(loss: float) -> str:
-    """Billionths of a nat, rounded up, as a plan states them."""
-    units = math.ceil(Fraction(loss) * NANO)
-    return f"{units // NANO}.{units % NANO:09d}"
-
-
-def _four(loss: float) -> str:
-    """Four digits after the point, rounded up."""
-    return f"{math.ceil(loss * 10_000) / 10_000:.4f}"
-
-
-def _times(loss: float) -> str:
-    return f"{math.exp(loss):.3g} times" if loss < 50 else f"e^{loss:.3g} times"
-
-
-def _up(number: float) -> str:
-    """Two or three digits, rounded up."""
-    digits = 2 - math.floor(math.log10(number))
-    return f"{math.ceil(number * 10**digits) / 10**digits:.{max(digits, 0)}f}"
+    return (
+        f"{error * (domain.high - domain.low):.3g}" if isinstance(domain, Number) else format_points(error, 2)
+    )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.arrays import Floats
 from deniable.domain import Range
 from deniable.domain.grid import Grid
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
 from deniable.exact import number
+from deniable.formatting import format_count
 from deniable.plan.plan import Plan, Result, Tallies
 from deniable.plan.result import MEAN, heading, lines_without_shares, share_lines, width_of
 from deniable.summaries import Group, Summary, group_rows, groups_of
@@ -257,7 +258,7 @@ class Findings:
                 if name in groups
                 else ""
             )
-            lines += ["", f"{name} ({counted(estimate.n, 'report')}){shown}", *share_lines(rows)]
+            lines += ["", f"{name} ({format_count(estimate.n, 'report')}){shown}", *share_lines(rows)]
             lines += self._summary(name, means.get(name), width_of(rows))
         return "\n".join([*lines, *lines_without_shares(result, self.level)])
 

@@ -22,8 +22,9 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.domain.refusals import located
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, counted, not_among
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.estimate import Estimate, MeanEstimate
+from deniable.formatting import format_count
 from deniable.law import Law, Marginal
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import explain, references, reports_file
@@ -340,7 +341,7 @@ class Plan:
 
     def __repr__(self) -> str:
         title = f" · {self.content.title}" if self.content.title else ""
-        asked = f"{counted(len(self.names), 'attribute')}, {self.content.people:,} people"
+        asked = f"{format_count(len(self.names), 'attribute')}, {self.content.people:,} people"
         metric = self.stated.metric
         units = (
             []

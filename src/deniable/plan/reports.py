@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
-from deniable.errors import InvalidParameter, InvalidReport, counted
+from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
+from deniable.formatting import format_count
 from deniable.mechanisms import Tally
 from deniable.records import Records
 
@@ -30,7 +31,7 @@ class Reports:
         return self.n
 
     def __repr__(self) -> str:
-        return f"<Reports of {counted(self.n, 'record')} for plan {self.plan_id[:12]}>"
+        return f"<Reports of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}>"
 
 
 @final

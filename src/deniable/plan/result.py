@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
-from deniable.errors import InvalidParameter, counted, not_among
+from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Bins, Estimate, MeanEstimate
+from deniable.formatting import format_count
 from deniable.law import Marginal
 from deniable.tables import Backend, frame_of_rows
 
@@ -63,7 +64,7 @@ class Result(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
             raise KeyError(
-                f"{name!r} has {counted(self.unreported[name].n, 'report')}: {self.unreported[name].why}"
+                f"{name!r} has {format_count(self.unreported[name].n, 'report')}: {self.unreported[name].why}"
             )
         if name in self.means:
             return self.means[name]
@@ -209,7 +210,7 @@ class Result(Mapping[str, Any]):
         for name, estimate in self.estimates.items():
             shown = [row for row in rows if row["attribute"] == name][:most]
             wide = width_of(shown)
-            lines += ["", f"{name} ({counted(estimate.n, 'report')})", *share_lines(shown)]
+            lines += ["", f"{name} ({format_count(estimate.n, 'report')})", *share_lines(shown)]
             if len(shown) < estimate.k:
                 lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
             if self.has_mean(name):
@@ -225,7 +226,7 @@ class Result(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         names = ", ".join(list(self)[:8]) + (", …" if len(self) > 8 else "")
-        return f"<Result of {counted(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
+        return f"<Result of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
 
     def _repr_html_(self) -> str:
         parts = [
@@ -242,14 +243,14 @@ class Result(Mapping[str, Any]):
             f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>"
             for name, one in self.unreported.items()
         ]
-        return f"<p>{counted(self.n, 'record')} reported for plan {self.plan_id[:12]}</p>" + "".join(parts)
+        records = format_count(self.n, "record")
+        return f"<p>{records} reported for plan {self.plan_id[:12]}</p>{''.join(parts)}"
 
 
 def heading(result: Result, level: float) -> str:
     """The first line of a result as text."""
-    return (
-        f"{counted(result.n, 'record')} reported for plan {result.plan_id[:12]}; {100 * level:g} % intervals"
-    )
+    records = format_count(result.n, "record")
+    return f"{records} reported for plan {result.plan_id[:12]}; {100 * level:g} % intervals"
 
 
 def width_of(rows: Sequence[Mapping[str, Any]]) -> int:
@@ -273,7 +274,7 @@ def lines_without_shares(result: Result, level: float) -> list[str]:
     for name, mean in result.means.items():
         names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
         numbers = "".join(f"{one:13.6g}" for one in (mean.mean, mean.stderr, *mean.interval(level)))
-        lines += ["", f"{name} ({counted(mean.n, 'report')})", " " * 12 + names, " " * 12 + numbers]
+        lines += ["", f"{name} ({format_count(mean.n, 'report')})", " " * 12 + names, " " * 12 + numbers]
     for name, nothing in result.unreported.items():
-        lines += ["", f"{name} ({counted(nothing.n, 'report')}): {nothing.why}"]
+        lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
     return lines

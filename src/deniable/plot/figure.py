@@ -164,7 +164,7 @@ def panels(
     return figure
 
 
-def percent(share: float, _position: float) -> str:
+def format_tick(share: float, _position: float) -> str:
     """A tick of an axis of shares."""
     return f"{100 * share:g} %"
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from deniable.arrays import Floats
 from deniable.domain.grid import Grid
-from deniable.errors import counted
 from deniable.estimate import Estimate, MeanEstimate
+from deniable.formatting import format_count
 from deniable.summaries import Group
 
 _COLUMNS = 3
@@ -75,7 +75,7 @@ class Panel(NamedTuple):
     @property
     def title(self) -> list[str]:
         """In lines that the panel has room for."""
-        text = f"{self.name}: {counted(self.estimate.n, 'report')}{self.note}"
+        text = f"{self.name}: {format_count(self.estimate.n, 'report')}{self.note}"
         return wrap(text, round((WIDE + RIGHT) / LETTER)) or [""]
 
     @property

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, counted
+from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
+from deniable.formatting import format_count
 from deniable.law import Law, Marginal
 from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values, in_domain, worth_compiling
 from deniable.mechanisms import Per as Per
@@ -46,7 +47,9 @@ class Records:
         return self.n
 
     def __repr__(self) -> str:
-        return f"<Records: {counted(self.n, 'record')} of {counted(len(self.columns), 'attribute')}>"
+        return (
+            f"<Records: {format_count(self.n, 'record')} of {format_count(len(self.columns), 'attribute')}>"
+        )
 
 
 class RecordMechanism(ABC):

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
-from deniable.exact import PRIME, log_up, power_up, text_up, times_up, whole_number
+from deniable.exact import PRIME, log_up, power_up, times_up, whole_number
+from deniable.formatting import format_up
 from deniable.law import Law
 from deniable.mechanisms import Direct, ExactMechanism, Hashed, Tally, Unary, checked_k
 from deniable.words import FULL, Rows
@@ -52,13 +53,13 @@ class Losses:
         if math.isinf(self.changing_values):
             changing = "no bound: nothing is fresh, so that a change shows"
         else:
-            changing = f"at most {text_up(self.changing_values)}"
-        usual = text_up(self.changing_values_usual)
+            changing = f"at most {format_up(self.changing_values)}"
+        usual = format_up(self.changing_values_usual)
         return "\n".join(
             [
-                f"one report: {text_up(self.one_report)}",
-                f"{self.reports} reports of a value that does not change: {text_up(self.same_value)}",
-                f"any number of reports of a value that does not change: {text_up(self.one_value_forever)}",
+                f"one report: {format_up(self.one_report)}",
+                f"{self.reports} reports of a value that does not change: {format_up(self.same_value)}",
+                f"any number of reports of a value that does not change: {format_up(self.one_value_forever)}",
                 f"{self.rounds} reports of values that change, against any other sequence: {changing}",
                 f"the usual figure, {usual}, holds against sequences that change at the same times",
             ]

@@ -20,11 +20,11 @@ from deniable.plot.figure import (
     TRUTH,
     checked_path,
     drawable,
+    format_tick,
     grouped,
     inline_svg,
     looks,
     panels,
-    percent,
     save,
     style,
     value_axis,
@@ -111,7 +111,7 @@ def attack_plot(rows: Iterable[Row]) -> Figure:
         axes.set_xlim(x[0], x[-1])
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(percent)
+        axes.yaxis.set_major_formatter(format_tick)
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylabel("best guess is right")
         axes.set_xlabel(_EPSILON)
@@ -150,7 +150,7 @@ def histogram_plot(
             places, middle, reach, label=f"estimate, {100 * level:g} % interval", elinewidth=size / 3, **look
         )
         value_axis(axes, estimate.k, labels, _MOST_LABELS)
-        axes.yaxis.set_major_formatter(percent)
+        axes.yaxis.set_major_formatter(format_tick)
         axes.set_ylabel("share of people")
         axes.set_xlabel("" if labels else "value")
         axes.set_title(

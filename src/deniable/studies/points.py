@@ -15,8 +15,9 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.data.datasets import Dataset
-from deniable.errors import InvalidParameter, counted
+from deniable.errors import InvalidParameter
 from deniable.estimate import clopper_pearson, student
+from deniable.formatting import format_count
 from deniable.simulate.population import numbers_from
 from deniable.studies.sweep import Progress
 from deniable.tables import Backend, frame_of
@@ -119,7 +120,7 @@ def measured_on(rows: Sequence[Row]) -> str:
                 if trained
                 else []
             ),
-            counted(runs.pop(), "run") if len(runs) == 1 else f"{_range(runs)} runs",
+            format_count(runs.pop(), "run") if len(runs) == 1 else f"{_range(runs)} runs",
             f"seed {_range(seeds)}",
         ]
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deniable.attack.page.wording import marked, percent
+from deniable.attack.page.wording import marked
 from deniable.attack.results import AttributeSuccess
+from deniable.formatting import format_percent
 
 _WIDE = 40  # letters of 100 %
 _NAMED = 24  # letters of a name
@@ -46,7 +47,7 @@ def in_bars(attributes: Sequence[AttributeSuccess], informed: bool, figures: Map
     ]
     for one, name in zip(shown, names, strict=True):
         for i, (label, figure) in enumerate(figures.items()):
-            right = marked(percent(_of(one, figure)), figure in one.stderr, figure in one.bounds)
+            right = marked(format_percent(_of(one, figure)), figure in one.stderr, figure in one.bounds)
             first = "" if i else name
             lines.append(
                 f"  {first:{named}}  {label:{called}}  {_bar(one.blind, _of(one, figure)):{_WIDE}}  {right}"

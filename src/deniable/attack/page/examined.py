@@ -13,19 +13,22 @@ from deniable.attack.page.wording import (
     DRAWN,
     EVENLY,
     among_best,
-    between,
     exact_hits,
-    filled,
     legend,
     marked,
-    percent,
-    points,
-    table,
     times_as_often,
 )
-from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success, shortened
+from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success
 from deniable.attack.values import MOST_COLLECTIONS
-from deniable.errors import counted
+from deniable.formatting import (
+    fill_paragraph,
+    format_count,
+    format_percent,
+    format_percent_range,
+    format_points,
+    format_table,
+    shorten_names,
+)
 
 
 @final
@@ -48,7 +51,7 @@ class ReidentificationRate:
     @property
     def named(self) -> str:
         """The background with the names of its columns."""
-        return f"{self.background} ({shortened(self.attributes)})"
+        return f"{self.background} ({shorten_names(self.attributes)})"
 
 
 @final
@@ -113,8 +116,8 @@ class Examination:
         return "\n".join(
             [
                 f"What an attacker learns from plan {self.plan[:12]}{title}",
-                filled(about),
-                filled(self._asked()),
+                fill_paragraph(about),
+                fill_paragraph(self._asked()),
             ]
         )
 
@@ -132,8 +135,8 @@ class Examination:
             f", although clients answer no more than {self.rounds}" if self.collections > self.rounds else ""
         )
         return (
-            f"This plan asks {counted(self.rounds, 'time')}. Its clients make a first answer, keep it, and "
-            f"send it with fresh noise in each collection; {self.collections} are looked at{more}."
+            f"This plan asks {format_count(self.rounds, 'time')}. Its clients make a first answer, keep "
+            f"it, and send it with fresh noise in each collection; {self.collections} are looked at{more}."
         )
 
     def _headers(self) -> list[str]:
@@ -159,13 +162,14 @@ class Examination:
         named = {"known": "reported_memoized" if self.noise_kept else "reported_averaged"}
         figures = [named.get(name, name) for name in _FIGURES]
         cells = [
-            marked(percent(getattr(one, name)), name in one.stderr, name in one.bounds) for name in figures
+            marked(format_percent(getattr(one, name)), name in one.stderr, name in one.bounds)
+            for name in figures
         ]
         if self.collections == 1:
             cells[2:] = [""] * 3
         if not self._may_lack:
             cells[1:3] = [""] * 2
-        return [percent(one.blind), *cells]
+        return [format_percent(one.blind), *cells]
 
     @property
     def _may_lack(self) -> bool:
@@ -205,10 +209,10 @@ class Examination:
                 meant.append(f"{anew}: from as many, as clients do answer" if self._fresh_known else _UNKNOWN)
         if self.numbers:
             meant.append("halves: in which half of its range a number is")
-        lines = [filled(" · ".join(meant))] if meant else []
+        lines = [fill_paragraph(" · ".join(meant))] if meant else []
         heading = "Guess one answer, knowing nothing else: how often it is right"
-        shown = table(["answer", "values", *self._headers()], rows)
-        about = filled(" ".join([EVENLY, *exact_hits(self.distanced)]))
+        shown = format_table(["answer", "values", *self._headers()], rows, _LEFT, "  ")
+        about = fill_paragraph(" ".join([EVENLY, *exact_hits(self.distanced)]))
         return "\n".join([heading, *shown, *lines, _how_known(self.ignorant.attributes, self.seed), about])
 
     def _informed(self) -> str:
@@ -218,20 +222,20 @@ class Examination:
             [
                 one.name,
                 *self._figures(one),
-                "" if one.name in self.lacking else points(one.report - one.blind),
+                "" if one.name in self.lacking else format_points(one.report - one.blind),
             ]
             for one in self.informed.attributes
         ]
         heading = "The same, knowing how frequent the answers are among these people"
         known = [name for name in self.numbers if name not in self.lacking]
         lines = (
-            [f"Of {shortened(known)} it is known how many people are in each half of the range."]
+            [f"Of {shorten_names(known)} it is known how many people are in each half of the range."]
             if known
             else []
         )
         if self.lacking:
             lines.append(f"Not in the table, and guessed as before: {', '.join(self.lacking)}.")
-        shown = table(["answer", *self._headers(), "learned from one"], rows)
+        shown = format_table(["answer", *self._headers(), "learned from one"], rows, _LEFT, "  ")
         return "\n".join(
             [heading, *shown, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()]
         )
@@ -240,10 +244,10 @@ class Examination:
         if self.real_attribute is None:
             return []
         real, blind = self.real_attribute, 1 / len(self.ignorant.attributes)
-        error = "" if real.exact else f" (standard error {points(real.stderr, 2)}, seed {self.seed})"
+        error = "" if real.exact else f" (standard error {format_points(real.stderr, 2)}, seed {self.seed})"
         return [
-            f"Which attribute of a report is real is found for {percent(real.value)}{error}, blindly for "
-            f"{percent(blind)}."
+            f"Which attribute of a report is real is found for {format_percent(real.value)}{error}, "
+            f"blindly for {format_percent(blind)}."
         ]
 
     def _records(self) -> str:
@@ -263,23 +267,28 @@ class Examination:
         rows = [
             [
                 *(DRAWN[one.drawn], self._client(one), who),
-                *(marked(percent(getattr(one, name)), name in one.stderr, one.bound) for name in _WHOLE),
+                *(
+                    marked(format_percent(getattr(one, name)), name in one.stderr, one.bound)
+                    for name in _WHOLE
+                ),
                 marked(f"{one.right:.2f}", "right" in one.stderr, one.bound),
             ]
             for who, found in attackers.items()
             for one in found.profiles
             if self.collections > 1 or (one.memoized and one.drawn != "new")
         ]
-        heading = f"Guess all answers of a person after {counted(self.collections, 'collection')}"
+        heading = f"Guess all answers of a person after {format_count(self.collections, 'collection')}"
         meant = (
             "all reported: all answers that were reported are guessed · whole record: all answers are, those "
             "that were not reported blindly · right on average: how many of the answers that were reported "
             "are guessed"
         )
-        blind = " · ".join(f"{percent(found.blind_record)} by who {who}" for who, found in attackers.items())
+        blind = " · ".join(
+            f"{format_percent(found.blind_record)} by who {who}" for who, found in attackers.items()
+        )
         known = _how_known([one for found in attackers.values() for one in found.profiles], self.seed)
-        shown = table(headers, rows)
-        return "\n".join([heading, *shown, f"blind: the whole record {blind}", filled(meant), known])
+        shown = format_table(headers, rows, _LEFT, "  ")
+        return "\n".join([heading, *shown, f"blind: the whole record {blind}", fill_paragraph(meant), known])
 
     def _client(self, one: ProfileSuccess) -> str:
         if self.collections == 1:
@@ -305,7 +314,11 @@ class Examination:
                 cells = [
                     cell
                     for one in here
-                    for cell in (percent(one.success), between(one.low, one.high), percent(one.blind))
+                    for cell in (
+                        format_percent(one.success),
+                        format_percent_range(one.low, one.high),
+                        format_percent(one.blind),
+                    )
                 ]
                 rows.append([background, str(times), *cells])
         heading = (
@@ -330,7 +343,9 @@ class Examination:
         about += "".join(
             f" · {background}: {', '.join(attributes)}" for background, attributes in which.items()
         )
-        return "\n".join([heading, *table(headers, rows), filled(about), *self._left_out()])
+        return "\n".join(
+            [heading, *format_table(headers, rows, _LEFT, "  "), fill_paragraph(about), *self._left_out()]
+        )
 
     def _left_out(self) -> list[str]:
         lines = []
@@ -342,11 +357,12 @@ class Examination:
             )
         if self.dropped:
             lines.append(
-                f"{counted(self.dropped, 'row')} left out: an answer is missing, which the plan refuses."
+                f"{format_count(self.dropped, 'row')} left out: an answer is missing, which the plan refuses."
             )
         if self.filled:
             lines.append(
-                f"{counted(self.filled, 'missing answer')} drawn at random, as clients do, once for each."
+                f"{format_count(self.filled, 'missing answer')} drawn at random, as clients do, once for "
+                "each."
             )
         return lines
 
@@ -361,15 +377,16 @@ class Examination:
             whole = len(most.attributes) == len(self.ignorant.attributes)
             background = most.background if whole else most.named
             lines.append(
-                f"With a background of {background} and {counted(most.collections, 'collection')} "
-                f"{best_match(most.top)} for {percent(most.success)} of people, "
+                f"With a background of {background} and {format_count(most.collections, 'collection')} "
+                f"{best_match(most.top)} for {format_percent(most.success)} of people, "
                 f"{times_as_often(most.success, most.blind)}."
             )
-        return filled("In short: " + " ".join(lines))
+        return fill_paragraph("In short: " + " ".join(lines))
 
 
 _UNKNOWN = f"what clients tell with fresh noise is known for up to {MOST_COLLECTIONS} collections among fakes"
 _WHOLE = ("all_reported", "whole_record")
+_LEFT = ("client", "attacker")  # columns of text
 _FIGURES = ("report", "reported", "known", "memoized", "averaged")
 
 
@@ -379,4 +396,4 @@ def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed
     ]
     answers = [one.stderr["right"] for one in rows if "right" in one.stderr]
     bound = any(one.bounds if isinstance(one, AttributeSuccess) else one.bound for one in rows)
-    return filled(legend(errors, bound, seed, answers))
+    return fill_paragraph(legend(errors, bound, seed, answers))

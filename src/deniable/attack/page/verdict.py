@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deniable.attack.page.wording import percent, points
 from deniable.attack.results import AttributeSuccess, Success
+from deniable.formatting import format_percent, format_points
 
 
 def most_exposed(
@@ -18,17 +18,18 @@ def most_exposed(
     worst = ignorant.worst
     alone = (
         f"whoever sees a report that holds it{'' if informed is None else ' and knows nothing else'} is "
-        f"right for {percent(worst.reported)} of people, blindly for "
-        f"{percent(worst.blind)}{_from_all(worst, collections, noise_kept)}."
+        f"right for {format_percent(worst.reported)} of people, blindly for "
+        f"{format_percent(worst.blind)}{_from_all(worst, collections, noise_kept)}."
     )
     if informed is None:
         return [f"The most exposed answer is {worst.name!r}: {alone}"]
     told = max(informed.attributes, key=lambda one: one.report - one.blind)
     learned = (
         "with one report an attacker who knows how frequent the answers are is right for "
-        f"{percent(told.report)} of people{_beside_blind(told)}{_from_all(told, collections, noise_kept)}."
+        f"{format_percent(told.report)} of "
+        f"people{_beside_blind(told)}{_from_all(told, collections, noise_kept)}."
     )
-    if points(told.report - told.blind) == points(0.0):
+    if format_points(told.report - told.blind) == format_points(0.0):
         several = max(informed.attributes, key=lambda one: _together(one, noise_kept) - one.blind)
         return [
             f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the "
@@ -44,10 +45,10 @@ def most_exposed(
 
 def _beside_blind(one: AttributeSuccess) -> str:
     """What one report adds; where that is too little for the digits of a share, not the same share twice."""
-    more, blind = points(one.report - one.blind), percent(one.blind)
+    more, blind = format_points(one.report - one.blind), format_percent(one.blind)
     return (
         f", hardly more often than blindly ({more})"
-        if percent(one.report) == blind
+        if format_percent(one.report) == blind
         else f" instead of {blind}, {more} more"
     )
 
@@ -86,8 +87,8 @@ def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_k
 
 
 def _seen(one: AttributeSuccess, noise_kept: bool) -> str:
-    often = percent(_together(one, noise_kept))
-    return "" if often == percent(max(one.reported, one.blind)) else often
+    often = format_percent(_together(one, noise_kept))
+    return "" if often == format_percent(max(one.reported, one.blind)) else often
 
 
 def _sampled(one: AttributeSuccess) -> bool:

@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
-from deniable.plot.figure import INK, drawable, grouped, looks, panels, percent
+from deniable.plot.figure import INK, drawable, format_tick, grouped, looks, panels
 from deniable.studies import revisited
 from deniable.studies.points import COMPUTED, Row, measured_on
 
@@ -80,7 +80,7 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
         if members[0].figure in ("value", "reidentify"):
             axes.set_xscale("log")
             axes.set_xlim(left=_lowest(members))
-        axes.xaxis.set_major_formatter(percent)
+        axes.xaxis.set_major_formatter(format_tick)
         axes.set_xlabel("attack is right")
 
     def draw(axes: Axes, members: Sequence[Row]) -> None:
@@ -99,7 +99,7 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
         if members[0].figure in ("value", "reidentify"):
             axes.set_yscale("log")
             axes.set_ylim(bottom=_lowest(members))
-        axes.yaxis.set_major_formatter(percent)
+        axes.yaxis.set_major_formatter(format_tick)
         axes.set_xlabel("epsilon")
         axes.set_ylabel("attack is right")
 
@@ -146,7 +146,7 @@ def revisited_plot(rows: Sequence[Row]) -> Figure:
                 axes.plot(right, errors, **(look | hollow), label=protocol if attack == "exact" else None)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.xaxis.set_major_formatter(percent)
+        axes.xaxis.set_major_formatter(format_tick)
         axes.set_xlabel("best guess is right")
         axes.set_ylabel("MSE of a share")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.errors import counted
+from deniable.formatting import format_count
 from deniable.plot.figure import drawable, grouped, looks, panels
 from deniable.studies import allomfree, rsfd
 from deniable.studies.sweep import Point
@@ -76,7 +76,7 @@ def allomfree_plot(rows: Sequence[allomfree.Row]) -> Figure:
 
 
 def _how(runs: int, seed: int) -> str:
-    return f"estimates clipped at 0 and rescaled, {counted(runs, 'run')}, seed {seed}"
+    return f"estimates clipped at 0 and rescaled, {format_count(runs, 'run')}, seed {seed}"
 
 
 def _published_fake(method: str) -> bool:

@@ -1,0 +1,213 @@
+"""Writes numbers, names and tables as people read them.
+
+A loss is always rounded up: what is written must not be less than what is spent.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Collection, Iterable, Sequence
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from textwrap import fill
+
+_NANO = 10**9
+_NOTHING = 1e-9  # a difference of shares that only the rounding of floats makes
+_WIDTH = 110
+
+
+def format_count(n: int, noun: str) -> str:
+    """A number of things, in words.
+
+    >>> format_count(1, "report"), format_count(2000, "report")
+    ('1 report', '2,000 reports')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def format_members(noun: str, members: Iterable[object]) -> str:
+    """Some of a kind by name, in words.
+
+    >>> format_members("round", [1]), format_members("round", [1, 2, 5])
+    ('round 1', 'rounds 1, 2 and 5')
+    """
+    names = list(map(str, members))
+    if len(names) == 1:
+        return f"{noun} {names[0]}"
+    return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
+
+
+def shorten_names(names: Sequence[str], most: int = 6) -> str:
+    """All names, or the first ones and how many more there are.
+
+    >>> shorten_names(["age", "home"]), shorten_names(list("abcdefgh"), 3)
+    ('age, home', 'a, b, c and 5 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def format_percent(share: float | None, decimals: int | None = None) -> str:
+    """A share in percent: three digits, or these decimals; a rare one as 1 in a number; nothing for None.
+
+    >>> format_percent(0.12345), format_percent(0.99999), format_percent(2.5e-8), format_percent(0.0)
+    ('12.3 %', '100 %', '1 in 40,000,000', '0 %')
+    >>> format_percent(0.5, 1)
+    '50.0 %'
+    """
+    if share is None:
+        return ""
+    if decimals is not None:
+        return f"{100 * share:.{decimals}f} %"
+    if share <= 0:
+        return "0 %"
+    if share < 1e-15:
+        return "below 1 in 10^15"
+    if share < 1e-5:
+        return f"1 in {round_digits(1 / share, 3):,.0f}"
+    return f"{100 * share:.3g} %" if share < 0.9995 else "100 %"
+
+
+def format_percent_down(share: float) -> str:
+    """A share in percent, rounded down, and never certainty.
+
+    >>> format_percent_down(0.9967), format_percent_down(1.0)
+    ('99.6 %', '99.9 %')
+    """
+    return f"{min(math.floor(1000 * share) / 10, 99.9):.1f} %"
+
+
+def format_percent_range(low: float, high: float) -> str:
+    """An interval of shares in percent.
+
+    >>> format_percent_range(0.001, 0.0213), format_percent_range(0.0, 3e-6)
+    ('0.1 to 2.13 %', '0 to 0.0003 %')
+    """
+    return f"{100 * low:.3g} to {100 * high:.3g} %"
+
+
+def format_points(gain: float, digits: int = 3) -> str:
+    """A difference of two shares, or the error of one, in percentage points.
+
+    >>> format_points(0.1221), format_points(0.01), format_points(0.000002), format_points(12.5)
+    ('12.2 points', '1 point', 'below 0.001 points', '1,250 points')
+    >>> format_points(1.11e-16)
+    '0 points'
+    """
+    if gain < _NOTHING:
+        return "0 points"
+    if gain < 1e-5:
+        return "below 0.001 points"
+    if gain >= 1:
+        return f"{100 * gain:,.0f} points"
+    shown = f"{100 * gain:.{digits}g}"
+    return f"{shown} point{'' if shown == '1' else 's'}"
+
+
+def format_loss(loss: float | Fraction, decimals: int = 4) -> str:
+    """A loss with these decimals, rounded up.
+
+    >>> format_loss(0.99999999), format_loss(1.00001), format_loss(math.inf)
+    ('1.0000', '1.0001', 'no bound')
+    """
+    if math.isinf(loss):
+        return "no bound"
+    scale = 10**decimals
+    units = math.ceil(Fraction(loss) * scale)
+    return f"{units // scale}.{units % scale:0{decimals}d}"
+
+
+def format_nats(loss: float | Fraction) -> str:
+    """A loss in nats with nine decimals, rounded up, as a plan states it.
+
+    >>> format_nats(0.6931471805)
+    '0.693147181'
+    """
+    return format_loss(loss, 9)
+
+
+def format_nanos(nanos: int) -> str:
+    """A loss that a plan states in billionths of a nat.
+
+    >>> format_nanos(1_500_000_000)
+    '1.500000000'
+    """
+    return format_nats(Fraction(nanos, _NANO))
+
+
+def format_up(number: float, digits: int = 4) -> str:
+    """A number with this many digits, rounded up.
+
+    >>> format_up(19.50072), format_up(1689.127), format_up(2.0), format_up(math.inf)
+    ('19.51', '1690', '2', 'inf')
+    """
+    if math.isinf(number) or not number:
+        return f"{number:g}"
+    exact = Decimal(number)
+    last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(last, rounding=ROUND_CEILING)):.15g}"
+
+
+def format_ratio(loss: float) -> str:
+    """How many times likelier a loss makes a report.
+
+    >>> format_ratio(1.0), format_ratio(100.0)
+    ('2.72 times', 'e^100 times')
+    """
+    return f"{math.exp(loss):.3g} times" if loss < 50 else f"e^{loss:.3g} times"
+
+
+def round_digits(number: float, digits: int) -> float:
+    """A number with this many digits.
+
+    >>> round_digits(351.7, 2)
+    350.0
+    """
+    return float(f"{number:.{digits}g}")
+
+
+def fill_paragraph(text: str, width: int = _WIDTH) -> str:
+    """A paragraph in lines, none of which begins with the sign of a percentage."""
+    return fill(text.replace(" %", "\N{NO-BREAK SPACE}%"), width).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def format_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str] = (), indent: str = ""
+) -> list[str]:
+    """The lines of a text table: the first column and these are aligned left; empty ones are left out.
+
+    >>> print("\\n".join(format_table(["value", "share"], [["yes", "0.5"], ["no", "12"]])))
+    value  share
+    yes      0.5
+    no        12
+    """
+    shown = [j for j in range(len(headers)) if any(row[j] for row in rows)]
+    lefts = {0, *(j for j, header in enumerate(headers) if header in left)}
+    widths = {j: max(len(headers[j]), *(len(row[j]) for row in rows)) for j in shown}
+
+    def align(cells: Sequence[str]) -> str:
+        aligned = [cells[j].ljust(widths[j]) if j in lefts else cells[j].rjust(widths[j]) for j in shown]
+        return indent + "  ".join(aligned).rstrip()
+
+    return [align(headers), *map(align, rows)]
+
+
+def format_html_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", left: Collection[str] = ()
+) -> str:
+    """A table for a notebook, with every cell escaped.
+
+    >>> format_html_table(["a<b"], [["1"]])
+    '<table><thead><tr><th>a&lt;b</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
+    """
+    aligned = [' style="text-align: left"' if header in left else "" for header in headers]
+    head = "".join(f"<th{how}>{html.escape(cell)}</th>" for how, cell in zip(aligned, headers, strict=True))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{how}>{html.escape(cell)}</td>" for how, cell in zip(aligned, row, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
