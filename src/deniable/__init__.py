@@ -223,6 +223,8 @@ __all__ = [
     "allomfree",
     "ass",
     "athe",
+    "attack",
+    "audit",
     "aue",
     "below",
     "best_channel",
@@ -232,6 +234,7 @@ __all__ = [
     "circular_mean_of",
     "composed_loss",
     "cost_wasserstein",
+    "data",
     "dbitflip",
     "device",
     "duchi",
@@ -299,4 +302,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted(__all__)

@@ -18,6 +18,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 import deniable as dn
+from deniable.plan.result import Result
 from deniable.simulate import plot, population
 from deniable.simulate import tallies as drawn
 from deniable.simulate.measure import Row, sweep
@@ -209,11 +210,14 @@ def test_a_drawing_in_a_page_has_the_pages_ink_a_description_and_ids_of_its_own(
 
 def test_without_the_library_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     plot.require_matplotlib()
-    monkeypatch.setattr(plot, "find_spec", lambda _: None)
+    monkeypatch.setattr("deniable.plot.figure.find_spec", lambda _: None)
     with pytest.raises(
         dn.DeniableError, match=r"^plots need matplotlib; install it with: pip install 'deniable\[plot\]'$"
     ):
         plot.require_matplotlib()
+    estimate = dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([5, 3, 2])))
+    with pytest.raises(dn.DeniableError, match=r"^plots need matplotlib; install it"):
+        Result("0" * 64, 10, {"color": estimate}).plot()
 
 
 def test_global_state_is_left_alone() -> None:

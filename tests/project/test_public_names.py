@@ -192,7 +192,7 @@ def documented_protocols() -> Iterator[str]:
 
 
 def test_public_names() -> None:
-    assert sorted(dn.__all__) == sorted(PUBLIC)
+    assert sorted(dn.__all__) == sorted([*PUBLIC, "attack", "audit", "data"])
     assert len(set(dn.__all__)) == len(dn.__all__)
     assert all(hasattr(dn, name) for name in PUBLIC)
 
@@ -245,6 +245,10 @@ def test_names_of_the_attacks() -> None:
         assert inspect.getdoc(getattr(dn.attack, name))
         assert f"`{name}" in documented
     assert "attack" in dir(dn)
+
+
+def test_the_public_names_are_listed_and_nothing_else() -> None:
+    assert dir(dn) == sorted(dn.__all__)
 
 
 def test_nothing_else_is_public() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.attack.page import Examination
 from deniable.attack.page.wording import among_best
 from deniable.formatting import format_count, shorten_names
-from deniable.plot.figure import INK, format_tick, looks, style
+from deniable.plot.figure import INK, format_tick, looks, require_matplotlib, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +43,7 @@ def plot_examination(examined: Examination) -> Figure:
     """How often each answer is guessed, by what the attacker has; and how often a person is found in a
     background.
     """
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     shown = min(len(examined.ignorant.attributes), _MOST_ANSWERS)

@@ -5,8 +5,9 @@ is noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
@@ -28,10 +29,20 @@ _PLAIN = 2.0  # steps times epsilon below which randomized response has the smal
 _HALF_WIDTH = 1.959964  # standard errors on either side, for 95 %
 
 
+class Sized(Protocol):
+    """A study, which knows its own values and budget."""
+
+    def people_needed(self, error: float) -> int:
+        """How many people an error takes."""
+
+    def epsilon_needed(self, people: int, error: float) -> float:
+        """What epsilon an error takes."""
+
+
 def people_needed(
-    ks: Sizes,
-    target: float | Sequence[float],
-    epsilon: float,
+    ks: Sizes | Sized,
+    target: float | Sequence[float] | None = None,
+    epsilon: float | None = None,
     objective: Objective | None = None,
     shares: Names | None = None,
     protocols: Protocols | None = None,
@@ -41,11 +52,19 @@ def people_needed(
     """The smallest n at which the best choice has a standard error of at most `target` (one for all, or one
     each).
 
-    The best choice is the one that `consider` puts first; it does not depend on n.
+    The best choice is the one that `consider` puts first; it does not depend on n. A study in place of the
+    numbers of values has an epsilon of its own.
 
     >>> people_needed([3, 5, 4], target=0.01, epsilon=1.0)
     71779
     """
+    if not isinstance(ks, Mapping | Sequence):
+        error = _one_error(ks, target)
+        return ks.people_needed(error)
+    if target is None or epsilon is None:
+        raise InvalidParameter(
+            "give sizes, the standard error and epsilon, as in people_needed([3, 5], 0.01, epsilon=1.0)"
+        )
     targets = _targets(target, len(ks))
     best = best_of(checked_task(ks, epsilon, 1, objective, shares, protocols, per, given=given))
     enough = max(error / limit / limit for error, limit in zip(best.errors, targets, strict=True))
@@ -58,7 +77,7 @@ def people_needed(
 
 
 def epsilon_needed(
-    ks: Sizes,
+    ks: Sizes | Sized,
     target: float | Sequence[float],
     n: int,
     objective: Objective | None = None,
@@ -74,6 +93,9 @@ def epsilon_needed(
     >>> epsilon_needed([3, 5, 4], target=0.01, n=68579)
     1.02
     """
+    if not isinstance(ks, Mapping | Sequence):
+        error = _one_error(ks, target)
+        return ks.epsilon_needed(n, error)
     task = checked_task(ks, _LARGEST, n, objective, shares, protocols, per, given=given)
     return _epsilon(task, _targets(target, len(ks)))
 
@@ -197,6 +219,20 @@ def _priors(share: Faked) -> tuple[Prior, ...]:
         fake.prior if isinstance(fake, Guessed | Imitated) else Prior.uniform(fake.part.k)
         for fake in share.fakes
     )
+
+
+def _one_error(study: object, target: float | Sequence[float] | None) -> float:
+    """The standard error that a study is to reach in every attribute."""
+    if not hasattr(study, "people_needed"):
+        raise InvalidParameter(
+            f"give a study, or the numbers of values as a list or by name, got {type(study).__name__}"
+        )
+    if target is None or isinstance(target, Sequence):
+        raise InvalidParameter(
+            "say which standard error all shares of a study may have, such as 0.01 for a point: "
+            f"people_needed(study, 0.01); got {target!r}"
+        )
+    return target
 
 
 def _targets(target: float | Sequence[float], d: int) -> tuple[float, ...]:

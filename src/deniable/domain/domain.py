@@ -176,6 +176,8 @@ class Range(Domain):
     """Numbers in bins of one width, from `low` to under `high`. With an open end, the last bin on that side
     has no limit.
 
+    A bin is as wide as `step`, which is 1 unless it is given: `Range(0, 10)` has ten bins, for 0 to 9.
+
     In a study a range with `privacy="metric"` has an epsilon of its own, per unit of its numbers: 0.1 per
     year of age. Bins that are farther apart can be told apart better, so that near ones get less noise.
 
@@ -186,7 +188,7 @@ class Range(Domain):
 
     low: float
     high: float
-    step: float
+    step: float = 1
     open_low: bool = False
     open_high: bool = False
     privacy: Privacy = "equal"
@@ -211,7 +213,8 @@ class Range(Domain):
         bins, rest = divmod(self._scaled_high - self.scaled_low, self.scaled_step)
         if rest:
             raise InvalidParameter(
-                f"step {self.step} does not divide the range from {self.low} to {self.high} into whole bins"
+                f"step {self.step} does not divide the range from {self.low} to {self.high} into whole bins; "
+                "give a step that does"
             )
         if not 2 <= bins <= _MOST_BINS:
             raise InvalidParameter(

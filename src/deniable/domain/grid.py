@@ -20,10 +20,12 @@ from deniable.domain.domain import NO_ANSWER, Domain, Privacy, check_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
 from deniable.metric import great_circle
+from deniable.tables import DEGREES, column_names, columns_of, is_table
 
 _MOST_SIDE = 1 << 12
 _CORNERS = ("south", "west", "north", "east")
 _NANO = 10**9
+_COLUMNS = (DEGREES, ("lat", "lon"), ("lat", "lng"), ("lat", "long"))  # what people call them
 
 
 @final
@@ -158,8 +160,9 @@ class Grid(Domain):
         return tuple(f"{row}, {column}" for row in rows for column in columns)
 
     def codes(self, values: object, name: str = SELF) -> Integers:
-        """Each place's cell, for pairs of latitude and longitude in degrees; a missing one is None, or has a
-        NaN.
+        """Each location's cell, for pairs of latitude and longitude in degrees; a missing one is None or NaN.
+
+        A dataframe or dictionary has a column of each: `latitude` and `longitude`, or `lat` and `lon`.
         """
         pairs = _pairs(values, name)
         missing = np.isnan(pairs).any(axis=1)
@@ -188,6 +191,8 @@ class Grid(Domain):
 
 
 def _pairs(values: object, name: str) -> Floats:
+    if is_table(values):
+        values = _pairs_of_table(values, name)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
         pairs = values.astype(np.float64)
     elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
@@ -206,6 +211,20 @@ def _pairs(values: object, name: str) -> Floats:
     if np.isinf(pairs).any():
         raise InvalidValue(f"the values of {called(name)} must be pairs of degrees, got one that is infinite")
     return pairs
+
+
+def _pairs_of_table(table: object, name: str) -> list[tuple[Any, Any]]:
+    """Pairs of latitude and longitude from the two columns of a table that have such names."""
+    columns = {str(column).lower(): column for column in column_names(table)}
+    for both in [tuple(f"{name}.{one}".lower() for one in DEGREES), *_COLUMNS]:
+        if all(one in columns for one in both):
+            found = columns_of(table, [columns[one] for one in both])
+            return list(zip(*map(list, found), strict=True))
+    raise InvalidValue(
+        f"a table of locations has columns latitude and longitude, or lat and lon, got "
+        f"{', '.join(map(str, columns.values()))}",
+        "rename them, or give pairs such as [(47.64, 6.86)]",
+    )
 
 
 def place_of(item: Any, name: str) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.law import Law, Moments
+from deniable.tables import codes_for
 from deniable.words import Words
 
 
@@ -208,7 +209,8 @@ def in_domain(array: Array, k: int) -> Integers:
 
 
 def integers(values: npt.ArrayLike, k: int) -> Array:
-    """Integers in one dimension, as they are given."""
+    """Integers in one dimension, as they are given; of a categorical column of texts, its codes."""
+    values = codes_for(values, k)
     if np.ma.is_masked(values):
         raise InvalidValue(
             "some values are masked: decide what a missing answer means first, since a mask would be dropped"

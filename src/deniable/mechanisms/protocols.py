@@ -261,8 +261,8 @@ class Protocol:
 
     @property
     def title(self) -> str:
-        """The first sentence of its documentation."""
-        return (self.make.__doc__ or "").split("\n", 1)[0]
+        """The first paragraph of its documentation."""
+        return " ".join((self.make.__doc__ or "").split("\n\n", 1)[0].split())
 
 
 PROTOCOLS: dict[str, Protocol] = {

@@ -10,12 +10,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from xml.sax.saxutils import escape
 
-from deniable.errors import InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,8 +64,15 @@ def checked_path(path: Path) -> Path:
     return path
 
 
+def require_matplotlib() -> None:
+    """Say how to get plots where matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise DeniableError("plots need matplotlib; install it with: pip install 'deniable[plot]'")
+
+
 def style() -> AbstractContextManager[None]:
     """In this, and only in this, figures look like ours."""
+    require_matplotlib()
     import matplotlib
 
     return matplotlib.rc_context(_STYLE)
@@ -136,6 +144,7 @@ def panels(
     """One panel per group, side by side and below, with one legend for all (none without legend columns per
     panel).
     """
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     if len(groups) > most:

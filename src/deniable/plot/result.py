@@ -16,7 +16,7 @@ from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.plot.figure import ESTIMATE, INK, TRUTH, style
+from deniable.plot.figure import ESTIMATE, INK, TRUTH, require_matplotlib, style
 from deniable.plot.panels import (
     BELOW,
     KEYS,
@@ -63,6 +63,7 @@ def shares_plot(
     by attribute and name, that are marked: means and quantiles. Panels go down one column and then the next,
     in the order of the attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
     """
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     found = len(estimates) + len(means or {})

@@ -5,13 +5,11 @@ epsilon.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import DeniableError
 from deniable.estimate import Estimate
 from deniable.plot.figure import (
     ESTIMATE,
@@ -25,6 +23,7 @@ from deniable.plot.figure import (
     inline_svg,
     looks,
     panels,
+    require_matplotlib,
     save,
     style,
     value_axis,
@@ -50,12 +49,6 @@ __all__ = [
 _GRAY = "#8c8c8c"
 _MOST_LABELS = 30
 _EPSILON = "privacy loss epsilon (nats)"
-
-
-def require_matplotlib() -> None:
-    """Refuse in one line where the library that draws is missing, before any long work."""
-    if find_spec("matplotlib") is None:
-        raise DeniableError("plots need matplotlib; install it with: pip install 'deniable[plot]'")
 
 
 def error_plot(rows: Iterable[Row]) -> Figure:
@@ -128,6 +121,7 @@ def histogram_plot(
     level: float = 0.95,
 ) -> Figure:
     """The truth as bars, and the estimate of each value as a point with its interval."""
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     low, high = estimate.interval(level)

@@ -8,12 +8,14 @@ from deniable.tables.answers import (
     column_names,
     columns_of,
     header_of,
+    is_table,
     lacking,
     places_of,
     read_answers,
     separator_of,
     split_places,
 )
+from deniable.tables.categories import codes_for
 from deniable.tables.files import existing, file_kind, replacing, require_pyarrow
 from deniable.tables.frames import Backend, frame_of, frame_of_rows
 
@@ -23,6 +25,7 @@ __all__ = [
     "ROWS",
     "Backend",
     "Show",
+    "codes_for",
     "column_names",
     "columns_of",
     "existing",
@@ -30,6 +33,7 @@ __all__ = [
     "frame_of",
     "frame_of_rows",
     "header_of",
+    "is_table",
     "lacking",
     "places_of",
     "read_answers",

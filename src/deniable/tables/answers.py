@@ -125,6 +125,15 @@ def _columns_of(table: object, names: Sequence[str]) -> list[Any]:
     return _columns_of_frame(table, names)
 
 
+def is_table(values: object) -> bool:
+    """Whether values are a dataframe or a dictionary of columns, and not one column."""
+    if isinstance(values, Mapping):
+        return True
+    return any(
+        hasattr(values, one) for one in ("columns", "column_names", "to_struct_array")
+    ) and not isinstance(values, list | tuple)
+
+
 def column_names(table: object) -> list[str]:
     """The names of a table's columns."""
     if isinstance(table, Mapping):
