@@ -40,7 +40,7 @@ def sampled(protocol: str) -> dict[str, float | str]:
     rows = dn.seeded(1).rows(people.n, share.words)
     records, truth = (
         share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
-        share.drawn(rows),
+        share.sampled_attribute(rows),
     )
     dn.attack.sampled_attribute(share, records)  # compiles
     several = [

@@ -132,7 +132,7 @@ def small_plan(title: str = "Colors", rounds: bool = False) -> Plan:
     if rounds:
         study = dn.Study(asked, epsilon_first=1.0, epsilon_forever=2.0, rounds=3, title=title)
     else:
-        study = dn.Study(asked, epsilon=2.0, title=title, share="split")
+        study = dn.Study(asked, epsilon=2.0, title=title, mechanism="split")
     return study.plan(people=1000)
 
 

@@ -240,11 +240,11 @@ def law_of(share: RecordMechanism, record: Record) -> Law:
     """The law of the report of a record: a tuple with an outcome per attribute, None where it is not
     reported.
     """
-    parts = [part_law(part, value) for part, value in zip(share.parts, record, strict=True)]
+    parts = [part_law(part, value) for part, value in zip(share.mechanisms, record, strict=True)]
     match share:
         case Split():
             return product(parts)
-        case Sample(drawn=drawn):
+        case Sample(reported=drawn):
             silent: Law = {None: Fraction(1)}
             return mixture(
                 (chance, product([law if j in picked else silent for j, law in enumerate(parts)]))
@@ -261,7 +261,7 @@ def law_of(share: RecordMechanism, record: Record) -> Law:
 
 def records_of(share: RecordMechanism) -> list[Record]:
     """Every record there can be."""
-    return list(itertools.product(*(values_of(part) for part in share.parts)))
+    return list(itertools.product(*(values_of(part) for part in share.mechanisms)))
 
 
 def values_of(part: ExactMechanism) -> Sequence[int]:
@@ -286,7 +286,7 @@ def true_ratio(share: RecordMechanism, per: str) -> Fraction:
     if per == "record":
         return worst_ratio(laws.values())
     worst = Fraction(1)
-    for j, part in enumerate(share.parts):
+    for j, part in enumerate(share.mechanisms):
         for record in laws:
             if record[j] == 0:
                 alike = [laws[(*record[:j], value, *record[j + 1 :])] for value in values_of(part)]
@@ -438,7 +438,7 @@ def _record_choices(share: RecordMechanism) -> Iterator[list[Choice]]:
     match share:
         case Split(parts=parts):
             yield _joined([_part_choices(part) for part in parts])
-        case Sample(parts=parts, drawn=drawn):
+        case Sample(parts=parts, reported=drawn):
             room = share.words // drawn - 1
             for draws in itertools.product(
                 *(enumerate(_below(last + 1)) for last in range(share.d - drawn, share.d))
@@ -476,7 +476,7 @@ def outcomes(part: ExactMechanism, reports: Array) -> list[Hashable]:
 def record_outcomes(share: RecordMechanism, records: Records) -> list[Hashable]:
     """One tuple per record, with None where an attribute is not reported."""
     table: list[list[Hashable]] = [[None] * share.d for _ in range(records.n)]
-    for j, (part, column) in enumerate(zip(share.parts, records.columns, strict=True)):
+    for j, (part, column) in enumerate(zip(share.mechanisms, records.columns, strict=True)):
         who = range(records.n) if records.reporters is None else records.reporters[j]
         for i, outcome in zip(who, outcomes(part, column), strict=True):
             table[i][j] = outcome

@@ -89,7 +89,7 @@ def split() -> dict[str, Plan]:
 
 def sample() -> dict[str, Plan]:
     found = {f"sample {name}": of(dn.smp(KS, 1.0, name)) for name in ("grr", "oue", "olh", "ss", "adaptive")}
-    parts = dn.smp(KS, 1.0, "grr").parts
+    parts = dn.smp(KS, 1.0, "grr").mechanisms
     return found | {
         "two of three": of(Sample(parts, 2)),
         "three of three": of(Sample(parts, 3)),
@@ -361,7 +361,7 @@ def one_of_each() -> dict[str, Plan]:
         "hadamard": of(dn.hr(5, 1.0)),
         "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
         "split": of(dn.spl(KS, 2.0, "grr")),
-        "sample": of(Sample(dn.smp(KS, 1.0, "grr").parts, 2)),
+        "sample": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
         "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
     }

@@ -380,7 +380,7 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
     weight = {record: math.prod(believed[j][v] for j, v in enumerate(record)) for record in records}
     best, total = np.zeros(3), np.zeros(3)
     outcomes = list(laws[records[0]])
-    columns = tuple(sent(part, [y[j] for y in outcomes]) for j, part in enumerate(share.parts))
+    columns = tuple(sent(part, [y[j] for y in outcomes]) for j, part in enumerate(share.mechanisms))
     found = attack.guess(share, dn.Records(len(outcomes), columns), marginals)
     for i, y in enumerate(outcomes):
         joint = {record: weight[record] * float(laws[record][y]) for record in records}
@@ -447,7 +447,7 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
     collections = []
     for round_ in range(3):
         columns = tuple(
-            sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.parts)
+            sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.mechanisms)
         )
         collections.append(dn.Records(len(triples), columns))
     found = attack.guess_from_collections(share, collections, marginals)
@@ -486,7 +486,7 @@ def test_sampled_attribute_by_enumeration(name: str) -> None:
     best = 0.0
     real = [
         enumeration.mixture((Fraction(f), enumeration.part_law(part, v)) for v, f in enumerate(shares))
-        for part, shares in zip(share.parts, SKEWED, strict=True)
+        for part, shares in zip(share.mechanisms, SKEWED, strict=True)
     ]
     fake = [enumeration.fake_law(one) for one in share.fakes]
     laws = [enumeration.product([*fake[:t], real[t], *fake[t + 1 :]]) for t in range(d)]
@@ -841,7 +841,7 @@ def test_surveys_that_number_an_attribute_differently() -> None:
         {"age": dn.Range(0, 100, step=1), "color": list("cab")},
         {"age": dn.Number(0, 100), "color": list("bcad")},
     ]
-    plans = [dn.Study(one, epsilon=30.0, share="split").plan(n) for one in asked]  # as good as no noise
+    plans = [dn.Study(one, epsilon=30.0, mechanism="split").plan(n) for one in asked]  # as good as no noise
     reports = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(plans)]
     alone = [
         attack.reidentify([plan], [one], answers, top=1) for plan, one in zip(plans, reports, strict=True)
@@ -915,10 +915,10 @@ def test_people_among_fakes() -> None:
         for i, person in enumerate((0, 7, 599)):
             scores = np.ones(n)
             for plan, one in zip(plans, reports, strict=True):
-                assert isinstance(plan.share, dn.Faked)
+                assert isinstance(plan.mechanism, dn.Faked)
                 total = np.zeros(n)
-                marginals = estimated(plan.share, one.records)
-                for j, fake in enumerate(plan.share.fakes):
+                marginals = estimated(plan.mechanism, one.records)
+                for j, fake in enumerate(plan.mechanism.fakes):
                     y, law = int(one.records.columns[j][person]), fake.part.law
                     ratio = np.where(np.arange(ks[j]) == y, law.p, law.q) * ks[j]
                     total += ratio[table[:, j]] if "abc"[j] in columns else ratio @ marginals[j]

@@ -21,7 +21,7 @@ from deniable.wire import Report, Wire
 TOWNS = list("abcdefghij")
 PEOPLE = {"town": TOWNS * 3, "smokes": ["yes", "no", "no"] * 10}
 SAMPLED = dn.Study(
-    {"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=2.0, share="sample", protocol="grr"
+    {"town": TOWNS, "smokes": ["yes", "no"]}, epsilon=2.0, mechanism="sample", protocol="grr"
 ).plan(people=30)
 FAKED = dn.Plan.of({"town": TOWNS, "smokes": ["yes", "no"]}, dn.rsfd([10, 2], 2.0), people=30)
 ONE = dn.Study({"town": TOWNS}, epsilon=3.0, protocol="oue").plan(people=30)

@@ -41,7 +41,7 @@ SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
 ROUNDS = dn.Study(
     {"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0, rounds=5
 )
-SAMPLED = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon=2.0, share="sample")
+SAMPLED = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilon=2.0, mechanism="sample")
 
 
 def error_of(share: float, n: int = PEOPLE) -> float:
@@ -509,7 +509,7 @@ def test_the_page_says_how_often_a_plan_asks() -> None:
     assert "each person answers once" in single
     assert "noise" not in single.split("\n\n")[1]
     assert "Guess all answers" not in single
-    many = examined(dn.Study(attributes, epsilon=2.0, share="faked"), 9).text()
+    many = examined(dn.Study(attributes, epsilon=2.0, mechanism="faked"), 9).text()
     assert "known for up to 8 collections among fakes" in many.replace("\n", " ")
 
 
@@ -566,7 +566,7 @@ def test_known_reports_by_simulation() -> None:
 
 def test_real_attributes_have_an_error_where_they_are_simulated() -> None:
     study = dn.Study(
-        {"a": [str(v) for v in range(14)], "b": list("uvw")}, epsilon=2.0, share="faked", protocol="sue-z"
+        {"a": [str(v) for v in range(14)], "b": list("uvw")}, epsilon=2.0, mechanism="faked", protocol="sue-z"
     )
     found = examined(study, 2, seed=5)
     assert found.real_attribute is not None
@@ -672,7 +672,7 @@ def test_what_several_reports_tell_is_a_sentence() -> None:
         r"remains the best guess; from 5 reports the guess of 'use' is right for [\d.]+ % of people\.", text
     )
     both = dn.Study(
-        {"use": ["never", "once", "often"], "ill": ["yes", "no"]}, epsilon=0.7, share="sample"
+        {"use": ["never", "once", "often"], "ill": ["yes", "no"]}, epsilon=0.7, mechanism="sample"
     ).plan(1000)
     codes = np.stack([np.repeat([0, 1, 2], [800, 140, 60]), np.repeat([0, 1], [100, 900])])
     text = " ".join(attack.examine(both, codes, users=50, collections=40).text().split())

@@ -42,7 +42,7 @@ def one(mechanism: dn.Mechanism, **more: int) -> Plan:
 
 
 def many(share: dn.RecordMechanism, **more: int) -> Plan:
-    names = {f"x{j}": [str(value) for value in range(part.k)] for j, part in enumerate(share.parts)}
+    names = {f"x{j}": [str(value) for value in range(part.k)] for j, part in enumerate(share.mechanisms)}
     return Plan.of(names, share, people=1000, **more)  # type: ignore[arg-type]
 
 
@@ -492,7 +492,7 @@ def test_a_value_in_no_pair_is_found_beside_values_with_distances_and_named() ->
         {"transport": ["car", "train", "bus", "bike"], "age": ages},
         epsilon=1.0,
         protocol="grr",
-        share="split",
+        mechanism="split",
     )
     plan = study.plan(people=1000)
     found = audited(OneTold(plan, "transport", "bus", 0, 2), plan=plan, trials=20_000)
@@ -744,8 +744,8 @@ def test_a_client_that_keeps_the_worst_case_but_no_distances_is_found() -> None:
     assert math.isclose(found.claim, 1.0)
     assert found.lower_bound > 5
     assert "above the claim of 1.0000 for answers that are so far apart" in found.summary
-    assert audited(FaultyDevices(plan, plan.share, seed=2), trials=20_000).passed  # type: ignore[arg-type]
-    slightly = FaultyDevices(plan, ages(0.13).share, seed=2)  # type: ignore[arg-type]
+    assert audited(FaultyDevices(plan, plan.content.parts[0], seed=2), trials=20_000).passed
+    slightly = FaultyDevices(plan, ages(0.13).content.parts[0], seed=2)
     assert not audited(slightly, pairs="every", trials=50_000).passed
 
 

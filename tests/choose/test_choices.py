@@ -71,7 +71,7 @@ def everything(
         fakes = tuple(rsfd([k, k], epsilon, name).fakes[0] for name, k in zip(names, ks, strict=True))
         faked = Faked(fakes)
         errors = [faked.marginal(j).error(n) for j in range(len(ks))]
-        parts_ = faked.parts
+        parts_ = faked.mechanisms
         yield faked, errors, [part.success() for part in parts_], sum(part.report_bytes for part in parts_)
 
 
@@ -100,7 +100,9 @@ def test_best_of_all_combinations(ks: tuple[int, ...], epsilon: float, worst: bo
                 and (guess is None or max(success) <= guess)
                 and (size is None or most <= size)
             ]
-            found = [objective.score(row.errors) for row in possible(rows) if isinstance(row.share, share)]
+            found = [
+                objective.score(row.errors) for row in possible(rows) if isinstance(row.mechanism, share)
+            ]
             assert bool(allowed) == bool(found)
             if allowed:
                 assert min(found) == pytest.approx(min(allowed), rel=1e-8)
@@ -124,7 +126,7 @@ def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int
     rows = consider(ks, epsilon, n, per=per)
     assert possible(rows)
     for row in rows:
-        if row.share is None:
+        if row.mechanism is None:
             continue
         losses = {"record": row.loss_record, "attribute": row.loss_attribute}
         assert losses[per] <= epsilon
@@ -173,7 +175,7 @@ def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n:
 def test_caps_hold(ks: list[int], epsilon: float, cap: float, most: int) -> None:
     for row in consider(ks, epsilon, 1000, Objective(success_cap=cap, bytes_cap=most)):
         within = max(row.success_reported, default=1.0) <= cap and row.report_bytes.most <= most
-        assert within if row.why_not is None else not within or row.share is None
+        assert within if row.why_not is None else not within or row.mechanism is None
 
 
 def test_a_cap_that_does_not_bind_changes_nothing() -> None:
@@ -181,7 +183,7 @@ def test_a_cap_that_does_not_bind_changes_nothing() -> None:
         consider([3, 40], 1.0, 100)[0],
         consider([3, 40], 1.0, 100, Objective(success_cap=0.999, bytes_cap=10**6))[0],
     )
-    assert (free.name, free.share, free.errors) == (loose.name, loose.share, loose.errors)
+    assert (free.name, free.mechanism, free.errors) == (loose.name, loose.mechanism, loose.errors)
 
 
 def test_a_cap_that_binds_brings_in_the_robust_protocols() -> None:
@@ -203,7 +205,7 @@ def test_a_cap_that_binds_brings_in_the_robust_protocols() -> None:
 def test_a_guess_below_chance_cannot_be_kept() -> None:
     rows = consider([2, 9], 1.0, 100, Objective(success_cap=0.5))
     assert not possible(rows)
-    assert rows[0].share is not None  # what it would have been is still shown
+    assert rows[0].mechanism is not None  # what it would have been is still shown
     with pytest.raises(dn.InvalidParameter, match="nothing meets the objective"):
         people_needed([2, 9], 0.01, 1.0, Objective(success_cap=0.5))
 
@@ -255,14 +257,14 @@ def test_adp(epsilon: float) -> None:
     for k, name in zip(ks, rule, strict=True):
         alone = consider([k], epsilon, 100, Objective(f=0.0), protocols=("grr", "oue"))[0]
         assert alone.name == name
-        assert alone.share == dn.adaptive(k, epsilon, among=("grr", "oue"), f=0.0)
+        assert alone.parts == (dn.adaptive(k, epsilon, among=("grr", "oue"), f=0.0),)
 
 
 @pytest.mark.parametrize("ks", [[3, 4, 30], [2, 60], [7, 7, 7, 7]])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_rsfd_adp(ks: list[int], epsilon: float) -> None:
     best = consider(ks, epsilon, 100, Objective(f=0.0), shares="RS+FD", protocols=("grr", "oue-z"))[0]
-    assert best.share == rsfd(ks, epsilon, "adaptive")
+    assert best.mechanism == rsfd(ks, epsilon, "adaptive")
 
 
 @pytest.mark.parametrize(("first", "forever"), [(0.3, 0.5), (0.6, 2.0), (1.2, 2.0), (2.4, 4.0)])
@@ -271,7 +273,7 @@ def test_allomfree(first: float, forever: float) -> None:
     ks = list(range(2, 40, 3))
     best = consider_repeated(ks, first, forever, 100, Objective(f=0.0), protocols=("l_grr", "l_osue"))[0]
     assert list(best.protocols) == ["l_grr" if k <= 3 * math.exp(first) + 2 else "l_osue" for k in ks]
-    assert best.share == allomfree(ks, first, forever)
+    assert best.mechanism == allomfree(ks, first, forever)
 
 
 @pytest.mark.parametrize("per", ["record", "attribute"])
@@ -282,7 +284,7 @@ def test_named_fakes_are_those_of_rsfd(name: str, per: Per) -> None:
     assert row.name == f"RS+FD[{name}]"
     theirs = rsfd(ks, 1.0, name, calibration=per)
     if per == "record":
-        assert row.share == theirs
+        assert row.mechanism == theirs
     assert row.loss_attribute == pytest.approx(theirs.loss("attribute"), abs=1e-9)
     assert row.errors == pytest.approx([theirs.marginal(j).error(1000) for j in range(3)], rel=1e-6)
 
@@ -292,8 +294,8 @@ def test_named_protocols_are_those_of_the_papers(name: str) -> None:
     ks = [3, 8, 5]
     rows = {row.name: row for row in consider(ks, 1.0, 1000)}
     rows |= {row.name: row for row in consider(ks, 1.0, 1000, protocols=name)}
-    assert rows[f"SPL[{name}]"].share == spl(ks, 1.0, name)
-    assert rows[f"SMP[{name}]"].share == smp(ks, 1.0, name)
+    assert rows[f"SPL[{name}]"].mechanism == spl(ks, 1.0, name)
+    assert rows[f"SMP[{name}]"].mechanism == smp(ks, 1.0, name)
 
 
 def test_names_for_some_attributes() -> None:
@@ -310,7 +312,7 @@ def test_oue_stands_for_both_of_its_fakes_and_what_has_none_says_so() -> None:
     assert names == {"RS+FD[oue-z]", "RS+FD[oue-r]"}
     rows = consider([3, 5], 1.0, 100, protocols="ss")
     assert [row.name for row in possible(rows)] == ["SMP[ss]", "SPL[ss]"]
-    assert rows[-1].share is None
+    assert rows[-1].mechanism is None
     assert rows[-1].why_not is not None
     assert "RS+FD has no ss" in rows[-1].why_not
     assert not rows[-1].parts
@@ -320,7 +322,7 @@ def test_oue_stands_for_both_of_its_fakes_and_what_has_none_says_so() -> None:
 def test_what_cannot_be_built_is_listed_with_the_reason() -> None:
     rows = consider([3, 5], 25.0, 100)  # olh has no hash with so many buckets
     (olh,) = [row for row in rows if row.name == "SMP[olh]"]
-    assert olh.share is None
+    assert olh.mechanism is None
     assert "buckets" in (olh.why_not or "")
     assert rows[0].why_not is None
 
@@ -566,13 +568,13 @@ def test_repeated_collection_states_its_losses_and_its_limits() -> None:
     )
     assert "at most" in (rows["SMP[l_oue]"].why_not or "")  # beyond what this pair of rounds can do
     for row in rows.values():
-        if row.share is not None:
+        if row.mechanism is not None:
             assert row.loss_record <= 1.8 < row.loss_record + 1e-9
             assert row.loss_forever is not None
             assert row.loss_forever <= 2.0 < row.loss_forever + 1e-9
     alone = consider_repeated([50], 0.5, 1.0, 1000)
-    assert alone[0].share is not None
-    assert not isinstance(alone[0].share, RecordMechanism)
+    assert alone[0].mechanism is not None
+    assert isinstance(alone[0].mechanism, dn.Single)
     assert {row.name for row in alone} == {"l_grr", "l_sue", "l_osue", "l_oue", "l_soue", "loloha"}
     errors = [row.errors[0] for row in alone]
     assert errors == sorted(errors)
@@ -583,13 +585,13 @@ def test_the_error_about_everyone_is_the_one_that_is_seen() -> None:
     ks, epsilon, n, repeats = [3, 3, 3, 3], 6.0, 600, 400
     (row,) = consider(ks, epsilon, n, Objective(people="everyone"), shares="SMP", protocols="grr")
     (answered,) = consider(ks, epsilon, n, Objective(people="answered"), shares="SMP", protocols="grr")
-    assert isinstance(row.share, Sample)
+    assert isinstance(row.mechanism, Sample)
     column = np.arange(n) % 3  # uniform
     table = np.column_stack([column] * 4)
     words = dn.seeded(5)
     squares = []
     for _ in range(repeats):
-        estimates = row.share.estimate(row.share.tally(row.share.privatize(table, words)))
+        estimates = row.mechanism.estimate(row.mechanism.tally(row.mechanism.privatize(table, words)))
         squares.append(np.mean([(estimate.frequencies - 1 / 3) ** 2 for estimate in estimates]))
     seen, error = float(np.mean(squares)), float(np.std(squares) / math.sqrt(repeats))
     assert abs(seen - np.mean(row.errors)) < 5 * error + 0.02 * seen
@@ -625,7 +627,7 @@ def test_several_attributes_each_by_name() -> None:
     ks, epsilon, n = [3, 9, 4, 3, 6, 3, 5, 3], 12.0, 1000
     assert consider(ks, epsilon, n)[0].name.startswith("SMP-")
     named = consider(ks, epsilon, n, shares="SMP-3", protocols="grr")[0]
-    assert named.share == smp(ks, epsilon, "grr", attributes=3)
+    assert named.mechanism == smp(ks, epsilon, "grr", attributes=3)
     assert len([row for row in consider(ks, epsilon, n) if row.name.startswith("SMP-")]) == 1
     with pytest.raises(dn.InvalidParameter, match="SMP-8"):
         consider(ks, epsilon, n, shares="SMP-8")  # that is splitting
@@ -671,7 +673,7 @@ def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, share: Rec
     records = enumeration.records_of(share)
     laws = {record: enumeration.law_of(share, record) for record in records}
     stated = Considered.of(share, kind, ["any"] * share.d, 100, Objective())
-    for j, part in enumerate(share.parts):
+    for j, part in enumerate(share.mechanisms):
         joint: dict[object, dict[int, float]] = {}
         for record, law in laws.items():
             for report, chance in law.items():
@@ -698,7 +700,7 @@ def test_realistic_fakes_where_there_are_priors() -> None:
         for name in ("grr", "oue-r", "sue-r"):
             theirs = rsrfd(ks, 1.0, priors, name, calibration=per)
             row = rows[f"RS+RFD[{name}]"]
-            assert row.share == theirs
+            assert row.mechanism == theirs
             assert row.errors == pytest.approx([theirs.marginal(j).error(100) for j in range(2)])
             assert {"record": row.loss_record, "attribute": row.loss_attribute}[per] <= 1.0
     assert not any(row.name.startswith("RS+RFD") for row in consider(ks, 1.0, 100))
@@ -714,14 +716,14 @@ def test_kept_bits_only_if_they_are_named() -> None:
     """Without fresh noise a change shows, so that no study slides into it."""
     assert not any("dbitflip" in row.name for row in consider_repeated([50], 1.0, 2.0, 1000))
     (row,) = consider_repeated([50], 1.0, 2.0, 1000, protocols="dbitflip")
-    assert isinstance(row.share, BitFlip)
-    assert row.share == dn.dbitflip(50, 1.0, 50)  # all bits err least
+    assert row.parts == (dn.dbitflip(50, 1.0, 50),)  # all bits err least
     assert row.loss_record <= 1.0
     assert row.loss_forever is not None
     assert row.loss_forever <= 1.0
     (small,) = consider_repeated([50], 1.0, 2.0, 1000, Objective(bytes_cap=20), protocols="dbitflip")
-    assert isinstance(small.share, BitFlip)
-    assert small.share.bits == 16
+    (part,) = small.parts
+    assert isinstance(part, BitFlip)
+    assert part.bits == 16
     assert small.report_bytes.most == 18
 
 
@@ -736,7 +738,9 @@ def test_kept_bits_err_as_much_as_is_stated() -> None:
         squares.append(np.mean([(estimate.frequencies - 1 / k) ** 2 for estimate in estimates]))
     seen, error = float(np.mean(squares)), float(np.std(squares) / math.sqrt(repeats))
     assert abs(seen - np.mean(row.errors)) < 5 * error + 0.02 * seen
-    alone = Considered.of(dn.Sample(share.parts), "SMP", ["dbitflip"] * 2, n, Objective(people="answered"))
+    alone = Considered.of(
+        dn.Sample(share.mechanisms), "SMP", ["dbitflip"] * 2, n, Objective(people="answered")
+    )
     assert np.mean(alone.errors) < 0.8 * seen
 
 
@@ -801,7 +805,7 @@ def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) ->
     counted.
     """
     asked = {"town": [f"t{i}" for i in range(40)], "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)}
-    plan = dn.Study(asked, epsilon=0.5, share=share, per=per).plan(people=20_000)
+    plan = dn.Study(asked, epsilon=0.5, mechanism=share, per=per).plan(people=20_000)
     here, chosen = explain._as_considered(plan.content, plan.considered), plan.considered[0]
     assert (here.kind, here.per, here.report_bytes) == (chosen.kind, per, chosen.report_bytes)
     assert here.errors == pytest.approx(chosen.errors)
@@ -817,10 +821,10 @@ def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) ->
 
 def test_what_is_the_same_is_listed_once_under_its_names() -> None:
     """Of two values a subset has one: the figures are those of direct encoding. Of five they differ."""
-    alike = dn.Study({"a": ["y", "n"], "b": ["y", "n"]}, epsilon=1.0, share="sample").plan(100)
+    alike = dn.Study({"a": ["y", "n"], "b": ["y", "n"]}, epsilon=1.0, mechanism="sample").plan(100)
     lines = [line for line in alike.explain().splitlines() if line.startswith("SMP[")]
     names = [line.split("  ")[0].split(" or ") for line in lines]
     assert ["SMP[grr]", "SMP[ss]"] in names
     assert sorted(name for some in names for name in some) == sorted(row.name for row in alike.considered)
-    other = dn.Study({"a": list("abcde"), "b": ["y", "n"]}, epsilon=0.5, share="sample").plan(100)
+    other = dn.Study({"a": list("abcde"), "b": ["y", "n"]}, epsilon=0.5, mechanism="sample").plan(100)
     assert not re.search(r"SMP\[grr\].* or |or SMP\[grr\]", other.explain())

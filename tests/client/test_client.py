@@ -130,7 +130,7 @@ def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
     any.
     """
     asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
-    plan = dn.Study(asked, epsilon=50.0, share="split", missing=missing, protocol="grr").plan(people=100)
+    plan = dn.Study(asked, epsilon=50.0, mechanism="split", missing=missing, protocol="grr").plan(people=100)
     for answers in ({"color": "red"}, {"color": "red", "smokes": None}, {"color": "red", "smokes": ""}):
         client = Client(plan)
         if missing == "refuse":

@@ -34,7 +34,7 @@ def test_ratios_of_independent_reports_multiply() -> None:
 
 def test_a_split_record_is_the_composition_of_its_parts() -> None:
     share = spl([3, 5, 4], 1.0, "grr")
-    assert composed_ratio(share.parts) == share.ratio("record")
+    assert composed_ratio(share.mechanisms) == share.ratio("record")
 
 
 def test_two_reports_enumerated() -> None:

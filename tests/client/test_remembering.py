@@ -485,7 +485,7 @@ def sampled(share: RecordMechanism, table: Array, words: dn.Words) -> Array:
     assert shown.words == share.words
     records = shown.privatize(table, words)
     found = np.zeros(len(table), dtype=int)
-    for j, (part, column) in enumerate(zip(shown.parts, records.columns, strict=True)):
+    for j, (part, column) in enumerate(zip(shown.mechanisms, records.columns, strict=True)):
         real = (
             np.flatnonzero(part.support(column)[:, :-1].any(axis=1))
             if records.reporters is None
@@ -505,7 +505,7 @@ def check_sampled(share: RecordMechanism, words: dn.Words) -> None:
     one, two, three = (sampled(share, some_table(seed), words) for seed in (1, 1, 2))
     assert np.array_equal(one, two), "the sampled attribute was redrawn"
     assert np.array_equal(one, three), "the sampled attribute goes by the values"
-    drawn = share.drawn if isinstance(share, Sample) else 1
+    drawn = share.reported if isinstance(share, Sample) else 1
     sets = [sum(1 << j for j in some) for some in itertools.combinations(range(len(KS)), drawn)]
     seen = np.bincount(one, minlength=8)[sets]
     statistics.goodness_of_fit(seen, np.full(len(sets), N / len(sets)), "sampled attributes")

@@ -401,7 +401,7 @@ FORMULA = '=HYPERLINK("http://example.org")'
 
 def test_labels_do_not_become_formulas(run: Run) -> None:
     labels = [FORMULA, "+1", "-2 to under 5", "@sum(a1)", "-cmd|' /c calc'!a0"]
-    plan = dn.Study({"+question": labels, "b": ["x", "y"]}, epsilon=20.0, share="split").plan(people=1000)
+    plan = dn.Study({"+question": labels, "b": ["x", "y"]}, epsilon=20.0, mechanism="split").plan(people=1000)
     tallies = plan.tally(plan.privatize({"+question": labels * 50, "b": ["x"] * 250}, dn.seeded(3)))
     shown = results.as_csv(results.estimated(plan, tallies, 1, 0.95)).decode()
     plan.write(Path("plan.json"))

@@ -60,7 +60,7 @@ LABEL = "<img src=x onerror=alert(1)> & co"
 ONCE = dn.Study(
     {"Do you smoke?": ["yes", "no"], "Color": COLORS, "Age": dn.Range(0, 100, step=10, open_high=True)},
     epsilon=3.0,
-    share="split",
+    mechanism="split",
     missing="value",
     title=f"Habits {LABEL}",
 ).plan(people=1000)
@@ -94,7 +94,7 @@ MIXED = dn.Study(
         "Income": dn.Number(0, 10_000, open_high=True),
     },
     epsilon=2.0,
-    share="split",
+    mechanism="split",
     missing="random",
     title="Town",
 ).plan(people=1000)
@@ -697,15 +697,15 @@ def test_a_missing_invitation_is_told_before_anything_is_answered(
         assert counted(running, FILLED) == 1
 
 
-SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, share="sample").plan(
+SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, mechanism="sample").plan(
     people=1000
 )
-FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.0, share="faked").plan(
+FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.0, mechanism="faked").plan(
     people=1000
 )
 SEVERAL = dn.Plan.of(
     {f"Question {n}?": ["yes", "no"] for n in range(4)},
-    dn.Sample((dn.grr(2, 1.0),) * 4, drawn=2),
+    dn.Sample((dn.grr(2, 1.0),) * 4, reported=2),
     people=1000,
 )
 
@@ -724,7 +724,11 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
                 group.get_by_label("no").check()
             make(page)
             leaves = page.get_by_role("region", name="Leaves this device")
-            named = plan.content.share.drawn if isinstance(plan.content.share, dn.Sample) else len(plan.names)
+            named = (
+                plan.content.mechanism.reported
+                if isinstance(plan.content.mechanism, dn.Sample)
+                else len(plan.names)
+            )
             expect(leaves.get_by_text("not drawn: the report has nothing of it")).to_have_count(
                 len(plan.names) - named
             )
@@ -821,9 +825,9 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
         for one in page.locator(".guesses > li").all()
     }
     headline = page.locator(".headline").inner_text()
-    share = MIXED.content.share
+    share = MIXED.content.mechanism
     assert isinstance(share, dn.Split)
-    truth = dict(zip(MIXED.names, (part.success() for part in share.parts), strict=True))
+    truth = dict(zip(MIXED.names, (part.success() for part in share.mechanisms), strict=True))
     for (
         name,
         chance,
@@ -836,7 +840,7 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
     )
 
 
-NUMBERED = dn.Study({"Tea": COLORS, "Income": dn.Number(0, 10_000)}, epsilon=1.0, share="split").plan(
+NUMBERED = dn.Study({"Tea": COLORS, "Income": dn.Number(0, 10_000)}, epsilon=1.0, mechanism="split").plan(
     people=1000
 )
 
@@ -861,7 +865,7 @@ def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(
 
 ORDERED = dn.Study(
     {f"Scale {n}": dn.Range(0, 10, step=1, privacy="metric", epsilon=n / 10) for n in range(1, 6)},
-    share="split",
+    mechanism="split",
 ).plan(people=1000)
 
 
@@ -1091,7 +1095,7 @@ def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, 
         "Hours": dn.Range(0, 24, step=4),
         "Income": dn.Number(0, 10_000),
     }
-    plan = dn.Study(asked, epsilon=4.0, share="split", title="Bins").plan(people=1000)
+    plan = dn.Study(asked, epsilon=4.0, mechanism="split", title="Bins").plan(people=1000)
     with collecting(tmp_path, [plan], "--minimum", "50") as running, visiting(browser, running) as visit:
         post(running, plan, 300, Age=42, Hours=7, Income=5000.0)
         page = visit.dashboard(plan)

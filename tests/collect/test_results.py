@@ -29,7 +29,7 @@ PLAN = dn.Study(
         "height": dn.Range(100, 200, step=10, open_low=True),  # nobody knows where its lowest are: no mean
     },
     epsilon=3.0,
-    share="split",
+    mechanism="split",
     title="Town",
 ).plan(people=1000)
 ANSWERS: dict[str, list[Any]] = {

@@ -144,7 +144,7 @@ def test_the_options_of_the_example_that_are_commented_out_work_too(run: Run) ->
     run("init")
     text = Path("study.toml").read_text(encoding="utf-8")
     for line in (
-        'share = "sample"',
+        'mechanism = "sample"',
         'protocol = "grr"',
         "[objective]",
         "success_cap = 0.5",
@@ -267,7 +267,7 @@ def test_a_bad_answer_in_a_late_block_leaves_an_older_file_alone(run: Run) -> No
 
 def test_text_stays_text_and_quotes_are_honored(run: Run) -> None:
     Path("study.toml").write_text(
-        'epsilon = 30.0\nshare = "split"\nprotocol = "oue"\n'
+        'epsilon = 30.0\nmechanism = "split"\nprotocol = "oue"\n'
         '[attributes]\ncode = ["007", "7", "NA", "a,b"]\nok = ["true", "null"]\n',
         encoding="utf-8",
     )

@@ -785,7 +785,7 @@ def test_attributes_of_shares_without_fakes_go_by_their_laws(
     share = make([4, 30], 2.0)
     people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 7])
     for j, tally in enumerate(share.tally(share.privatize(people, dn.seeded(1)))):
-        by_law, by_mechanism = mle(share.marginal(j), tally), mle(share.parts[j], tally)
+        by_law, by_mechanism = mle(share.marginal(j), tally), mle(share.mechanisms[j], tally)
         assert by_law.method == by_mechanism.method
         assert by_law.certified
         assert np.allclose(by_law.frequencies, by_mechanism.frequencies, atol=1e-12)

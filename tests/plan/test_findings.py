@@ -453,7 +453,7 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
     to be one.
     """
     asked: dict[str, Any] = {"age": dn.Range(0, 30, step=1), "color": ["red", "green"]}
-    faked = dn.Study(asked, epsilon=2.0, share="faked").plan(1000)
+    faked = dn.Study(asked, epsilon=2.0, mechanism="faked").plan(1000)
     drawn = faked.privatize({"age": [3] * 40, "color": ["red"] * 40}, dn.seeded(1))
     heard: list[tuple[int, int]] = []
     found = Findings.of(
@@ -466,7 +466,7 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
     assert "smoothing is for ordered values" in found.refused["age"]
     assert "vary together" in found.refused["age"]
     assert heard[:2] == [(0, 2000), (1000, 2000)]
-    sampled = dn.Study(asked, epsilon=2.0, share="sample").plan(1000)
+    sampled = dn.Study(asked, epsilon=2.0, mechanism="sample").plan(1000)
     one = next(
         tallies
         for seed in range(20)

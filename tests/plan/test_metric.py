@@ -85,14 +85,14 @@ def test_what_is_sampled_is_the_law(name: str) -> None:
 def test_the_loss_of_the_rest_and_per_unit_are_those_of_who_differ_so(name: str) -> None:
     share = SMALL[name]
     laws = {record: law_of(share, record) for record in records_of(share)}
-    metric = [j for j, part in enumerate(share.parts) if isinstance(part, ChannelMechanism)]
+    metric = [j for j, part in enumerate(share.mechanisms) if isinstance(part, ChannelMechanism)]
     fixed: dict[tuple[int, ...], list[Any]] = {}
     for record, law in laws.items():
         fixed.setdefault(tuple(record[j] for j in metric), []).append(law)
     rest = max(worst_ratio(alike) for alike in fixed.values())
     assert 0 <= rest_loss(share) - float(log_up(rest)) < 1e-9
     for j in metric:
-        part = share.parts[j]
+        part = share.mechanisms[j]
         assert isinstance(part, Geometric | PlanarGeometric)
         for record in laws:
             other = (*record[:j], (record[j] + 1) % part.k, *record[j + 1 :])
@@ -211,7 +211,7 @@ def mixed(**changed: Any) -> Study:
 
 def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
     for share in ("split", "sample"):
-        plan = mixed(share=share).plan(people=10_000)
+        plan = mixed(mechanism=share).plan(people=10_000)
         assert plan.loss.rest is not None
         assert 0 <= 1.0 - plan.loss.rest < 1e-8
         assert [(one.name, one.unit) for one in plan.loss.units] == [("age", "step"), ("home", "kilometer")]
@@ -225,7 +225,11 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
         assert plan.loss.record == pytest.approx(sum(worst) if share == "split" else max(worst), abs=1e-9)
         each = 0.5 if share == "split" else 1.0
         assert [round(part.loss(), 6) for part in (parts[0], parts[3])] == [each, each]
-        assert 0 <= 1.0 - rest_loss(mixed(share=share, per="attribute").plan(100).share, "attribute") < 1e-8
+        assert (
+            0
+            <= 1.0 - rest_loss(mixed(mechanism=share, per="attribute").plan(100).mechanism, "attribute")
+            < 1e-8
+        )
     rows = mixed().plan(people=10_000).considered
     why = {row.name.partition("[")[0]: row.why_not for row in rows}
     assert why["SPL"] is None
@@ -279,7 +283,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mixed(epsilon=None, epsilon_first=1.0, epsilon_forever=2.0),
         "'age' has metric privacy, and no first answer of it is kept",
     ),
-    "fakes": (lambda: mixed(share="faked"), "'age' has metric privacy, and there are no fakes"),
+    "fakes": (lambda: mixed(mechanism="faked"), "'age' has metric privacy, and there are no fakes"),
     "no answer as a value": (lambda: mixed(missing="value"), "no answer is none of its values"),
     "a protocol for distances": (lambda: mixed(protocol={"age": "grr"}), "name no protocol for it"),
     "a protocol for a mean": (
@@ -395,7 +399,7 @@ def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None
 def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(share: str) -> None:
     table = people(ESTIMATE_REPORTS // 4)
     plan, other = (
-        mixed(share=share, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000)
+        mixed(mechanism=share, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000)
         for epsilon in (1.0, 1.5)
     )
     check_estimates(plan, table)
@@ -486,7 +490,7 @@ def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> No
 
 @pytest.mark.parametrize("share", ["split", "sample"])
 def test_a_store_counts_recounts_and_scrubs_them(share: str, tmp_path: Path) -> None:
-    plan = mixed(share=share).plan(people=10_000)
+    plan = mixed(mechanism=share).plan(people=10_000)
     made = plan.privatize(people(2000), dn.seeded(1))
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     store.register(plan)

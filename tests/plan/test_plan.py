@@ -68,7 +68,7 @@ SHARES: dict[str, RecordMechanism | ExactMechanism] = {
 
 def made(name: str, **options: Any) -> Plan:
     share = SHARES[name]
-    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
+    parts = share.mechanisms if isinstance(share, RecordMechanism) else (share,)
     rounds = 5 if hasattr(parts[0], "losses") else None
     asked = dict(list(ASKED.items())[: len(parts)])
     return Plan.of(asked, share, people=1000, rounds=rounds, **options)
@@ -104,12 +104,10 @@ def test_every_share_is_written_and_read_back(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", SHARES)
 def test_what_is_stated_is_the_loss_rounded_up(name: str) -> None:
     plan = made(name)
-    share = plan.share
-    record, attribute = (
-        (share.loss("record"), share.loss("attribute"))
-        if isinstance(share, RecordMechanism)
-        else [share.loss()] * 2
-    )
+    share = plan.mechanism
+    record, attribute = share.loss("record"), share.loss("attribute")
+    if len(share.mechanisms) == 1:
+        assert record == attribute == share.mechanisms[0].loss()
     assert (plan.loss.record, plan.loss.attribute) == (record, attribute)
     for stated, loss in ((plan.stated.record, record), (plan.stated.attribute, attribute)):
         assert Fraction(loss) * NANO <= stated < Fraction(loss) * NANO + 1
@@ -128,11 +126,8 @@ def test_reports_of_a_plan_are_those_of_its_share_and_estimate_the_truth(name: s
     assert len(reports) == 30_000
     tallies = plan.tally(reports)
     codes = plan.encode(table)
-    share, words = plan.share, remembering(2, seeded(2)) if plan.content.rounds else seeded(2)
-    if isinstance(share, RecordMechanism):
-        assert tuple(tallies.tallies.values()) == share.tally(share.privatize(codes.T, words))
-    else:
-        assert tallies["color"] == share.tally(share.privatize(codes[0], words))
+    share, words = plan.mechanism, remembering(2, seeded(2)) if plan.content.rounds else seeded(2)
+    assert tuple(tallies.tallies.values()) == share.tally(share.privatize(codes.T, words))
     result = plan.estimate(tallies)
     assert list(result) == list(plan.names)
     for attribute, estimate, values in zip(plan.content.attributes, result.values(), codes, strict=True):
@@ -558,7 +553,7 @@ def test_missing_answers_follow_the_policy_in_every_kind_of_table(kind: str) -> 
 
 def test_random_answers_are_uniform_and_come_from_the_words() -> None:
     plan = Plan.of({"color": list("abcde")}, dn.grr(5, 8.0), 10, missing="random")
-    assert plan.words == plan.share.words + 1
+    assert plan.words == plan.mechanism.words + 1
     nobody = {"color": [None] * 50_000}
     counts = plan.tally(plan.privatize(nobody, seeded(4)))["color"].counts
     assert (abs(counts - 10_000) < 5 * np.sqrt(50_000 * 0.2 * 0.8)).all()
@@ -775,7 +770,7 @@ def test_no_plan_has_a_loss_above_the_studys_epsilon(
     ks: list[int], epsilon: float, per: Any, share: str | None, missing: Any
 ) -> None:
     asked = {f"a{j}": [f"v{v}" for v in range(k)] for j, k in enumerate(ks)}
-    plan = Study(asked, epsilon=epsilon, per=per, share=share, missing=missing).plan(people=1000)
+    plan = Study(asked, epsilon=epsilon, per=per, mechanism=share, missing=missing).plan(people=1000)
     loss = Plan.from_json(plan.to_json()).verify()
     assert (loss.record if per == "record" else loss.attribute) <= epsilon
     assert loss.attribute <= loss.record
@@ -801,18 +796,19 @@ def test_no_plan_that_asks_again_has_a_loss_above_its_budgets(
 
 def test_choices_can_be_named() -> None:
     asked = {"a": ["x", "y", "z"], "b": ["x", "y"]}
-    plan = Study(asked, epsilon=1.0, share="split", protocol={"a": "oue"}).plan(100)
-    assert isinstance(plan.share, Split)
-    assert isinstance(plan.share.parts[0], dn.Unary)
-    assert isinstance(Study(asked, epsilon=1.0, share="faked", protocol="grr").plan(100).share, Faked)
+    plan = Study(asked, epsilon=1.0, mechanism="split", protocol={"a": "oue"}).plan(100)
+    assert isinstance(plan.mechanism, Split)
+    assert isinstance(plan.mechanism.parts[0], dn.Unary)
+    assert isinstance(Study(asked, epsilon=1.0, mechanism="faked", protocol="grr").plan(100).mechanism, Faked)
     assert isinstance(
-        Study(asked, epsilon=1.0, share="sample", protocol="hr").plan(100).share.parts[1],  # type: ignore[union-attr]
+        Study(asked, epsilon=1.0, mechanism="sample", protocol="hr").plan(100).mechanism.parts[1],
         dn.Hadamard,
     )
     one = Study({"a": ["x", "y", "z"]}, epsilon=1.0, protocol="ss").plan(100)
-    assert isinstance(one.share, dn.Subset)
+    assert isinstance(one.mechanism, dn.Single)
+    assert isinstance(one.mechanism.part, dn.Subset)
     two = Study({"a": ["x", "y", "z"]}, epsilon_first=0.5, epsilon_forever=1.0).plan(100)
-    assert isinstance(two.share, Memoized | Sample)
+    assert isinstance(two.mechanism.mechanisms[0], Memoized)
 
 
 def test_a_cap_that_nothing_meets_is_refused_with_the_nearest() -> None:
@@ -820,7 +816,10 @@ def test_a_cap_that_nothing_meets_is_refused_with_the_nearest() -> None:
         Study({"a": ["x", "y"]}, epsilon=1.0, objective=Objective(success_cap=0.1)).plan(100)
     with pytest.raises(InvalidParameter, match="nothing fits this study"):
         Study(
-            {"a": ["x", "y"], "b": ["x", "y"]}, epsilon=1.0, share="split", objective=Objective(bytes_cap=1)
+            {"a": ["x", "y"], "b": ["x", "y"]},
+            epsilon=1.0,
+            mechanism="split",
+            objective=Objective(bytes_cap=1),
         ).plan(100)
 
 

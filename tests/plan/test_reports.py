@@ -46,7 +46,7 @@ def test_people_are_any_whole_number(people: Any) -> None:
     assert Plan.from_json(again.to_json()) == again
     share = dn.smp([3, 10, 4], 1.0, attributes=int_like(2))
     three = {**ASKED, "size": list("SMLX")}
-    assert Plan.from_json(Plan.of(three, share, people).to_json()).share == share
+    assert Plan.from_json(Plan.of(three, share, people).to_json()).mechanism == share
 
 
 @pytest.mark.parametrize("people", [0, -1, 1.5, float("inf"), float("nan"), True, "1000", None])

@@ -74,6 +74,7 @@ PUBLIC = [
     "Range",
     "Records",
     "Sample",
+    "Single",
     "RecordMechanism",
     "Shuffled",
     "Split",

@@ -92,7 +92,7 @@ def test_mixed_fakes_of_equal_sizes() -> None:
     budget = amplified(1.0, 2)
     guessed, blank = (rsfd((3, 3), 1.0, name, "published").fakes[0] for name in ("grr", "oue-z"))
     share = Faked((guessed, blank))
-    assert share.parts[0].loss() == pytest.approx(budget, abs=1e-9)
+    assert share.mechanisms[0].loss() == pytest.approx(budget, abs=1e-9)
     assert share.loss("attribute") == pytest.approx(1.082, abs=5.1e-4)
     assert share.loss("attribute") == pytest.approx(log(true_ratio(share, "attribute")), abs=1e-9)
 
@@ -244,12 +244,14 @@ def test_each_attribute_may_have_its_own_epsilon() -> None:
         smp([3, 4, 5], budgets, "grr", 2),
     )
     for share in (split, sampled, two):
-        for part, budget in zip(share.parts, budgets, strict=True):
+        for part, budget in zip(share.mechanisms, budgets, strict=True):
             assert budget - 1e-8 < part.loss() <= budget
         assert 2 - 1e-8 < share.loss("attribute") <= 2
     for share, loss in ((split, 3.5), (sampled, 2.0), (two, 3.0)):
         assert loss - 1e-8 < share.loss() <= loss
-    assert sampled.parts == tuple(dn.oue(k, budget) for k, budget in zip([3, 4, 5], budgets, strict=True))
+    assert sampled.mechanisms == tuple(
+        dn.oue(k, budget) for k, budget in zip([3, 4, 5], budgets, strict=True)
+    )
     plan = dn.Plan.of({"a": range(3), "b": range(4), "c": range(5)}, sampled, people=100)
     assert dn.Plan.from_json(plan.to_json()) == plan
 
@@ -360,10 +362,10 @@ def check_estimator(
     variance: Callable[[Array], Array],
 ) -> None:
     """The share's estimate of any counts, and its variance at any frequencies, are the paper's."""
-    k = share.parts[j].k
+    k = share.mechanisms[j].k
     random = np.random.default_rng(j)
     counts = random.integers(0, n, size=k)
-    tallies = [dn.Tally(n, np.zeros(part.k, dtype=int)) for part in share.parts]
+    tallies = [dn.Tally(n, np.zeros(part.k, dtype=int)) for part in share.mechanisms]
     tallies[j] = dn.Tally(n, counts)
     found = share.estimate(tallies)[j].frequencies
     np.testing.assert_allclose(found, estimator(counts), rtol=1e-12, atol=1e-12)
@@ -453,9 +455,9 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
         grr, oue, both = (rsfd(ks, epsilon, name, "published") for name in ("grr", "oue-z", "adaptive"))
         for j in range(len(ks)):
             direct, unary = (float(np.mean(share.marginal(j).variance(1))) for share in (grr, oue))
-            assert isinstance(both.parts[j], dn.Direct if direct <= unary else dn.Unary)
+            assert isinstance(both.mechanisms[j], dn.Direct if direct <= unary else dn.Unary)
             assert float(np.mean(both.marginal(j).variance(1))) == min(direct, unary)
-    kinds = {type(part) for part in rsfd((2, 3, 50), 1.0, "adaptive").parts}
+    kinds = {type(part) for part in rsfd((2, 3, 50), 1.0, "adaptive").mechanisms}
     assert kinds == {dn.Direct, dn.Unary}
 
 

@@ -133,10 +133,10 @@ def test_a_fake_never_helps_or_harms_the_record() -> None:
     """The record's loss is that of the parts, whatever the fakes: no amplification."""
     for protocol in FAKED:
         share = rsfd((2, 3), 1.0, protocol, "published")
-        assert share.loss() == max(part.loss() for part in share.parts)
+        assert share.loss() == max(part.loss() for part in share.mechanisms)
     for seed in range(5):
         share = rsrfd((4, 3), 0.7, some_priors((4, 3), seed), "oue-r")
-        assert share.loss() == max(part.loss() for part in share.parts)
+        assert share.loss() == max(part.loss() for part in share.mechanisms)
 
 
 # What is sent.
@@ -175,7 +175,8 @@ def test_the_definition_finds_a_choice_that_is_one_word_off(monkeypatch: pytest.
     """A planted fault that no statistic would ever find: the first attribute gets one word too many."""
     share = rsfd((2, 3), 1.0, "grr")
     monkeypatch.setattr(
-        "deniable.records.base.below", lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound)
+        "deniable.records.sampling.below",
+        lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound),
     )
     with pytest.raises(AssertionError, match="not where the definition says"):
         sampled_law(share, (0, 0))
@@ -256,7 +257,7 @@ def moved_fake(fake: Fake, by: float) -> Fake:
 def moved_share(share: RecordMechanism, by: float) -> RecordMechanism:
     match share:
         case Split() | Sample():
-            return replace(share, parts=tuple(moved(part, by) for part in share.parts))
+            return replace(share, parts=tuple(moved(part, by) for part in share.mechanisms))
         case Faked():
             return replace(share, fakes=tuple(moved_fake(fake, by) for fake in share.fakes))
     raise AssertionError(f"say what p is for {type(share).__name__}")
@@ -281,7 +282,7 @@ def estimates(share: RecordMechanism, sender: RecordMechanism, kind: str, words:
     """For each attribute its estimates, one for each block of people."""
     records = sender.privatize(population(BLOCKS * BLOCK, kind), words)
     found = []
-    for j, (part, column) in enumerate(zip(share.parts, records.columns, strict=True)):
+    for j, (part, column) in enumerate(zip(share.mechanisms, records.columns, strict=True)):
         who = np.arange(records.n) if records.reporters is None else records.reporters[j]
         order = np.argsort(who // BLOCK, kind="stable")
         ends = np.searchsorted(who[order] // BLOCK, np.arange(1, BLOCKS))
@@ -549,7 +550,7 @@ def test_one_attribute_is_no_share() -> None:
         lambda: smp([3], 1.0),
         lambda: rsfd([3], 1.0),
     ):
-        with pytest.raises(dn.InvalidParameter, match="at least two attributes, got 1"):
+        with pytest.raises(dn.InvalidParameter, match=r"at least two (attributes|parts), got 1"):
             make()
 
 

@@ -149,10 +149,10 @@ def test_which_of_two_chains_is_chosen(share: float) -> None:
 
 def test_one_attribute_each_and_its_losses() -> None:
     share = allomfree([3, 50, 8], 1.0, 2.0)
-    assert share.drawn == 1
+    assert share.reported == 1
     assert 1.0 - 1e-9 < share.loss() <= 1.0
     assert 1.0 - 1e-9 < share.loss("attribute") <= 1.0
-    for part in share.parts:
+    for part in share.mechanisms:
         assert isinstance(part, Memoized)
         assert 2.0 - 1e-9 < part.losses().one_value_forever <= 2.0
 

@@ -953,7 +953,7 @@ KINDS = ["faked", "again", "single", "metric", "grid", "number"]
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     asked: dict[str, dn.Study] = {
-        "faked": dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0, share="faked"),
+        "faked": dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon=2.0, mechanism="faked"),
         "again": dn.Study({"a": list("xyz"), "b": list("uvw")}, epsilon_first=1.0, epsilon_forever=2.0),
         "single": dn.Study({"a": list("xyz")}, epsilon=1.0),
         "metric": dn.Study(

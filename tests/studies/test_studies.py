@@ -54,7 +54,7 @@ def mixed(*parts: ExactMechanism) -> tuple[ExactMechanism, ...]:
 SHARES: dict[str, dn.RecordMechanism] = {
     "split": dn.Split(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.sue(2, 1.0))),
     "sample": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0))),
-    "sample two": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0)), drawn=2),
+    "sample two": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0)), reported=2),
     "rsfd grr": dn.rsfd(KS, 1.0, "grr", "published"),
     "rsfd oue-z": dn.rsfd(KS, 1.0, "oue-z", "published"),
     "rsfd oue-r": dn.rsfd(KS, 1.0, "oue-r", "published"),
@@ -69,7 +69,7 @@ def recorded(share: dn.RecordMechanism) -> list[Floats]:
     """For each attribute the number of reports and the counts of real records, a row for each run."""
     records = share.privatize(np.tile(PEOPLE, (REPORTED, 1)), dn.seeded(21))
     found = []
-    for j, (part, column) in enumerate(zip(share.parts, records.columns, strict=True)):
+    for j, (part, column) in enumerate(zip(share.mechanisms, records.columns, strict=True)):
         who = np.arange(records.n) if records.reporters is None else records.reporters[j]
         run = who // len(PEOPLE)
         supported = part.support(column)
@@ -141,7 +141,7 @@ FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
         "sample",
         dn.Sample(tuple(_moved(p) for p in SHARES["sample"].parts)),  # type: ignore[arg-type]
     ),
-    "two attributes sampled as if one": ("sample two", replace(SHARES["sample two"], drawn=1)),  # type: ignore[type-var]
+    "two attributes sampled as if one": ("sample two", replace(SHARES["sample two"], reported=1)),  # type: ignore[type-var]
     "p among guesses moved by 5 %": ("rsfd grr", _faked("rsfd grr", _other_part)),
     "p among blanks moved by 5 %": ("rsfd oue-z", _faked("rsfd oue-z", _other_part)),
     "p among imitations moved by 5 %": ("rsfd oue-r", _faked("rsfd oue-r", _other_part)),
@@ -150,7 +150,7 @@ FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
     "fakes sent as they are": ("rsrfd grr", SHARES["rsrfd grr as published"]),
     "the first round alone": (
         "two rounds",
-        dn.Sample(tuple(part.first for part in SHARES["two rounds"].parts)),  # type: ignore[attr-defined]
+        dn.Sample(tuple(part.first for part in SHARES["two rounds"].mechanisms)),  # type: ignore[attr-defined]
     ),
 }
 
@@ -193,7 +193,7 @@ def test_measured_error_is_the_laws(name: str) -> None:
     share = SHARES[name]
     expected = 0.0
     for j, counts in enumerate(TRUE):
-        part = share.drawn / share.d if isinstance(share, dn.Sample) else 1.0
+        part = share.reported / share.d if isinstance(share, dn.Sample) else 1.0
         f, m = counts / 500, round(500 * part)
         expected += (
             float(np.mean(share.marginal(j).variance(m, f, "fixed") + f * (1 - f) / m * (1 - part))) / share.d

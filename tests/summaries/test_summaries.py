@@ -129,7 +129,9 @@ def test_errors_of_many_rare_values_are_not_too_large() -> None:
 
 
 def test_a_range_among_fakes_is_printed_without_a_mean() -> None:
-    study = dn.Study({"x": dn.Range(0, 30, step=10), "color": ["red", "blue"]}, epsilon=2.0, share="faked")
+    study = dn.Study(
+        {"x": dn.Range(0, 30, step=10), "color": ["red", "blue"]}, epsilon=2.0, mechanism="faked"
+    )
     plan = study.plan(people=100)
     answers = {"x": np.arange(100) % 30, "color": np.where(np.arange(100) % 2, "red", "blue")}
     result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))))

@@ -90,7 +90,7 @@ def test_many_reports_at_once_are_those_one_by_one() -> None:
 def test_unsound_reports_of_a_batch_are_found_and_the_others_counted() -> None:
     for share in (
         dn.spl([5, 7, 2], 2.0, "grr"),
-        Sample(dn.smp([5, 7, 2], 1.0, "grr").parts, 2),
+        Sample(dn.smp([5, 7, 2], 1.0, "grr").mechanisms, 2),
         dn.rsfd([5, 7, 2], 1.0, "oue-z"),
     ):
         plan = vectors.of(share)

@@ -78,7 +78,7 @@ def _attributes(
     real = (
         1 / share.d
         if isinstance(share, Faked)
-        else share.drawn / share.d
+        else share.reported / share.d
         if isinstance(share, Sample)
         else 1.0
     )
@@ -150,9 +150,9 @@ def _profiles(
     share: RecordMechanism | Part, kept: _Chances, fresh: _Chances, seed: int
 ) -> Iterator[ProfileSuccess]:
     d, times = len(kept), len(kept[0]) - 1
-    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
+    parts = share.mechanisms if isinstance(share, RecordMechanism) else (share,)
     repeated, bound = isinstance(parts[0], Repeated), isinstance(share, Faked)
-    drawn = share.drawn if isinstance(share, Sample) else 1 if bound else d
+    drawn = share.reported if isinstance(share, Sample) else 1 if bound else d
     if drawn == 1 < d and times <= d and not repeated:
         yield _with_errors(_new, kept, True, bound, "new")
     for memoized, right in ((True, kept), (False, fresh)):

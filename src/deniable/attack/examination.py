@@ -69,7 +69,7 @@ def examine(
         np.bincount(guessed_of(part, row), minlength=values_of(part)) / n if j in had else None
         for j, (row, part) in enumerate(zip(people, plan.content.parts, strict=True))
     ]
-    real = sampled_success(plan, shares, seed=seed) if isinstance(plan.share, Faked) else None
+    real = sampled_success(plan, shares, seed=seed) if isinstance(plan.mechanism, Faked) else None
     whom = np.sort(
         numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False)
     )

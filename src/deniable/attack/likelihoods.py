@@ -74,7 +74,7 @@ class Clue:
 def share_of(source: Source) -> RecordMechanism | Part:
     """How a record becomes a report."""
     if isinstance(source, Plan):
-        return source.share
+        return source.mechanism
     if not isinstance(source, RecordMechanism | Part):
         raise InvalidParameter(f"attack a plan, a share or a mechanism, got {type(source).__name__}")
     return source
@@ -83,7 +83,7 @@ def share_of(source: Source) -> RecordMechanism | Part:
 def parts_of(source: Source) -> tuple[Part, ...]:
     """One mechanism per attribute."""
     share = share_of(source)
-    return share.parts if isinstance(share, RecordMechanism) else (share,)
+    return share.mechanisms if isinstance(share, RecordMechanism) else (share,)
 
 
 def names_of(source: Source) -> tuple[str, ...]:

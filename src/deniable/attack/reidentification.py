@@ -111,7 +111,7 @@ def match_surveys(
     seed: int = 1,
 ) -> Reidentification:
     """The same for a background that is numbers already."""
-    faked_plans = [isinstance(plan.share, Faked) for plan in plans]
+    faked_plans = [isinstance(plan.mechanism, Faked) for plan in plans]
     if any(faked_plans) and matching == "support":
         if not all(faked_plans):
             raise InvalidParameter(
@@ -189,7 +189,7 @@ def evidence_of(
 
 def _believed(plan: Source, records: Records) -> Iterator[Clue]:
     """The clues; among fakes, as published, only the attribute that is likeliest to be real."""
-    share = plan.share if isinstance(plan, Plan) else plan
+    share = plan.mechanism if isinstance(plan, Plan) else plan
     if not isinstance(share, Faked):
         yield from clues(plan, records)
         return
@@ -282,8 +282,8 @@ def _match_faked(
     about = np.full((len(plans), most), -1, dtype=np.int64)
     unknown = np.zeros((whom.size, len(plans)))
     for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
-        assert isinstance(plan.share, Faked)
-        real = realness(plan.share, records, estimated(plan.share, records))
+        assert isinstance(plan.mechanism, Faked)
+        real = realness(plan.mechanism, records, estimated(plan.mechanism, records))
         for j, row in enumerate(background.rows(s, plan.names)):
             about[s, j] = row
             unknown[:, s] += real[j, whom] if row < 0 else 0.0
@@ -294,8 +294,8 @@ def _match_faked(
         some = slice(start, start + at_once)
         tables = np.zeros((len(whom[some]), len(plans), most, widest))
         for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
-            assert isinstance(plan.share, Faked)
-            for j, (fake, column) in enumerate(zip(plan.share.fakes, records.columns, strict=True)):
+            assert isinstance(plan.mechanism, Faked)
+            for j, (fake, column) in enumerate(zip(plan.mechanism.fakes, records.columns, strict=True)):
                 reports = column[whom[some]]
                 tables[:, s, j, : fake.part.k] = (
                     likelihoods(fake.part, reports) / faked(fake, reports)[:, None]

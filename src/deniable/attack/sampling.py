@@ -208,7 +208,9 @@ def real_attributes(plan: Source, n: int, seed: int) -> Integers:
     find.
     """
     share = _faked(plan)
-    return share.drawn(seeded(seed).rows(whole_number("n, the number of people,", n, 1), share.words))
+    return share.sampled_attribute(
+        seeded(seed).rows(whole_number("n, the number of people,", n, 1), share.words)
+    )
 
 
 def _atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
@@ -251,7 +253,7 @@ def _uniform(fake: Fake) -> Fake:
 def _faked(plan: Source) -> Faked:
     share = share_of(plan)
     if not isinstance(share, Faked):
-        everything = not isinstance(share, Sample) or share.drawn == share.d
+        everything = not isinstance(share, Sample) or share.reported == share.d
         here = (
             "here every report holds all attributes, and none of them is a fake"
             if everything

@@ -245,7 +245,7 @@ def synthetic(share: Faked, marginals: Priors, n: int, seed: int) -> tuple[Recor
         [draws.choice(shares.size, whole_number("n", n, 1), p=shares) for shares in marginals]
     )
     rows = seeded(seed).rows(n, share.words)
-    return share.encode(np.ascontiguousarray(people.T), rows), share.drawn(rows)
+    return share.encode(np.ascontiguousarray(people.T), rows), share.sampled_attribute(rows)
 
 
 def features(share: Faked, records: Records, classifier: Classifier = "xgboost") -> Array:

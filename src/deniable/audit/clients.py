@@ -111,7 +111,7 @@ def _value(answers: Answers) -> Any:
 
 
 def _plan_of(client: RecordMechanism | ExactMechanism, rounds: int | None) -> Plan:
-    parts = client.parts if isinstance(client, RecordMechanism) else (client,)
+    parts = client.mechanisms if isinstance(client, RecordMechanism) else (client,)
     asked = ROUNDS if rounds is None and isinstance(parts[0], Repeated) else rounds
     names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, RecordMechanism) else [VALUE]
     sizes = [getattr(part, "k", 0) for part in parts]

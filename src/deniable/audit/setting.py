@@ -108,7 +108,7 @@ class Setting:
         """
         if plan is None:
             return [0] * len(self.claims)
-        reported = plan.share.drawn if isinstance(plan.share, Sample) else len(plan.names)
+        reported = plan.mechanism.reported if isinstance(plan.mechanism, Sample) else len(plan.names)
         differ = [
             np.minimum((codes[:, ::2] != codes[:, 1::2]).sum(axis=0), reported) for codes in self.codes(plan)
         ]

@@ -1,22 +1,21 @@
-"""One way to ask, and all that is known about it beforehand: functions of its share, whoever chose it."""
+"""Computes all that is known about one way to ask beforehand, from its record mechanism."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, final
 
 from deniable.choose.objective import Objective
 from deniable.mechanisms import ExactMechanism
 from deniable.metric import Averaged, ChannelMechanism
-from deniable.records import Faked, Per, Prior, RecordMechanism, Sample, Split
+from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 
 _NAMED = 3  # of several attributes that the same is said of
-
-AnyShare = Split | Sample | Faked | ExactMechanism
 
 
 class Size(NamedTuple):
@@ -32,10 +31,10 @@ class Considered:
     """One way to ask, and all that is known about it beforehand; one number per attribute, in order."""
 
     name: str
-    """Share and protocol, "adaptive" where attributes differ: SMP[ss]. For a single attribute, the protocol
-    alone.
+    """Record mechanism and protocol, "adaptive" where attributes differ: SMP[ss]. For a single attribute,
+    the protocol alone.
     """
-    share: AnyShare | None
+    mechanism: RecordMechanism | None
     """None where nothing can be built."""
     protocols: tuple[str, ...]
     errors: tuple[float, ...]
@@ -67,7 +66,7 @@ class Considered:
 
     @staticmethod
     def of(
-        share: AnyShare,
+        given: RecordMechanism | ExactMechanism,
         kind: str,
         protocols: Sequence[str],
         n: int,
@@ -77,33 +76,29 @@ class Considered:
         names: tuple[str, ...] | None = None,
         told: Sequence[float] | None = None,
     ) -> Considered:
-        """All the figures of a share, of this kind ("" for a single attribute); `told` as it is, if priors
-        are public.
+        """All the figures of a record mechanism, or of the mechanism of a single attribute (kind "").
+
+        `told` is given where priors are public.
         """
-        parts = share.parts if isinstance(share, RecordMechanism) else (share,)
-        laws = (
-            [share.marginal(j) for j in range(len(parts))]
-            if isinstance(share, RecordMechanism)
-            else [share.law]
-        )
+        mechanism = as_record_mechanism(given)
+        parts = mechanism.mechanisms
         guesses = tuple(map(success_of, parts))
-        drawn = share.drawn if isinstance(share, Sample) else None
         kept = [part.losses(1, 1).one_value_forever for part in parts if isinstance(part, Repeated)]
         return Considered(
             name=named(kind, _together(parts, protocols)),
-            share=share,
+            mechanism=mechanism,
             protocols=tuple(protocols),
             errors=tuple(
-                objective.unit(law, one_in(part, len(parts), drawn)) / n
-                for law, part in zip(laws, parts, strict=True)
+                objective.unit(mechanism.marginal(j), one_in(part, mechanism.chance(j))) / n
+                for j, part in enumerate(parts)
             ),
             success=tuple(
-                _blurred(share, guess, part.blind) for guess, part in zip(guesses, parts, strict=True)
+                _blur(mechanism.chance_real(j), guess, parts[j].blind) for j, guess in enumerate(guesses)
             ),
             success_reported=guesses,
-            report_bytes=report_size([part.report_bytes for part in parts], drawn),
-            loss_record=share.loss(),
-            loss_attribute=share.loss("attribute") if isinstance(share, RecordMechanism) else share.loss(),
+            report_bytes=report_size(mechanism),
+            loss_record=mechanism.loss(),
+            loss_attribute=mechanism.loss("attribute"),
             n=n,
             objective=objective,
             per=per,
@@ -115,7 +110,7 @@ class Considered:
 
     @property
     def kind(self) -> str:
-        """The share's name in the papers; none for a single attribute."""
+        """The record mechanism's name in the papers; none for a single attribute."""
         return self.name.partition("[")[0] if "[" in self.name else ""
 
     @property
@@ -126,9 +121,7 @@ class Considered:
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:
         """The mechanism of each attribute."""
-        if self.share is None:
-            return ()
-        return self.share.parts if isinstance(self.share, RecordMechanism) else (self.share,)
+        return () if self.mechanism is None else self.mechanism.mechanisms
 
 
 def named(kind: str, protocol: str) -> str:
@@ -152,24 +145,19 @@ def the_same(names: Sequence[str] | None, others: Sequence[int]) -> str:
     return f"The same goes for {before}{told[-1]}. "
 
 
-def one_in(part: ExactMechanism, d: int, drawn: int | None) -> float:
-    """One person in how many is asked about each value of an attribute, where each draws so many of d (None:
-    reports all).
+def one_in(part: ExactMechanism, chance: Fraction) -> float:
+    """One person in how many is asked about each value of an attribute that a report holds with this
+    chance.
     """
-    times = 1.0 if drawn is None else d / drawn
+    times = chance.denominator / chance.numerator
     return times * part.k / part.bits if isinstance(part, BitFlip) else times
 
 
-def index_bytes(drawn: int | None, d: int) -> int:
-    """What it takes to name the attributes that were drawn."""
-    return 0 if drawn is None else drawn * (((d - 1).bit_length() + 7) // 8)
-
-
-def report_size(sizes: Sequence[int], drawn: int | None) -> Size:
-    """The bytes of one report, from those of the attributes."""
-    d, reported = len(sizes), len(sizes) if drawn is None else drawn
-    names = index_bytes(drawn, d)
-    return Size(names + sum(sizes) * reported / d, names + sum(sorted(sizes)[d - reported :]))
+def report_size(mechanism: RecordMechanism) -> Size:
+    """The bytes of one report."""
+    sizes = [part.report_bytes for part in mechanism.mechanisms]
+    often = sum((mechanism.chance(j) * size for j, size in enumerate(sizes)), Fraction(0))
+    return Size(float(mechanism.name_bytes + often), mechanism.lengths[-1])
 
 
 def _together(parts: Sequence[ExactMechanism], protocols: Sequence[str]) -> str:
@@ -184,7 +172,7 @@ def _together(parts: Sequence[ExactMechanism], protocols: Sequence[str]) -> str:
     return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
 
 
-def _blurred(share: AnyShare, guess: float, blind: float) -> float:
+def _blur(chance_real: Fraction, guess: float, blind: float) -> float:
     """The best guess from a whole report that holds the answer only sometimes, from the one of an answer that
     it holds.
 
@@ -194,13 +182,7 @@ def _blurred(share: AnyShare, guess: float, blind: float) -> float:
     own report makes likeliest, whether or not it is known which attribute is real, and the sum over all
     reports is w guess + (1 - w) / k, whatever the fakes are.
     """
-    real = (
-        1 / share.d
-        if isinstance(share, Faked)
-        else share.drawn / share.d
-        if isinstance(share, Sample)
-        else 1.0
-    )
+    real = float(chance_real)
     return real * guess + (1 - real) * blind
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deniable.choose.candidate import index_bytes, report_size
 from deniable.choose.options import Option
 from deniable.choose.task import Task
+from deniable.records import count_name_bytes
 
 Picked = tuple[list[Option], str | None]
 """One option per attribute, and why they are excluded together."""
@@ -30,9 +30,11 @@ def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -
                 return nearest, _above_cap(task.label(j), nearest[j], cap)
     if most is None:
         return [min(some, key=lambda option: option.order) for some in fitting], None
-    found = _within(fitting, most - index_bytes(drawn, task.d), drawn or task.d, task)
+    names = 0 if drawn is None else count_name_bytes(drawn, task.d)
+    found = _within(fitting, most - names, drawn or task.d, task)
     if found is None:
-        smallest = report_size([min(option.size for option in some) for some in fitting], drawn).most
+        sizes = sorted(min(option.size for option in some) for some in fitting)
+        smallest = names + sum(sizes[task.d - (drawn or task.d) :])
         return least, f"a report takes {smallest} bytes or more, the cap is {most}"
     return found, None
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy.typing as npt
 
-from deniable.choose.candidate import AnyShare, Considered, Size, named, one_in
+from deniable.choose.candidate import Considered, Size, named, one_in
 from deniable.choose.caps import Picked, picked
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
@@ -26,7 +27,17 @@ from deniable.choose.task import (
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.metric import Averaged
-from deniable.records import Fake, Faked, Per, Sample, Split, equal_part, largest_budget
+from deniable.records import (
+    Fake,
+    Faked,
+    Per,
+    RecordMechanism,
+    Sample,
+    Single,
+    Split,
+    equal_part,
+    largest_budget,
+)
 
 _MOST_COUNTED = 1 << 32
 
@@ -131,7 +142,7 @@ def _rows(task: Task, share: str, alternatives: bool) -> Iterator[Considered]:
     best = _row(task, share, among)
     faked = share in ("RS+FD", "RS+RFD") and task.per == "attribute"
     if (
-        faked and best.share is not None
+        faked and best.mechanism is not None
     ):  # where a larger budget makes another choice the loss jumps; this one may have more
         best = min(best, _row(task, share, [(name,) for name in best.protocols]), key=_order)
     yield best
@@ -158,10 +169,10 @@ def _row(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Considered
     return Considered.of(made, share, protocols, task.n, task.objective, task.per, why_not, task.names, told)
 
 
-def _made(share: str, chosen: Sequence[Option], epsilon: float) -> AnyShare:
+def _made(share: str, chosen: Sequence[Option], epsilon: float) -> RecordMechanism:
     parts = tuple(option.part for option in chosen)
     if share == NO_SHARE:
-        return parts[0]
+        return Single(parts[0])
     if share == "SPL":
         return Split(parts)
     drawn = attributes_drawn(share)
@@ -173,7 +184,7 @@ def _made(share: str, chosen: Sequence[Option], epsilon: float) -> AnyShare:
 def _impossible(task: Task, share: str, protocol: str, reason: str) -> Considered:
     return Considered(
         name=named(share, protocol),
-        share=None,
+        mechanism=None,
         protocols=(),
         errors=(),
         success=(),
@@ -213,6 +224,8 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
     """What an attribute can have; a name that has nothing for this size and budget is passed over."""
     k, objective = task.ks[attribute], task.objective
     cap, prior = objective.success_cap, None if task.priors is None else task.priors[attribute]
+    drawn = attributes_drawn(share)
+    often = Fraction(1) if drawn is None else Fraction(drawn, task.d)
     options: list[Option] = []
     refused: list[str] = []
 
@@ -221,9 +234,7 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
             if isinstance(made, str):
                 refused.append(made)
             else:
-                options.append(
-                    Option(name, made, objective.unit(made.law, one_in(made, task.d, drawn)), prior)
-                )
+                options.append(Option(name, made, objective.unit(made.law, one_in(made, often)), prior))
 
     def offer_fake(name: str) -> None:
         made = fake(name, k, budget, prior if share == "RS+RFD" else None)
@@ -234,11 +245,10 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
                 Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0), prior)
             )
 
-    drawn = attributes_drawn(share)
     if attribute in task.fixed:
         made = task.fixed[attribute]
         known = None if isinstance(made, Averaged) else prior  # a number's guess is about halves of its range
-        return [Option(given_name(made), made, objective.unit(made.law, one_in(made, task.d, drawn)), known)]
+        return [Option(given_name(made), made, objective.unit(made.law, one_in(made, often)), known)]
     for name in names:
         (offer_fake if share in ("RS+FD", "RS+RFD") else offer)(name)
     if (

@@ -17,7 +17,7 @@ from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_t
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.metric import Averaged, ChannelMechanism, Geometric
-from deniable.records import Faked, Guessed, Imitated, Per, Prior, Sample
+from deniable.records import Faked, Guessed, Imitated, Per, Prior
 from deniable.rounds import Repeated
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
@@ -133,7 +133,7 @@ def warning(considered: Considered, n: int) -> str | None:
     But then a report nearly tells an answer; better ask more people, or about fewer values.
     """
     whole_number("n, the number of people,", n, 1)
-    if considered.share is None:
+    if considered.mechanism is None:
         raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
     ks = [_FEW if isinstance(part, Averaged) else part.k for part in considered.parts]
     widths = [_HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
@@ -169,7 +169,7 @@ def warning(considered: Considered, n: int) -> str | None:
     task = replace(
         checked_task(ks, _REASONABLE, n, None, None, None, considered.per),
         shares=(considered.kind,),
-        priors=_priors(considered.share) if isinstance(considered.share, Faked) else None,
+        priors=_priors(considered.mechanism) if isinstance(considered.mechanism, Faked) else None,
     )
     try:
         epsilon = _epsilon(task, [1 / (_HALF_WIDTH * k) for k in ks])
@@ -208,16 +208,17 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
     errors = [error * considered.n / n for error in considered.errors]
     if considered.objective.about_everyone:
         return errors
-    drawn = considered.share.drawn if isinstance(considered.share, Sample) else None
-    times = (one_in(part, len(errors), drawn) for part in considered.parts)
+    mechanism = considered.mechanism
+    assert mechanism is not None
+    times = (one_in(part, mechanism.chance(j)) for j, part in enumerate(considered.parts))
     laws = [part.law for part in considered.parts]
     return [error + not_asked(law, often) / n for error, law, often in zip(errors, laws, times, strict=True)]
 
 
-def _priors(share: Faked) -> tuple[Prior, ...]:
+def _priors(mechanism: Faked) -> tuple[Prior, ...]:
     return tuple(
         fake.prior if isinstance(fake, Guessed | Imitated) else Prior.uniform(fake.part.k)
-        for fake in share.fakes
+        for fake in mechanism.fakes
     )
 
 

@@ -18,10 +18,10 @@ Answer = Fraction | ExactMechanism | RecordMechanism | Plan
 def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
     """The largest ratio of two people's probabilities of all these reports together: the product.
 
-    Each answer is a mechanism, a share, a plan, or a ratio, e^loss. A plan that asks again counts once, for
-    all of its rounds, as long as the answer does not change. A repeated mechanism by itself is refused, since
-    how often it answers is not known: give its `ratio_after(t)`. Per attribute, the answer in which two
-    people differ is taken to be asked for in each of them.
+    Each answer is a mechanism, a record mechanism, a plan, or a ratio, e^loss. A plan that asks again counts
+    once, for all of its rounds, as long as the answer does not change. A repeated mechanism by itself is
+    refused, since how often it answers is not known: give its `ratio_after(t)`. Per attribute, the answer in
+    which two people differ is taken to be asked for in each of them.
     """
     checked_per(per)
     product = Fraction(1)
@@ -44,7 +44,7 @@ def _ratio(answer: Answer, per: Per) -> Fraction:
     if isinstance(answer, Plan):
         if answer.loss.repeated is not None:
             return exp_up(answer.loss.repeated.one_value_forever)
-        answer = answer.share
+        answer = answer.mechanism
     if isinstance(answer, RecordMechanism):
         return answer.ratio(per)
     if isinstance(answer, Repeated):
@@ -55,7 +55,7 @@ def _ratio(answer: Answer, per: Per) -> Fraction:
         return answer.ratio
     if not isinstance(answer, Fraction):
         raise InvalidParameter(
-            f"an answer is a mechanism, a share, a plan or a Fraction e^loss, got {answer!r}"
+            f"an answer is a mechanism, a record mechanism, a plan or a Fraction e^loss, got {answer!r}"
         )
     if answer < 1:
         raise InvalidParameter(f"a ratio, e^loss, is at least 1, got {answer}")

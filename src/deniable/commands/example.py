@@ -27,7 +27,7 @@ per = "record"
 missing = "refuse"
 
 # Everything below is chosen by the least error unless it is named.
-# share = "sample"      # or "split", "faked"
+# mechanism = "sample"  # or "split", "faked"
 # protocol = "grr"      # for all attributes; see: deniable protocols
 
 [attributes]

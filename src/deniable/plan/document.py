@@ -1,5 +1,4 @@
-"""What a plan says: attributes, share, policies; what that gives away; and both as a document of integers and
-text.
+"""Holds what a plan says (attributes, mechanism, policies) and what that gives away, and writes both.
 
 Losses are stated in billionths of a nat, rounded up.
 """
@@ -8,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, final, get_args
 
@@ -18,7 +17,7 @@ from deniable.exact import whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.metric import Averaged, ChannelMechanism
 from deniable.plan.losses import Loss
-from deniable.plan.notation import domain_from_dict, domain_to_dict, share_from_dict, share_to_dict
+from deniable.plan.notation import domain_from_dict, domain_to_dict, record_from_dict, record_to_dict
 from deniable.plan.strict import (
     InvalidPlan,
     Json,
@@ -28,7 +27,7 @@ from deniable.plan.strict import (
     checked_string,
 )
 from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
-from deniable.records import Faked, RecordMechanism, Sample
+from deniable.records import RecordMechanism, as_record_mechanism
 from deniable.rounds import Losses, Repeated
 
 VERSION = 1
@@ -57,7 +56,8 @@ class Content:
     """All that a plan says but for its losses and its id, which follow from it."""
 
     attributes: tuple[Attribute, ...]
-    share: RecordMechanism | ExactMechanism
+    mechanism: RecordMechanism
+    """How a record becomes a report."""
     people: int
     title: str = ""
     missing: Missing = "refuse"
@@ -74,15 +74,10 @@ class Content:
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise InvalidParameter(f"the attribute {twice!r} is there twice")
-        if isinstance(self.share, Faked):
-            object.__setattr__(self, "share", replace(self.share, claim=None))
-        if not isinstance(self.share, RecordMechanism | ExactMechanism):
-            raise InvalidParameter(
-                f"a plan holds a mechanism with an exact loss, or a share, got {type(self.share).__name__}"
-            )
+        object.__setattr__(self, "mechanism", as_record_mechanism(self.mechanism).drop_claim())
         self._check_sizes()
         self._check_rounds()
-        refuse_together(names, self.share, self.missing, self.rounds is not None)
+        refuse_together(names, self.mechanism, self.missing, self.rounds is not None)
 
     def _check_sizes(self) -> None:
         if len(self.parts) != len(self.attributes):
@@ -113,7 +108,7 @@ class Content:
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:
         """One mechanism per attribute."""
-        return self.share.parts if isinstance(self.share, RecordMechanism) else (self.share,)
+        return self.mechanism.mechanisms
 
     @property
     def has_no_answer(self) -> bool:
@@ -132,23 +127,19 @@ class Content:
 
     def loss(self) -> Loss:
         """Recomputed from the integers alone."""
-        if isinstance(self.share, RecordMechanism):
-            record, attribute = self.share.loss("record"), self.share.loss("attribute")
-        else:
-            record = attribute = self.share.loss()
+        record, attribute = self.mechanism.loss("record"), self.mechanism.loss("attribute")
         pairs = zip(self.attributes, self.parts, strict=True)
         units = tuple(found for one, part in pairs if (found := unit_loss(one.name, part)) is not None)
-        return Loss(record, attribute, self._repeated(), rest_loss(self.share) if units else None, units)
+        return Loss(record, attribute, self._repeated(), rest_loss(self.mechanism) if units else None, units)
 
     def _repeated(self) -> Losses | None:
         """All attributes that one person reports, together; which ones is drawn once and kept."""
         if self.rounds is None:
             return None
         each = [part.losses(self.rounds, self.rounds) for part in self.parts if isinstance(part, Repeated)]
-        reported = self.share.drawn if isinstance(self.share, Sample) else len(each)
 
         def together(figure: Callable[[Losses], float]) -> float:
-            worst = sorted(map(figure, each), reverse=True)[:reported]
+            worst = self.mechanism.select_largest(list(map(figure, each)))
             return math.inf if math.inf in worst else _up(sum(map(Fraction, worst), Fraction(0)))
 
         return Losses(
@@ -171,7 +162,7 @@ class Content:
             "missing": self.missing,
             "people": self.people,
             "rounds": self.rounds,
-            "share": share_to_dict(self.share),
+            "share": record_to_dict(self.mechanism),
             "title": self.title,
             "version": VERSION,
         }
@@ -188,7 +179,7 @@ class Content:
             attributes.append(Attribute(checked_string(one["name"], "name"), domain_from_dict(one["domain"])))
         content = Content(
             attributes=tuple(attributes),
-            share=share_from_dict(data["share"], [attribute.domain.k for attribute in attributes]),
+            mechanism=record_from_dict(data["share"], [attribute.domain.k for attribute in attributes]),
             people=checked_integer(data["people"], "people"),
             title=checked_string(data["title"], "title"),
             missing=data["missing"],

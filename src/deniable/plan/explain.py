@@ -21,13 +21,12 @@ from deniable.formatting import (
     format_table,
     format_up,
 )
-from deniable.mechanisms import ExactMechanism
 from deniable.metric import Averaged
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
 from deniable.plan.references import has_prior, protocol_name
 from deniable.plan.shuffle import shuffled
-from deniable.records import Faked, Sample, Split
+from deniable.records import Faked, RecordMechanism, Sample, Split
 from deniable.rounds import BitFlip, Repeated
 
 # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
@@ -53,14 +52,14 @@ def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[C
 
 def _opening(content: Content, plan_id: str) -> str:
     title = f" · {content.title}" if content.title else ""
-    d, share = len(content.attributes), content.share
+    d, mechanism = len(content.attributes), content.mechanism
     asked = f"{content.people:,} people, {d} attribute{'s' if d > 1 else ''}"
-    if isinstance(share, Split):
+    if isinstance(mechanism, Split):
         how = "Each person reports all attributes, each with a part of the budget (SPL)."
-    elif isinstance(share, Sample):
-        number = "one attribute" if share.drawn == 1 else f"{share.drawn} attributes"
+    elif isinstance(mechanism, Sample):
+        number = "one attribute" if mechanism.reported == 1 else f"{mechanism.reported} attributes"
         how = f"Each person reports {number} of {d}, drawn at random and named in the report (SMP)."
-    elif isinstance(share, Faked):
+    elif isinstance(mechanism, Faked):
         how = (
             f"Each person reports one attribute of {d}, drawn at random and not named; the others are fakes "
             "(RS+FD)."
@@ -81,7 +80,7 @@ def _opening(content: Content, plan_id: str) -> str:
 
 
 def _attributes(content: Content, here: Considered) -> str:
-    some = isinstance(content.share, Sample | Faked)  # an answer may not be in the report
+    some = isinstance(content.mechanism, Sample | Faked)  # an answer may not be in the report
     headers = [
         "attribute",
         "values",
@@ -220,7 +219,7 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
     headers = ["choice", *figures, "why not"]
     rows = []
     for names, row in _different(considered)[:_MOST_ROWS]:
-        if row.share is None:
+        if row.mechanism is None:
             rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
             continue
         error = math.sqrt(math.fsum(row.errors) / len(row.errors))
@@ -257,7 +256,7 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
             row.loss_forever,
             row.why_not,
         )
-        key = (row.kind, *figures) if row.share is not None else row.name
+        key = (row.kind, *figures) if row.mechanism is not None else row.name
         found[key] = (f"{found[key][0]} or {row.name}", found[key][1]) if key in found else (row.name, row)
     return list(found.values())
 
@@ -289,24 +288,25 @@ def _as_considered(content: Content, considered: Sequence[Considered]) -> Consid
     """The plan's own row, recomputed from its integers; whether its budget is per attribute is known when it
     is made.
     """
-    share, names = content.share, tuple(attribute.name for attribute in content.attributes)
-    assert isinstance(share, Split | Sample | Faked | ExactMechanism)
+    mechanism, names = content.mechanism, tuple(attribute.name for attribute in content.attributes)
     chosen = next(
-        (row for row in considered if row.share == share), None
+        (row for row in considered if row.mechanism == mechanism), None
     )  # named as it is among what was considered
     protocols = [protocol_name(part) for part in content.parts] if chosen is None else chosen.protocols
     per = considered[0].per if considered else "record"
-    return Considered.of(share, _kind(share), protocols, content.people, Objective(), per, names=names)
+    return Considered.of(
+        mechanism, _kind(mechanism), protocols, content.people, Objective(), per, names=names
+    )
 
 
-def _kind(share: Split | Sample | Faked | ExactMechanism) -> str:
-    """The share's name in the papers."""
-    if isinstance(share, Split):
+def _kind(mechanism: RecordMechanism) -> str:
+    """Its name in the papers."""
+    if isinstance(mechanism, Split):
         return "SPL"
-    if isinstance(share, Sample):
-        return "SMP" if share.drawn == 1 else f"SMP-{share.drawn}"
-    if isinstance(share, Faked):
-        return "RS+RFD" if any(map(has_prior, share.fakes)) else "RS+FD"
+    if isinstance(mechanism, Sample):
+        return "SMP" if mechanism.reported == 1 else f"SMP-{mechanism.reported}"
+    if isinstance(mechanism, Faked):
+        return "RS+RFD" if any(map(has_prior, mechanism.fakes)) else "RS+FD"
     return ""
 
 

@@ -13,7 +13,6 @@ from deniable.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import ExactMechanism
 from deniable.plan.strict import (
     InvalidPlan,
     Json,
@@ -25,7 +24,18 @@ from deniable.plan.strict import (
     checked_threshold,
 )
 from deniable.plan.written import mechanism_from_dict, mechanism_to_dict
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, RecordMechanism, Sample, Split
+from deniable.records import (
+    Blank,
+    Fake,
+    Faked,
+    Guessed,
+    Imitated,
+    Prior,
+    RecordMechanism,
+    Sample,
+    Single,
+    Split,
+)
 
 _FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...]]] = {
     "guessed": (Guessed, ("direct",)),
@@ -67,22 +77,16 @@ def _fake_from_dict(data: object, k: int) -> Fake:
     return made_by(part, prior)
 
 
-def share_to_dict(share: RecordMechanism | ExactMechanism) -> Json:
-    """A share as its kind and its mechanisms; a mechanism alone is a share of one."""
-    if isinstance(share, ExactMechanism):
-        return {"kind": "single", "parts": [mechanism_to_dict(share)]}
-    if isinstance(share, Faked):
-        return {"kind": "faked", "fakes": [_fake_to_dict(fake) for fake in share.fakes]}
-    parts = [mechanism_to_dict(part) for part in share.parts]
-    if isinstance(share, Sample):
-        return {"kind": "sample", "drawn": share.drawn, "parts": parts}
-    if isinstance(share, Split):
-        return {"kind": "split", "parts": parts}
-    raise InvalidParameter(f"a plan cannot hold the share {type(share).__name__}")
+def record_to_dict(mechanism: RecordMechanism) -> Json:
+    """A record mechanism as its kind and its parts."""
+    if isinstance(mechanism, Faked):
+        return {"kind": "faked", "fakes": [_fake_to_dict(fake) for fake in mechanism.fakes]}
+    data: Json = {"kind": mechanism.kind, "parts": list(map(mechanism_to_dict, mechanism.mechanisms))}
+    return data | {"drawn": mechanism.reported} if isinstance(mechanism, Sample) else data
 
 
-def share_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism | ExactMechanism:
-    """Back from `share_to_dict`, for attributes of these sizes."""
+def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
+    """Back from `record_to_dict`, for attributes of these sizes."""
     kind = checked_kind(data, "a share", ("single", "split", "sample", "faked"))
     inside = "fakes" if kind == "faked" else "parts"
     data = checked_fields(
@@ -97,7 +101,7 @@ def share_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism | ExactM
     if kind == "single":
         if len(parts) != 1:
             raise InvalidPlan(f"a single share has one attribute, got {len(parts)}")
-        return parts[0]
+        return Single(parts[0])
     if kind == "sample":
         return Sample(parts, checked_integer(data["drawn"], "drawn"))
     return Split(parts)

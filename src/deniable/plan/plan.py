@@ -25,7 +25,6 @@ from deniable.domain.refusals import located
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count
-from deniable.law import Law, Marginal
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import explain, references, reports_file
 from deniable.plan.document import VERSION, Attribute, Content, Missing
@@ -33,7 +32,7 @@ from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import MEAN, Result, Unreported, bins_of
 from deniable.plan.strict import InvalidPlan, canonical, parsed
-from deniable.records import Faked, RecordMechanism, Records, Sample
+from deniable.records import RecordMechanism, Records, as_record_mechanism
 from deniable.tables import Backend, files
 from deniable.tables import answers as table
 from deniable.words import Words, below, checked_source
@@ -63,15 +62,15 @@ class Plan:
     @staticmethod
     def of(
         attributes: Mapping[str, object],
-        share: RecordMechanism | ExactMechanism,
+        mechanism: RecordMechanism | ExactMechanism,
         people: int,
         title: str = "",
         missing: Missing = "refuse",
         rounds: int | None = None,
         considered: Sequence[Considered] = (),
     ) -> Plan:
-        """A plan for these attributes by this share (or, for one attribute, this mechanism), which states its
-        true losses.
+        """A plan for these attributes by this record mechanism (or, for one attribute, this mechanism), which
+        states its true losses.
 
         >>> from deniable.records import smp
         >>> asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
@@ -80,13 +79,13 @@ class Plan:
         (True, True)
         """
         asked = tuple(Attribute(name, as_domain(values, name).plain) for name, values in attributes.items())
-        content = Content(asked, share, people, title, missing, rounds)
+        content = Content(asked, as_record_mechanism(mechanism), people, title, missing, rounds)
         return Plan(content, Stated.of(content.loss()), tuple(considered))
 
     @property
-    def share(self) -> RecordMechanism | ExactMechanism:
-        """How a record becomes a report; the mechanism itself where there is one attribute."""
-        return self.content.share
+    def mechanism(self) -> RecordMechanism:
+        """How a record becomes a report."""
+        return self.content.mechanism
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,10 +104,10 @@ class Plan:
 
     @property
     def words(self) -> int:
-        """How many 64-bit words one record takes: the share's, then one per attribute if missing answers are
-        random.
+        """How many 64-bit words one record takes: the mechanism's, then one per attribute if missing answers
+        are random.
         """
-        return self.share.words + (len(self.names) if self.content.missing == "random" else 0)
+        return self.mechanism.words + (len(self.names) if self.content.missing == "random" else 0)
 
     @cached_property
     def loss(self) -> Loss:
@@ -189,7 +188,7 @@ class Plan:
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""
-        return references.bibliography(self.content.share)
+        return references.bibliography(self.content.mechanism)
 
     def encode(self, answers: object) -> Integers:
         """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random."""
@@ -240,13 +239,11 @@ class Plan:
             for j, attribute in enumerate(self.content.attributes):
                 absent = np.flatnonzero(codes[j] == NO_ANSWER)
                 if absent.size:
-                    column = self.share.words + j
+                    column = self.mechanism.words + j
                     drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
                     codes[j, absent] = below(drawn, min(attribute.domain.k, _MOST_BELOW)).astype(np.int64)
-        enough = rows.columns(0, self.share.words)
-        if isinstance(self.share, RecordMechanism):
-            return Reports(self.id, self.share.encode(np.ascontiguousarray(codes), enough))
-        return Reports(self.id, Records(n, (self.share.encode(codes[0], enough),)))
+        enough = rows.columns(0, self.mechanism.words)
+        return Reports(self.id, self.mechanism.encode(np.ascontiguousarray(codes), enough))
 
     def tally(self, reports: Reports | Iterable[Reports]) -> Tallies:
         """Count each attribute's reports, or blocks of them, which must all have been made for this plan."""
@@ -255,11 +252,7 @@ class Plan:
         return sum(map(self._tally, blocks), self._tally(next(blocks, nothing)))
 
     def _tally(self, records: Records) -> Tallies:
-        found = (
-            self.share.tally(records)
-            if isinstance(self.share, RecordMechanism)
-            else (self.share.tally(records.columns[0]),)
-        )
+        found = self.mechanism.tally(records)
         return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
 
     def estimate(self, tallies: Tallies) -> Result:
@@ -280,7 +273,7 @@ class Plan:
             name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
             labels = self.content.labels(attribute)
             try:
-                estimate = part.estimated(tally, self._marginal(j), labels)
+                estimate = part.estimated(tally, self.mechanism.marginal(j), labels)
             except InvalidParameter as problem:
                 unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
                 continue
@@ -313,13 +306,11 @@ class Plan:
         from deniable.likelihood import mle
 
         j = self.names.index(name)
-        source: Any = self._marginal(j) if isinstance(self.share, Faked) else self.content.parts[j]
-        found, domain = mle(source, tallies[name], **options), self.content.attributes[j].domain
+        found, domain = (
+            mle(self.mechanism.source(j), tallies[name], **options),
+            self.content.attributes[j].domain,
+        )
         return replace(found, labels=self.labels[name], bins=bins_of(domain, found.k))
-
-    def _marginal(self, attribute: int) -> Law | Marginal:
-        """The law by which an attribute is estimated."""
-        return self.share.marginal(attribute) if isinstance(self.share, RecordMechanism) else self.share.law
 
     def write_reports(
         self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False
@@ -333,7 +324,7 @@ class Plan:
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan."""
-        drawn = self.share.drawn if isinstance(self.share, Sample) else None
+        drawn = self.mechanism.reported if self.mechanism.reported < self.mechanism.d else None
         for records in reports_file.read_reports(
             Path(path), self.id, self.names, self.content.parts, drawn, show
         ):

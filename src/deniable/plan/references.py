@@ -44,22 +44,22 @@ def _odds(part: ExactMechanism) -> tuple[float, float]:
     return math.exp(part.loss() * (1 - 1e-9)), math.exp(part.loss() * (1 + 1e-9))
 
 
-def keys(share: RecordMechanism | ExactMechanism) -> list[str]:
-    """The references of a share and of its mechanisms, in order of appearance."""
-    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
+def keys(mechanism: RecordMechanism) -> list[str]:
+    """The references of a record mechanism and of its parts, in order of appearance."""
+    parts = mechanism.mechanisms
     found = [_PROTOCOLS[protocol_name(part)] for part in parts]
-    if isinstance(share, RecordMechanism):
+    if mechanism.d > 1:
         found.append("arcolezi2021")
-    if isinstance(share, Faked) and any(has_prior(fake) for fake in share.fakes):
+    if isinstance(mechanism, Faked) and any(has_prior(fake) for fake in mechanism.fakes):
         found.append("arcolezi2023")
     if not any(isinstance(part, Repeated | ChannelMechanism) for part in parts):
         found.append("feldman2021")  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 
 
-def bibliography(share: RecordMechanism | ExactMechanism) -> str:
+def bibliography(mechanism: RecordMechanism) -> str:
     """BibTeX entries, with a blank line between them."""
-    return "\n\n".join(_entry(key) for key in keys(share))
+    return "\n\n".join(_entry(key) for key in keys(mechanism))
 
 
 def has_prior(fake: object) -> bool:

@@ -28,7 +28,7 @@ from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
 from deniable.tables import DEGREES, column_names, columns_of, existing, file_kind
 
-_SHARES = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
+_MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
 _READ_OFF = (
     "the values of this study were read off the data: if those are private, the study tells who is among "
@@ -49,10 +49,10 @@ class Study:
     >>> plan.loss.record <= 1.0
     True
 
-    Everything else is chosen by the least error, or named: `share` ("split", "sample", "faked"), `protocol`
-    (for all, or by attribute), `objective` (caps on an attacker's guess and on bytes). For asking again and
-    again give `epsilon_first`, for one report, and `epsilon_forever`, for any number of reports of one value,
-    instead of epsilon.
+    Everything else is chosen by the least error, or named: `mechanism` ("split", "sample", "faked"),
+    `protocol` (for all, or by attribute), `objective` (caps on an attacker's guess and on bytes). For asking
+    again and again give `epsilon_first`, for one report, and `epsilon_forever`, for any number of reports of
+    one value, instead of epsilon.
 
     An attribute with metric privacy (a `Range` that says so, a `Grid`) has an epsilon of its own, per unit of
     distance. The study's epsilon is shared by the others, and left out where there are none. The worst case
@@ -72,7 +72,8 @@ class Study:
     title: str = ""
     per: Per = "record"
     """Whether epsilon bounds what a report says about the whole record, or about one attribute of it."""
-    share: str | None = None
+    mechanism: str | None = None
+    """How a record is reported: "split", "sample" or "faked"."""
     protocol: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
     """Its name, or several to choose among; or that by attribute."""
     objective: Objective = _ANYTHING
@@ -104,8 +105,8 @@ class Study:
             raise InvalidParameter(f"per is 'record' or 'attribute', got {self.per!r}")
         if self.title != "":
             checked_text(self.title, "a title")
-        if self.share is not None and str(self.share) not in _SHARES:
-            raise InvalidParameter(not_among(str(self.share), "a share", _SHARES))
+        if self.mechanism is not None and str(self.mechanism) not in _MECHANISMS:
+            raise InvalidParameter(not_among(str(self.mechanism), "a record mechanism", _MECHANISMS))
         if isinstance(self.protocol, Mapping):
             for name in self.protocol:
                 if name not in self.attributes:
@@ -135,9 +136,9 @@ class Study:
                 raise InvalidParameter(
                     f"{what}, and no first answer of it is kept: it can be asked once only"
                 )
-            if self.share == "faked":
+            if self.mechanism == "faked":
                 raise InvalidParameter(
-                    f"{what}, and there are no fakes of its reports; use share 'split' or 'sample'"
+                    f"{what}, and there are no fakes of its reports; use mechanism 'split' or 'sample'"
                 )
             if self.missing == "value":
                 raise InvalidParameter(
@@ -217,7 +218,7 @@ class Study:
         object.__setattr__(
             self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
         )
-        if self.share not in (None, "sample") or self.per != "record":
+        if self.mechanism not in (None, "sample") or self.per != "record":
             raise InvalidParameter(
                 "a study that asks again samples one attribute per person, with its budget per record"
             )
@@ -267,7 +268,9 @@ class Study:
         caps = _section(
             options.pop("objective", {}), "objective", tuple(one.name for one in fields(Objective))
         )
-        known = ("title", "epsilon", "missing", "per", "share", "protocol")
+        if "share" in options:
+            raise InvalidParameter('the key share is called mechanism now: mechanism = "split"')
+        known = ("title", "epsilon", "missing", "per", "mechanism", "protocol")
         _section(options, "the study", (*known, "attributes", "repeat", "objective"))
         if protocols:
             usual = options.get("protocol", {})
@@ -325,9 +328,9 @@ class Study:
         people = checked_people(people)
         rows = self._considered(people)
         best = rows[0]
-        if best.share is None or best.why_not is not None:
+        if best.mechanism is None or best.why_not is not None:
             raise InvalidParameter(f"nothing fits this study; the nearest, {best.name}: {best.why_not}")
-        plan = Plan.of(self.attributes, best.share, people, self.title, self.missing, self.rounds, rows)
+        plan = Plan.of(self.attributes, best.mechanism, people, self.title, self.missing, self.rounds, rows)
         self._refuse_overspent(plan)
         return plan
 
@@ -384,7 +387,7 @@ class Study:
     def _asked(
         self,
     ) -> tuple[dict[str, int], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
-        """Sizes, protocols and share, as the choice takes them."""
+        """Sizes, protocols and record mechanism, as the choice takes them."""
         ks = {
             name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()
         }  # a number's is not used
@@ -395,12 +398,12 @@ class Study:
             }
         else:
             protocols = self.protocol
-        return ks, protocols, None if self.share is None else _SHARES[self.share]
+        return ks, protocols, None if self.mechanism is None else _MECHANISMS[self.mechanism]
 
     def _refuse_overspent(self, plan: Plan) -> None:
         """What the choice promises is checked against what the thresholds lose."""
         loss = plan.verify()
-        spent = rest_loss(plan.share, self.per)
+        spent = rest_loss(plan.mechanism, self.per)
         budget = self.epsilon if self.epsilon is not None else self.epsilon_first
         forever = loss.repeated.one_value_forever if loss.repeated is not None else 0.0
         if spent > (budget or 0.0) or forever > (self.epsilon_forever or math.inf):

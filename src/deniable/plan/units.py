@@ -8,7 +8,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from typing import Literal, final
 
 from deniable.domain import Domain, Range
@@ -20,7 +19,7 @@ from deniable.mechanisms import ExactMechanism, Per
 from deniable.metric import Averaged, ChannelMechanism, Geometric, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.plan.written import MOST_BINS, MOST_CELLS
-from deniable.records import Faked, RecordMechanism, Sample
+from deniable.records import RecordMechanism
 
 Unit = Literal["step", "kilometer"]
 _KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured
@@ -99,37 +98,18 @@ def unit_loss(name: str, part: ExactMechanism) -> UnitLoss | None:
     )
 
 
-def rest_loss(share: RecordMechanism | ExactMechanism, per: Per = "record") -> float:
+def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:
     """What one report loses about all attributes without distances, those with distances being the same."""
-    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
-    others = [part for part in parts if not isinstance(part, ChannelMechanism)]
-    if not others:
-        return 0.0
-    if len(others) == len(parts):
-        return share.loss(per)
-    return log_up(_ratio(share, others, per))
+    others = [not isinstance(part, ChannelMechanism) for part in mechanism.mechanisms]
+    return log_up(mechanism.ratio_among(others, per))
 
 
-def _ratio(share: RecordMechanism | ExactMechanism, others: Sequence[ExactMechanism], per: Per) -> Fraction:
-    ratios = sorted((part.ratio for part in others), reverse=True)
-    if per == "attribute":
-        return ratios[0]
-    return Fraction(prod(ratios[: share.drawn] if isinstance(share, Sample) else ratios))
-
-
-def refuse_together(
-    names: Sequence[str], share: RecordMechanism | ExactMechanism, missing: str, repeated: bool
-) -> None:
+def refuse_together(names: Sequence[str], mechanism: RecordMechanism, missing: str, repeated: bool) -> None:
     """Refuse what attributes with distances, or means, cannot be combined with."""
-    parts = share.parts if isinstance(share, RecordMechanism) else (share,)
-    for name, part in zip(names, parts, strict=True):
+    for name, part in zip(names, mechanism.mechanisms, strict=True):
         if not isinstance(part, ChannelMechanism | Averaged):
             continue
         what = "has distances between its values" if isinstance(part, ChannelMechanism) else "is a number"
-        if isinstance(share, Faked):
-            raise InvalidParameter(
-                f"{name!r} {what}, and there are no fakes of its reports; use share 'split' or 'sample'"
-            )
         if repeated:
             raise InvalidParameter(
                 f"{name!r} {what}, and no first answer of it is kept; such attributes are asked once"

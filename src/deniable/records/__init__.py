@@ -1,6 +1,7 @@
 """Turns one record of many answers into one report."""
 
-from deniable.records.base import Faked, Per, RecordMechanism, Records, Sample, Split, checked_sizes
+from deniable.records.base import Per, RecordMechanism, Records, checked_sizes
+from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.named import (
     FAKES,
@@ -15,6 +16,9 @@ from deniable.records.named import (
     smp,
     spl,
 )
+from deniable.records.sample import Sample, count_name_bytes
+from deniable.records.single import Single, as_record_mechanism
+from deniable.records.split import Split
 
 __all__ = [
     "FAKES",
@@ -30,9 +34,12 @@ __all__ = [
     "RecordMechanism",
     "Records",
     "Sample",
+    "Single",
     "Split",
     "amplified",
+    "as_record_mechanism",
     "checked_sizes",
+    "count_name_bytes",
     "equal_part",
     "inexact",
     "largest_budget",

@@ -1,8 +1,7 @@
-"""How one record of many attributes becomes one report, and what that report gives away: of the record, of an
-attribute.
+"""Defines how one record of many attributes becomes one report, and what that report gives away.
 
-`Split` reports every attribute, `Sample` some of them, `Faked` all of them with only one real. The two
-guarantees differ: per record compares any two people, per attribute two who differ in one answer only.
+There are two guarantees, and they differ: per record compares any two people, per attribute two people who
+differ in one answer only.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import prod
-from typing import Any, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +21,11 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
 from deniable.formatting import format_count
 from deniable.law import Law, Marginal
-from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values, in_domain, worth_compiling
+from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values
 from deniable.mechanisms import Per as Per
-from deniable.records.fakes import Evidence, Fake
-from deniable.words import Rows, WordArray, Words, below, cell, checked_source
+from deniable.words import Rows, WordArray, Words, checked_source
 
+Figure = TypeVar("Figure", int, float, Fraction)
 _ROWS = 128  # rows of a table that are compared at a time
 
 
@@ -51,13 +49,48 @@ class Records:
             f"<Records: {format_count(self.n, 'record')} of {format_count(len(self.columns), 'attribute')}>"
         )
 
+    def select(self, start: int, stop: int) -> Records:
+        """The same records with these attributes only."""
+        reporters = None if self.reporters is None else self.reporters[start:stop]
+        return Records(self.n, self.columns[start:stop], reporters)
+
+    @staticmethod
+    def join(n: int, pieces: Sequence[Records]) -> Records:
+        """The attributes of several pieces of the same n records, one after the other."""
+        columns = tuple(column for piece in pieces for column in piece.columns)
+        if all(piece.reporters is None for piece in pieces):
+            return Records(n, columns)
+        everyone = np.arange(n)
+        reporters: list[Integers] = []
+        for piece in pieces:
+            reporters += (everyone,) * len(piece.columns) if piece.reporters is None else piece.reporters
+        return Records(n, columns, tuple(reporters))
+
 
 class RecordMechanism(ABC):
     """A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not
     quoted.
     """
 
-    parts: tuple[ExactMechanism, ...]
+    kind: ClassVar[str]
+    """What it is called in a plan."""
+    nests: ClassVar[bool] = False
+    """Whether it can be a part of a split."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[ExactMechanism | RecordMechanism, ...]:
+        """What it is put together from, in order."""
+
+    @property
+    @abstractmethod
+    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+        """The mechanism of each attribute, in order."""
+
+    @property
+    def reported(self) -> int:
+        """How many attributes a report holds."""
+        return self.d
 
     @property
     @abstractmethod
@@ -74,6 +107,46 @@ class RecordMechanism(ABC):
     def marginal(self, attribute: int) -> Law | Marginal:
         """The law by which one attribute is estimated."""
 
+    def chance(self, attribute: int) -> Fraction:
+        """How likely a report holds this attribute."""
+        return Fraction(1)
+
+    def chance_real(self, attribute: int) -> Fraction:
+        """How likely a report holds this attribute, made from the person's answer and not a fake."""
+        return self.chance(attribute)
+
+    def source(self, attribute: int) -> ExactMechanism | Marginal:
+        """What the likelihood of an attribute's reports is computed from: its mechanism, or a law with
+        fakes.
+        """
+        return self.mechanisms[attribute]
+
+    @abstractmethod
+    def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
+        """A bound on the ratio for two people who differ in some of these attributes only: exact, but for
+        fakes.
+        """
+
+    def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
+        """Of one figure per attribute, those that one report can hold and whose sum is the largest."""
+        return list(figures)
+
+    @property
+    def name_bytes(self) -> int:
+        """How many bytes of a report name the attributes that it holds."""
+        return 0
+
+    @final
+    @cached_property
+    def lengths(self) -> range:
+        """How many bytes a report can have; where attributes are sampled, some lengths in between are
+        impossible.
+        """
+        sizes = [part.report_bytes for part in self.mechanisms]
+        least = -sum(self.select_largest([-size for size in sizes]))
+        most = sum(self.select_largest(sizes))
+        return range(self.name_bytes + least, self.name_bytes + most + 1)
+
     @property
     @abstractmethod
     def _reads_all(self) -> bool:
@@ -88,7 +161,11 @@ class RecordMechanism(ABC):
     @property
     def d(self) -> int:
         """The number of attributes."""
-        return len(self.parts)
+        return len(self.mechanisms)
+
+    def drop_claim(self) -> RecordMechanism:
+        """The same without what it was asked to keep: only what it is."""
+        return self
 
     @final
     def loss(self, per: Per = "record") -> float:
@@ -99,7 +176,7 @@ class RecordMechanism(ABC):
     @final
     def privatize(self, table: npt.ArrayLike, words: Words | None = None) -> Records:
         """One report per row of a table of integers, one column per attribute."""
-        columns = self._checked_columns(table)
+        columns = self._check_columns(table)
         return self.encode(columns, checked_source(words).rows(columns.shape[1], self.words))
 
     @final
@@ -107,30 +184,34 @@ class RecordMechanism(ABC):
         """Count each attribute's reports."""
         if not isinstance(records, Records):
             raise InvalidReport(
-                f"a share counts what it has made, share.privatize(table), got {type(records).__name__}"
+                "a record mechanism counts what it has made, m.privatize(table), got "
+                f"{type(records).__name__}"
             )
         if len(records.columns) != self.d:
             raise InvalidReport(
-                f"these records have {len(records.columns)} attributes, the share has {self.d}"
+                f"these records have {len(records.columns)} attributes, the record mechanism has {self.d}"
             )
-        return tuple(part.tally(column) for part, column in zip(self.parts, records.columns, strict=True))
+        return tuple(
+            part.tally(column) for part, column in zip(self.mechanisms, records.columns, strict=True)
+        )
 
     @final
     def estimate(self, tallies: Sequence[Tally]) -> tuple[Any, ...]:
         """Unbiased frequencies with error bars, one estimate per attribute; of a number, its mean."""
         if not isinstance(tallies, Sequence):
             raise InvalidReport(
-                "estimates are made from tallies, share.estimate(share.tally(records)), got "
-                f"{type(tallies).__name__}"
+                f"estimates are made from tallies, m.estimate(m.tally(records)), got {type(tallies).__name__}"
             )
         if len(tallies) != self.d:
-            raise InvalidReport(f"there are {len(tallies)} tallies, the share has {self.d} attributes")
+            raise InvalidReport(
+                f"there are {len(tallies)} tallies, the record mechanism has {self.d} attributes"
+            )
         return tuple(
             part.estimated(tally, self.marginal(j))
-            for j, (part, tally) in enumerate(zip(self.parts, tallies, strict=True))
+            for j, (part, tally) in enumerate(zip(self.mechanisms, tallies, strict=True))
         )
 
-    def _checked_columns(self, table: npt.ArrayLike) -> Integers:
+    def _check_columns(self, table: npt.ArrayLike) -> Integers:
         """The table as one row of integers per attribute; a copy of it, unless most of it will
         not be read.
         """
@@ -151,162 +232,19 @@ class RecordMechanism(ABC):
             self._refuse(array)
             return np.zeros((self.d, 0), dtype=np.int64)
         whole = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
-        columns = (_turned(whole) if self._reads_all else whole.T).view(
-            np.uint64
-        )  # a negative one is huge without its sign
-        if (_largest(columns) >= np.array([part.k for part in self.parts])).any():
+        turned = _turn(whole) if self._reads_all else whole.T
+        columns = turned.view(np.uint64)  # a negative one is huge without its sign
+        if (_find_largest(columns) >= np.array([part.k for part in self.mechanisms])).any():
             self._refuse(whole)
         return columns.view(np.int64)
 
     def _refuse(self, table: Array) -> None:
         """Say which attribute of a table cannot be reported, and why."""
-        for j, part in enumerate(self.parts):
+        for j, part in enumerate(self.mechanisms):
             try:
                 checked_values(table[:, j], part.k)
             except InvalidValue as problem:
                 raise InvalidValue(f"attribute {j}: {problem}") from None
-
-
-@final
-@dataclass(frozen=True)
-class Split(RecordMechanism):
-    """Every attribute is reported, each with its own part of the budget (SPL)."""
-
-    parts: tuple[ExactMechanism, ...]
-    _reads_all = True
-
-    def __post_init__(self) -> None:
-        _checked_parts(self.parts)
-
-    @property
-    def words(self) -> int:
-        return sum(part.words for part in self.parts)
-
-    def ratio(self, per: Per = "record") -> Fraction:
-        ratios = [part.ratio for part in self.parts]
-        return max(ratios) if per == "attribute" else Fraction(prod(ratios))
-
-    def marginal(self, attribute: int) -> Law:
-        return self.parts[attribute].law
-
-    def encode(self, columns: Integers, rows: Rows) -> Records:
-        reports, start = [], 0
-        for values, part in zip(columns, self.parts, strict=True):
-            reports.append(part.encode(values, rows.columns(start, start + part.words)))
-            start += part.words
-        return Records(rows.n, tuple(reports))
-
-
-@final
-@dataclass(frozen=True)
-class Sample(RecordMechanism):
-    """Some attributes, drawn at random and named in the report, are reported (SMP: one of them)."""
-
-    parts: tuple[ExactMechanism, ...]
-    drawn: int = 1
-    _reads_all = False
-
-    def __post_init__(self) -> None:
-        _checked_parts(self.parts)
-        drawn = whole_number("drawn, the number of attributes that are reported,", self.drawn, 1, self.d)
-        object.__setattr__(self, "drawn", drawn)
-
-    @property
-    def words(self) -> int:
-        return self.drawn * (1 + max(part.words for part in self.parts))
-
-    def ratio(self, per: Per = "record") -> Fraction:
-        """Which attributes are named does not depend on the record, so only those that are reported count."""
-        ratios = sorted((part.ratio for part in self.parts), reverse=True)
-        return ratios[0] if per == "attribute" else Fraction(prod(ratios[: self.drawn]))
-
-    def marginal(self, attribute: int) -> Law:
-        return self.parts[attribute].law
-
-    def encode(self, columns: Integers, rows: Rows) -> Records:
-        picked = _drawn_attributes(rows.columns(0, self.drawn).recall(), self.d)
-        room = self.words // self.drawn - 1
-        groups = [_grouped(picked[:, draw], columns) for draw in range(self.drawn)]
-        reports, reporters = [], []
-        for j, part in enumerate(self.parts):
-            made = []
-            for draw in range(self.drawn):
-                (who, values), start = groups[draw][j], self.drawn + draw * room
-                checked = in_domain(values, part.k)  # the table itself may have changed since it was checked
-                made.append(part.encode(checked, rows.pick(who).columns(start, start + part.words)))
-            who = np.concatenate([group[j][0] for group in groups])
-            order = np.argsort(who, kind="stable") if self.drawn > 1 else slice(None)
-            reports.append(np.concatenate(made)[order])
-            reporters.append(who[order])
-        return Records(rows.n, tuple(reports), tuple(reporters))
-
-
-@final
-@dataclass(frozen=True)
-class Faked(RecordMechanism):
-    """One attribute, drawn at random and not named, is reported; the others are fakes (RS+FD, RS+RFD).
-
-    Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each
-    report is from this person than from its fake. So the loss per record is that of the parts, whatever the
-    fakes are.
-    """
-
-    fakes: tuple[Fake, ...]
-    _reads_all = True
-    claim: float | None = None
-    """What it was asked to keep; with published parameters, what the papers say it keeps. `loss` says what is
-    true.
-    """
-
-    def __post_init__(self) -> None:
-        _checked_parts(self.parts)
-
-    @property
-    def parts(self) -> tuple[ExactMechanism, ...]:  # type: ignore[override]
-        return tuple(fake.part for fake in self.fakes)
-
-    @property
-    def _widths(self) -> list[int]:
-        return [max(fake.words, fake.part.words) for fake in self.fakes]
-
-    @property
-    def words(self) -> int:
-        return 1 + sum(self._widths)
-
-    def ratio(self, per: Per = "record") -> Fraction:
-        return self._ratios[0] if per == "record" else self._ratios[1]
-
-    @cached_property
-    def _ratios(self) -> tuple[Fraction, Fraction]:
-        evidence = [fake.evidence() for fake in self.fakes]
-        fewest, most = cell(self.d)  # the words of an attribute: not quite as many for each
-        slack = max(fake.slack for fake in self.fakes) * Fraction(most, fewest)
-        record = min(_largest_ratio(evidence) * slack, max(part.ratio for part in self.parts))
-        return record, min(_largest_single_ratio(evidence) * slack, record)
-
-    def marginal(self, attribute: int) -> Marginal:
-        fake, d = self.fakes[attribute], self.d
-        law = fake.part.law
-        return Marginal(
-            law.k,
-            (law.p + (d - 1) * fake.supported) / d,
-            (law.q + (d - 1) * fake.supported) / d,
-            law.gain / d,
-        )
-
-    def drawn(self, rows: Rows) -> Integers:
-        """Which attribute each row of words reports: a secret, which only who holds the words can know."""
-        return _drawn_attributes(rows.columns(0, 1).recall(), self.d)[:, 0].astype(np.int64)
-
-    def encode(self, columns: Integers, rows: Rows) -> Records:
-        groups = _grouped(_drawn_attributes(rows.columns(0, 1).recall(), self.d)[:, 0], columns)
-        reports, start = [], 1
-        for (who, values), fake, width in zip(groups, self.fakes, self._widths, strict=True):
-            made = fake.encode(rows.columns(start, start + fake.words))
-            made[who] = fake.part.encode(values, rows.pick(who).columns(start, start + fake.part.words))
-            reports.append(made)
-            start += width
-        return Records(rows.n, tuple(reports))
 
 
 def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
@@ -323,14 +261,22 @@ def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
     return tuple(whole_number("k, the number of values,", k, 2) for k in ks)
 
 
-def _checked_parts(parts: Sequence[ExactMechanism]) -> None:
+def check_parts(parts: Sequence[object]) -> tuple[ExactMechanism, ...]:
+    """Two mechanisms or more, each with an exact loss."""
+    for part in parts:
+        if not isinstance(part, ExactMechanism):
+            raise InvalidParameter(
+                f"a part of a record mechanism is a mechanism with an exact loss, got {type(part).__name__}"
+            )
     if len(parts) < 2:
         raise InvalidParameter(
-            f"a share needs at least two attributes, got {len(parts)}; use the mechanism itself for one"
+            f"a record mechanism needs at least two attributes, got {len(parts)}; use the mechanism itself "
+            "for one"
         )
+    return tuple(part for part in parts if isinstance(part, ExactMechanism))
 
 
-def _turned(table: Array) -> Array:
+def _turn(table: Array) -> Array:
     """A row for each column, in blocks that stay in the nearest cache."""
     columns = np.empty(table.shape[::-1], dtype=table.dtype)
     for start in range(0, len(table), 1024):
@@ -338,7 +284,7 @@ def _turned(table: Array) -> Array:
     return columns
 
 
-def _largest(columns: WordArray) -> WordArray:
+def _find_largest(columns: WordArray) -> WordArray:
     """The largest value of each column (0 where there is none), many rows of a table at a time."""
     d, n = columns.shape
     many = n // _ROWS * _ROWS
@@ -346,61 +292,3 @@ def _largest(columns: WordArray) -> WordArray:
         return np.asarray(columns.max(axis=1, initial=0))
     most = columns[:, :many].T.reshape(-1, _ROWS * d).max(axis=0).reshape(_ROWS, d).max(axis=0)
     return np.asarray(np.maximum(most, columns[:, many:].max(axis=1, initial=0)))
-
-
-def _grouped(picked: npt.NDArray[np.integer], columns: Integers) -> list[tuple[Integers, Integers]]:
-    """For each attribute, who picked it, in order, and the values they have there."""
-    if not worth_compiling(picked.size, 1):
-        d = len(columns)
-        order = np.argsort(picked, kind="stable")
-        groups = np.split(order, np.cumsum(np.bincount(picked, minlength=d))[:-1])
-        return [(who, values[who]) for who, values in zip(groups, columns, strict=True)]
-    from deniable.words import kernels
-
-    who, values, ends = (
-        np.empty(picked.size, np.int64),
-        np.empty(picked.size, np.int64),
-        np.empty(len(columns), np.int64),
-    )
-    kernels.group(picked, columns, ends, who, values)
-    return list(zip(np.split(who, ends[:-1]), np.split(values, ends[:-1]), strict=True))
-
-
-def _drawn_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
-    """Each row's attributes, all different, by Floyd's sampling."""
-    picked = np.empty((rows.n, rows.width), dtype=np.uint8 if d <= 256 else np.uint32)
-    if worth_compiling(rows.n, rows.width):
-        from deniable.words import kernels
-
-        kernels.draw_attributes(rows.address(), np.uint64(d), picked)
-        return picked
-    words = rows.array()
-    for draw in range(rows.width):
-        last = d - rows.width + draw
-        found = below(words[:, draw], last + 1)
-        taken = (picked[:, :draw] == found[:, None]).any(axis=1)
-        picked[:, draw] = np.where(taken, last, found)
-    return picked
-
-
-def _largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
-    """The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method:
-    exact and finite.
-    """
-    ratio = Fraction(1)
-    while True:
-        chosen = [max(pairs, key=lambda pair: pair.one - ratio * pair.other) for pairs in evidence]
-        better = sum((pair.one for pair in chosen), Fraction(0)) / sum(pair.other for pair in chosen)
-        if better <= ratio:
-            return ratio
-        ratio = better
-
-
-def _largest_single_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
-    """The same where one attribute changes and the others, which do not, say as little as they can."""
-    least = [min(min(pair) for pair in pairs) for pairs in evidence]
-    worst = Fraction(1)
-    for j, pairs in enumerate(evidence):
-        rest = sum(least) - least[j]
-        worst = max(worst, max((pair.one + rest) / (pair.other + rest) for pair in pairs))
-    return worst

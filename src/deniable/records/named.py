@@ -19,8 +19,11 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, grr, oue, sue
-from deniable.records.base import Faked, Sample, Split, checked_sizes
+from deniable.records.base import checked_sizes
+from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.records.sample import Sample
+from deniable.records.split import Split
 
 Calibration = Literal["record", "attribute", "published"]
 _CALIBRATIONS = ("record", "attribute", "published")
@@ -61,8 +64,8 @@ def smp(
     Reference: arcolezi2021.
     """
     sizes = checked_sizes(ks)
-    drawn = whole_number("attributes, the number that each person reports,", attributes, 1, len(sizes))
-    return Sample(_parts(sizes, _budgets(epsilon, len(sizes), drawn), protocol), drawn)
+    reported = whole_number("attributes, the number that each person reports,", attributes, 1, len(sizes))
+    return Sample(_parts(sizes, _budgets(epsilon, len(sizes), reported), protocol), reported)
 
 
 def rsfd(
@@ -102,10 +105,8 @@ def rsfd(
     choices = {tuple(_least_error(k, len(sizes), budget) for k in sizes) for budget in budgets}
     if calibration == "attribute":
         choices |= {("grr",) * len(sizes), ("oue-z",) * len(sizes)}
-    shares = [calibrated(names) for names in sorted(choices)]
-    return min(
-        shares, key=lambda share: sum(float(share.marginal(j).error(1, 0.0)) for j in range(len(sizes)))
-    )
+    made = [calibrated(names) for names in sorted(choices)]
+    return min(made, key=lambda one: sum(float(one.marginal(j).error(1, 0.0)) for j in range(len(sizes))))
 
 
 @lru_cache(maxsize=4096)
@@ -115,8 +116,8 @@ def _least_error(k: int, d: int, budget: float) -> str:
     """
 
     def error(name: str) -> float:
-        share = _faked([FAKES[name]] * d, [k] * d, None, budget, budget)
-        return float(share.marginal(0).error(1, 0.0))
+        made = _faked([FAKES[name]] * d, [k] * d, None, budget, budget)
+        return float(made.marginal(0).error(1, 0.0))
 
     return min(("grr", "oue-z"), key=error)
 
@@ -269,7 +270,7 @@ def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[
 
 
 def _calibrated(make: Callable[[float], Faked], d: int, epsilon: float, calibration: str) -> Faked:
-    """Faked shares at the budget that the calibration asks for; per attribute it is searched for."""
+    """`Faked` at the budget that the calibration asks for; per attribute it is searched for."""
     target = positive_epsilon(epsilon)
     if calibration == "record":
         return make(target)

@@ -61,7 +61,7 @@ def measure_share(
     for j, draws in enumerate(draw_share(share, true_counts, runs, generator)):
         counts = np.asarray(true_counts[j])
         truth = counts / counts.sum()
-        part = share.parts[j]
+        part = share.mechanisms[j]
         if isinstance(part, ChannelMechanism):
             frequencies = np.array([part.estimated(draws.tally(run)).frequencies for run in range(runs)])
         else:

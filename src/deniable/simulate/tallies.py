@@ -185,7 +185,9 @@ def draw_share(
         raise InvalidParameter(
             f"the share has {share.d} attributes, but there are true counts of {len(true_counts)}"
         )
-    known = [_checked_counts(part, counts) for part, counts in zip(share.parts, true_counts, strict=True)]
+    known = [
+        _checked_counts(part, counts) for part, counts in zip(share.mechanisms, true_counts, strict=True)
+    ]
     if len({n for _, n in known}) > 1:
         raise InvalidParameter(
             f"true counts of every attribute are of the same people, got {[n for _, n in known]}"
@@ -209,9 +211,9 @@ def _draw_attribute(
     """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a
     binomial.
     """
-    part = share.parts[attribute]
+    part = share.mechanisms[attribute]
     if isinstance(share, Sample):
-        return _draw_reports(part, generator.binomial(people, share.drawn / share.d), generator)
+        return _draw_reports(part, generator.binomial(people, share.reported / share.d), generator)
     if isinstance(share, Faked):
         reporters = generator.binomial(people, 1 / share.d)
         real = _draw_reports(part, reporters, generator)

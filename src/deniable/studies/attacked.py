@@ -154,7 +154,7 @@ def _sampled(
     seed, rows = int(draws.integers(1 << 31)), _words(draws).rows(people.n, share.words)
     records, truth = (
         share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
-        share.drawn(rows),
+        share.sampled_attribute(rows),
     )
     whom = targets(people.n, draws, asked.users)
     assumed: Assumed = "known" if prior is None else "uniform"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan, Reports, canonical
-from deniable.records import Records, Sample
+from deniable.records import Records
 from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 
 VERSION = 1
@@ -106,7 +106,7 @@ class Wire:
         self._parts = plan.content.parts
         self._plain = [plain(part) for part in self._parts]
         self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
-        self._drawn = plan.share.drawn if isinstance(plan.share, Sample) else None
+        self._drawn = plan.mechanism.reported if plan.mechanism.name_bytes else None
         self._index = np.dtype("<u1" if len(self._parts) <= 256 else "<u2")
 
     @cached_property

@@ -1,0 +1,90 @@
+"""Reports some attributes of a record, which are drawn at random and named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import final
+
+import numpy as np
+
+from deniable.arrays import Integers
+from deniable.exact import whole_number
+from deniable.law import Law
+from deniable.mechanisms import ExactMechanism, in_domain
+from deniable.records.base import Figure, Per, RecordMechanism, Records, check_parts
+from deniable.records.sampling import draw_attributes, group_people
+from deniable.words import Rows
+
+
+@final
+@dataclass(frozen=True)
+class Sample(RecordMechanism):
+    """Some attributes, drawn at random and named in the report, are reported (SMP: one of them)."""
+
+    kind = "sample"
+    nests = True
+    _reads_all = False
+
+    parts: tuple[ExactMechanism, ...] = ()
+    reported: int = 1
+    """How many attributes a report holds."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", check_parts(self.parts))
+        reported = whole_number("reported, the number of attributes in a report,", self.reported, 1, self.d)
+        object.__setattr__(self, "reported", reported)
+
+    @property
+    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+        return self.parts
+
+    @property
+    def words(self) -> int:
+        return self.reported * (1 + max(part.words for part in self.parts))
+
+    def ratio(self, per: Per = "record") -> Fraction:
+        """Which attributes are named does not depend on the record, so only those that are reported count."""
+        return self.ratio_among((True,) * self.d, per)
+
+    def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
+        pairs = zip(self.parts, attributes, strict=True)
+        ratios = [part.ratio if among else Fraction(1) for part, among in pairs]
+        return max(ratios) if per == "attribute" else Fraction(prod(self.select_largest(ratios)))
+
+    def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
+        return sorted(figures, reverse=True)[: self.reported]
+
+    def marginal(self, attribute: int) -> Law:
+        return self.parts[attribute].law
+
+    def chance(self, attribute: int) -> Fraction:
+        return Fraction(self.reported, self.d)
+
+    @property
+    def name_bytes(self) -> int:
+        return count_name_bytes(self.reported, self.d)
+
+    def encode(self, columns: Integers, rows: Rows) -> Records:
+        picked = draw_attributes(rows.columns(0, self.reported).recall(), self.d)
+        room = self.words // self.reported - 1
+        groups = [group_people(picked[:, draw], columns) for draw in range(self.reported)]
+        reports, reporters = [], []
+        for j, part in enumerate(self.parts):
+            made = []
+            for draw in range(self.reported):
+                (who, values), start = groups[draw][j], self.reported + draw * room
+                checked = in_domain(values, part.k)  # the table itself may have changed since it was checked
+                made.append(part.encode(checked, rows.pick(who).columns(start, start + part.words)))
+            who = np.concatenate([group[j][0] for group in groups])
+            order = np.argsort(who, kind="stable") if self.reported > 1 else slice(None)
+            reports.append(np.concatenate(made)[order])
+            reporters.append(who[order])
+        return Records(rows.n, tuple(reports), tuple(reporters))
+
+
+def count_name_bytes(reported: int, d: int) -> int:
+    """How many bytes it takes to name so many of d attributes."""
+    return reported * (((d - 1).bit_length() + 7) // 8)

@@ -1,0 +1,68 @@
+"""Reports a record of one attribute, so that every plan has a record mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from deniable.arrays import Integers
+from deniable.errors import InvalidParameter
+from deniable.law import Law
+from deniable.mechanisms import ExactMechanism
+from deniable.records.base import Per, RecordMechanism, Records
+from deniable.words import Rows
+
+
+@final
+@dataclass(frozen=True)
+class Single(RecordMechanism):
+    """The only attribute is reported, by its mechanism."""
+
+    kind = "single"
+    _reads_all = True
+
+    part: ExactMechanism
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.part, ExactMechanism):
+            raise InvalidParameter(
+                f"a single attribute has a mechanism with an exact loss, got {type(self.part).__name__}"
+            )
+
+    @property
+    def parts(self) -> tuple[ExactMechanism, ...]:
+        return (self.part,)
+
+    @property
+    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+        return (self.part,)
+
+    @property
+    def words(self) -> int:
+        return self.part.words
+
+    def ratio(self, per: Per = "record") -> Fraction:
+        return self.part.ratio
+
+    def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
+        return self.part.ratio if attributes[0] else Fraction(1)
+
+    def marginal(self, attribute: int) -> Law:
+        return self.part.law
+
+    def encode(self, columns: Integers, rows: Rows) -> Records:
+        return Records(rows.n, (self.part.encode(columns[0], rows),))
+
+
+def as_record_mechanism(given: object) -> RecordMechanism:
+    """A record mechanism as it is; a mechanism becomes that of a single attribute."""
+    if isinstance(given, RecordMechanism):
+        return given
+    if isinstance(given, ExactMechanism):
+        return Single(given)
+    raise InvalidParameter(
+        "a record is reported by a mechanism with an exact loss, or by a record mechanism, got "
+        f"{type(given).__name__}"
+    )

@@ -1,0 +1,134 @@
+"""Reports every part of a record, each with its own part of the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import final
+
+from deniable.arrays import Integers
+from deniable.errors import InvalidParameter
+from deniable.law import Law, Marginal
+from deniable.mechanisms import ExactMechanism
+from deniable.records.base import Figure, Per, RecordMechanism, Records
+from deniable.records.single import as_record_mechanism
+from deniable.words import Rows
+
+
+@final
+@dataclass(frozen=True)
+class Split(RecordMechanism):
+    """Every part is reported, each with its own part of the budget (SPL).
+
+    A part is the mechanism of one attribute, or a record mechanism of several: a `Sample` or a `Faked`. The
+    parts are independent, so that their ratios per record multiply, and per attribute the largest counts.
+
+    >>> from deniable import Sample, grr
+    >>> m = Split((grr(4, 1.0), Sample((grr(3, 0.5), grr(2, 0.5)))))
+    >>> m.d, m.reported, round(m.loss(), 4), round(m.loss(per="attribute"), 4)
+    (3, 2, 1.5, 1.0)
+    """
+
+    kind = "split"
+    _reads_all = True
+
+    parts: tuple[ExactMechanism | RecordMechanism, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if len(self.parts) < 2:
+            raise InvalidParameter(
+                f"a split needs at least two parts, got {len(self.parts)}; use the part itself for one"
+            )
+        for part in self.parts:
+            if isinstance(part, RecordMechanism) and not part.nests:
+                raise InvalidParameter(
+                    f"a part of a split is a mechanism, a sample or a faked one, got a {part.kind}; write "
+                    "its parts directly"
+                )
+        len(self._members)  # made now, so that what is wrong with a part is said now
+
+    @cached_property
+    def _members(self) -> tuple[RecordMechanism, ...]:
+        """The parts, each of them a record mechanism."""
+        return tuple(map(as_record_mechanism, self.parts))
+
+    @cached_property
+    def _owners(self) -> tuple[tuple[RecordMechanism, int], ...]:
+        """For each attribute, the part that reports it, and its number there."""
+        return tuple((member, j) for member in self._members for j in range(member.d))
+
+    def _places(self) -> Iterator[tuple[RecordMechanism, int, int]]:
+        """Each part, the number of its first attribute, and the number of its first word."""
+        first = start = 0
+        for member in self._members:
+            yield member, first, start
+            first += member.d
+            start += member.words
+
+    @cached_property
+    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+        return tuple(one for member in self._members for one in member.mechanisms)
+
+    @property
+    def reported(self) -> int:
+        return sum(member.reported for member in self._members)
+
+    @property
+    def words(self) -> int:
+        return sum(member.words for member in self._members)
+
+    def ratio(self, per: Per = "record") -> Fraction:
+        return _combine([member.ratio(per) for member in self._members], per)
+
+    def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
+        places = self._places()
+        some = ((member, attributes[first : first + member.d]) for member, first, _ in places)
+        return _combine([member.ratio_among(among, per) for member, among in some], per)
+
+    def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
+        places = self._places()
+        return [
+            one
+            for member, first, _ in places
+            for one in member.select_largest(figures[first : first + member.d])
+        ]
+
+    def marginal(self, attribute: int) -> Law | Marginal:
+        member, j = self._owners[attribute]
+        return member.marginal(j)
+
+    def chance(self, attribute: int) -> Fraction:
+        member, j = self._owners[attribute]
+        return member.chance(j)
+
+    def chance_real(self, attribute: int) -> Fraction:
+        member, j = self._owners[attribute]
+        return member.chance_real(j)
+
+    def source(self, attribute: int) -> ExactMechanism | Marginal:
+        member, j = self._owners[attribute]
+        return member.source(j)
+
+    def drop_claim(self) -> Split:
+        kept = (one.drop_claim() if isinstance(one, RecordMechanism) else one for one in self.parts)
+        return replace(self, parts=tuple(kept))
+
+    @property
+    def name_bytes(self) -> int:
+        return sum(member.name_bytes for member in self._members)
+
+    def encode(self, columns: Integers, rows: Rows) -> Records:
+        pieces = []
+        for member, first, start in self._places():
+            some = rows.columns(start, start + member.words)
+            pieces.append(member.encode(columns[first : first + member.d], some))
+        return Records.join(rows.n, pieces)
+
+
+def _combine(ratios: Sequence[Fraction], per: Per) -> Fraction:
+    """The ratio of independent reports together."""
+    return max(ratios) if per == "attribute" else Fraction(prod(ratios))
