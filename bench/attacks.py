@@ -22,7 +22,7 @@ from deniable.attack.reidentification import Evidence, match
 from deniable.attack.trained import trained_attribute
 from deniable.attack.values import guess_values
 from deniable.mechanisms import ExactMechanism
-from deniable.studies.surveyed import SURVEYS, drawn_surveys
+from deniable.studies.reidentification import SURVEYS, draw_surveys
 
 EPSILON = 5.0
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def people(protocol: str, matching: str) -> dict[str, float | str]:
     adult, draws = dn.data.load("adult-10"), np.random.default_rng(1)
     parts = [dn.PROTOCOLS[protocol].make(k, EPSILON) for k in adult.ks]
     clues = []
-    for chosen in drawn_surveys(adult.d, draws)[0]:
+    for chosen in draw_surveys(adult.d, draws)[0]:
         drawn = chosen[draws.integers(0, chosen.size, adult.n)]
         for j, part in enumerate(parts):
             assert isinstance(part, ExactMechanism)

@@ -11,7 +11,7 @@ import deniable as dn
 from deniable import data
 from deniable.simulate import measure as simulate
 from deniable.simulate import plot, population
-from deniable.studies import allomfree, revisited, risks, rsfd
+from deniable.studies import allomfree, risks, rsfd, tradeoffs
 from deniable.studies.plot import risks as plot_risks
 from deniable.studies.plot import sweeps as plot_studies
 
@@ -69,7 +69,7 @@ def realistic_fakes() -> Figure:
 
 def error_and_attack() -> Figure:
     """Error against attack: classical and robust protocols, exact and by the published formulas."""
-    return plot_risks.revisited_plot(list(revisited.reproduce(runs=1, users=5000)))
+    return plot_risks.tradeoffs_plot(list(tradeoffs.reproduce(runs=1, users=5000)))
 
 
 def save(figure: Figure, name: str) -> None:

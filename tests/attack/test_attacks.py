@@ -555,7 +555,7 @@ def test_what_is_expected_says_so() -> None:
     assert one.guesses.n == 1
     assert one.expected == pytest.approx(1 / 3)  # one report says nothing about itself
     assert (
-        "of 1 report: too few to tell how often it is right (20 do, or give marginals), blind 33.3 %"
+        "on 1 report: too few to tell how often it is right (20 do, or give marginals), blind 33.3 %"
         in repr(one)
     )
 

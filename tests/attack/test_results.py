@@ -683,7 +683,7 @@ def test_what_several_reports_tell_is_a_sentence() -> None:
 
 
 def test_intervals_of_people_found_stand_side_by_side() -> None:
-    axes = plot_attack.plot_examination(examined(SAMPLED)).axes[1]
+    axes = plot_attack.examination_plot(examined(SAMPLED)).axes[1]
     firsts = [float(bar.lines[0].get_xdata()[0]) for bar in axes.containers]  # type: ignore[attr-defined]
     assert len(firsts) == len(set(firsts)) > 1
     assert np.mean(firsts) == pytest.approx(1.0)
@@ -739,7 +739,7 @@ def test_options_that_do_nothing_are_refused(asked: Path, options: tuple[str, ..
 def test_marks_of_those_who_are_asked() -> None:
     """What the page says in short is drawn, and nothing is written over the lines."""
     page = examined(SAMPLED)
-    figure = plot_attack.plot_examination(page)
+    figure = plot_attack.examination_plot(page)
     answers, people = figure.axes
     lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in answers.lines}
     assert lines["5 reports, known to hold it"] == pytest.approx(
@@ -750,7 +750,7 @@ def test_marks_of_those_who_are_asked() -> None:
     )
     assert not people.texts
     assert {"blind, best match", "blind, among best 10"} <= {str(line.get_label()) for line in people.lines}
-    alone = plot_attack.plot_examination(examined(dn.Study({"a": list("xyz")}, epsilon=1.0))).axes[0]
+    alone = plot_attack.examination_plot(examined(dn.Study({"a": list("xyz")}, epsilon=1.0))).axes[0]
     assert not any("known to hold" in str(line.get_label()) for line in alone.lines)
 
 
@@ -764,7 +764,7 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
         if kind == "alone"
         else examined(dn.Study({"a": list("xyz")}, epsilon=1.0), top=2)
     )
-    figure = plot_attack.plot_examination(found)
+    figure = plot_attack.examination_plot(found)
     title = figure.get_suptitle()
     assert title.endswith(
         "by the plan alone, 2 collections, one run, seed 9"
@@ -909,7 +909,7 @@ def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
     row = next(line for line in text.split("2. The same")[1].splitlines() if line.startswith("  pay"))
     assert row.split()[1:3] == ["90", "%"]
     assert "Of pay it is known how many people are in each half of the range." in text
-    ticks = {str(line.get_label()): line for line in plot_attack.plot_examination(page).axes[0].lines}
+    ticks = {str(line.get_label()): line for line in plot_attack.examination_plot(page).axes[0].lines}
     assert np.asarray(ticks["the most frequent answer, without a report"].get_xdata())[3] == pytest.approx(
         0.9
     )
@@ -928,7 +928,7 @@ def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
         "pay": False,
     }
     assert "each half of the range" not in page.text()
-    answers = plot_attack.plot_examination(page).axes[0]
+    answers = plot_attack.examination_plot(page).axes[0]
     bars = {str(group.get_label()): [bar.get_width() for bar in group] for group in answers.containers}
     for kind in ("one report, knows frequencies", "5, fresh noise, knows frequencies"):
         assert [width > 0 for width in bars[kind]] == [True, True, False, False]
@@ -943,7 +943,7 @@ def test_the_page_and_the_plot_name_a_part_of_the_attributes() -> None:
     assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.text().replace("\n", " ")
     assert (
         f"2 of 4 attributes: {', '.join(half.attributes)}"
-        in plot_attack.plot_examination(page).axes[1].get_xlabel()
+        in plot_attack.examination_plot(page).axes[1].get_xlabel()
     )
     part = looked_at(detailed(), missing=("home", "pay")).text().replace("\n", " ")
     assert "With a background of 2 of 4 attributes (vote, age) and" in part

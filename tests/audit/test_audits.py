@@ -19,10 +19,10 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
 from deniable.audit.devices import Devices, InBulk, Side
-from deniable.audit.observations import HEADER, NEITHER, each_supported, supports
-from deniable.audit.pairs import named
+from deniable.audit.observations import HEADER, NEITHER, supports, supports_each
+from deniable.audit.pairs import make_named_pairs
 from deniable.audit.repeats import Ids
-from deniable.audit.setting import setting_of
+from deniable.audit.setting import make_setting
 from deniable.commands.audit import audit_client
 from deniable.mechanisms import Per
 from deniable.plan import Plan
@@ -176,7 +176,7 @@ def test_a_client_that_tells_everything_fails_and_that_is_conclusive() -> None:
 def test_a_fail_is_conclusive_whatever_the_claim_is() -> None:
     """A seeded client fails by its reports alone, where no trials would show what is claimed."""
     setting, event = (
-        setting_of(one(dn.grr(3, 1.0)), "ends", "record", None, 40.0),
+        make_setting(one(dn.grr(3, 1.0)), "ends", "record", None, 40.0),
         Event("some guess", 100, 60, 0.001, 40.0),
     )
     found = dn.audit.Audit(setting, 100, 0.99, (event,), ("a fault",))
@@ -265,7 +265,7 @@ def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> Non
     values = (np.arange(2000) * 7) % (k + 1) - 1
     table = np.hstack([np.zeros((2000, 1), dtype=bool), m.support(reports)])
     assert (supports(m, reports, values) == table[np.arange(2000), values + 1]).all()
-    assert (each_supported(m, reports, np.arange(-1, k)) == table.T).all()
+    assert (supports_each(m, reports, np.arange(-1, k)) == table.T).all()
 
 
 # ---- planted faults
@@ -446,8 +446,8 @@ def test_one_value_of_many_that_leaks_is_found_by_its_own_pair() -> None:
 def test_a_pair_in_words_has_its_names_apart_from_its_answers() -> None:
     plan = dn.Study({"work": ["day", "night"], "ill": ["yes", "no"]}, epsilon=1.0).plan(100)
     both, alone = (
-        setting_of(plan, "ends", "record", None, None),
-        setting_of(plan, "ends", "attribute", None, None),
+        make_setting(plan, "ends", "record", None, None),
+        make_setting(plan, "ends", "attribute", None, None),
     )
     assert both.compared.startswith("work, ill: day, yes against night, no")
     assert alone.compared.startswith("work day and night; ill yes and no")
@@ -808,7 +808,7 @@ def test_an_answer_at_random_is_as_far_as_the_farthest() -> None:
 @pytest.mark.parametrize("per", ["record", "attribute"])
 def test_neighbors_are_among_the_pairs(per: Per) -> None:
     """Of ages 0 to 9 and a grid of 4 by 5: 9 neighbors, and 16 across and 15 down."""
-    counts = {name: len(setting_of(mixed(), name, per, None, None).pairs) for name in ("ends", "every")}
+    counts = {name: len(make_setting(mixed(), name, per, None, None).pairs) for name in ("ends", "every")}
     ends, moved = (2, 5) if per == "record" else (4, 3 + 5)
     assert counts == {"ends": ends + 3 + 4, "every": ends + moved + 9 + 16 + 15}
 
@@ -973,12 +973,14 @@ def test_middles_of_bins_and_cells_have_no_dust_of_floats() -> None:
     plan = dn.Study({"home": grid, "age": dn.Range(0, 0.7, step=0.1, privacy="metric", epsilon=0.1)}).plan(
         people=100
     )
-    sides = [side[0] for pair in named(plan, "every", "attribute", 1) for side in pair]
+    sides = [side[0] for pair in make_named_pairs(plan, "every", "attribute", 1) for side in pair]
     numbers = {number for side in sides for number in (*side["home"], side["age"])}  # type: ignore[misc]
     assert max(len(repr(number)) for number in numbers) <= 8
     assert any(len(repr(number)) > 12 for number in grid.centers.ravel().tolist())
     fine = dn.Study({"time": dn.Range(0, 1e-9, step=1e-10, privacy="metric", epsilon=1e9)}).plan(people=100)
-    codes = fine.encode([dict(side[0]) for pair in named(fine, "every", "record", 1) for side in pair])
+    codes = fine.encode(
+        [dict(side[0]) for pair in make_named_pairs(fine, "every", "record", 1) for side in pair]
+    )
     assert len(set(codes[0].tolist())) == 10
 
 
@@ -1215,9 +1217,9 @@ def test_pairs_from_an_array_are_ready_for_json() -> None:
 def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:
     once, again = ["0", "1"], ["2", "1"]
     plan = Plan.of({"x": ["0", "1", "2"]}, dn.l_grr(3, 1.0, 2.0), people=100, rounds=2)
-    [pair] = setting_of(plan, (once, again), "record", 2, None).pairs
+    [pair] = make_setting(plan, (once, again), "record", 2, None).pairs
     assert [[record["x"] for record in side] for side in pair] == [once, again]
-    assert len(setting_of(plan, [("0", "1"), ("2", "1")], "record", 2, None).pairs) == 2
+    assert len(make_setting(plan, [("0", "1"), ("2", "1")], "record", 2, None).pairs) == 2
 
 
 def test_what_no_plan_can_be_made_of_is_refused() -> None:

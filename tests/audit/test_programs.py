@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable.audit.repeats import same_sequence
+from deniable.audit.repeats import find_repetition
 from deniable.plan import Plan
 from tests import statistics
 from tests.running import Run
@@ -164,10 +164,10 @@ def test_a_seeded_program_fails(run: Run, plan: Plan, identity: str, said: str) 
 
 def test_one_sequence_twice_is_no_fault_where_chance_does_it() -> None:
     """Two starts that both sent one and the same report, or two that differ only in order, say nothing."""
-    assert same_sequence([b"a"] * 256, [b"a"] * 256, headed=False) is None
-    assert same_sequence([b"a", b"b"] * 3, [b"a", b"b"] * 3, headed=False) is None
-    assert same_sequence([b"a", b"b"] * 128, [b"b", b"a"] * 128, headed=False) is None
-    assert same_sequence([b"a", b"b"] * 128, [b"a", b"b"] * 128, headed=False) is not None
+    assert find_repetition([b"a"] * 256, [b"a"] * 256, headed=False) is None
+    assert find_repetition([b"a", b"b"] * 3, [b"a", b"b"] * 3, headed=False) is None
+    assert find_repetition([b"a", b"b"] * 128, [b"b", b"a"] * 128, headed=False) is None
+    assert find_repetition([b"a", b"b"] * 128, [b"a", b"b"] * 128, headed=False) is not None
 
 
 BROKEN = {

@@ -399,7 +399,7 @@ def test_what_is_expected_far_above_the_panel_is_a_triangle_at_its_edge() -> Non
     pytest.importorskip("matplotlib")
     from deniable.studies.plot import geometric as plot_geometric
 
-    base = study.Row("geometric", "uniform", 2, 1.0, 10_000, 2, 1, l2=3.0, mse=1e-4, mse_stderr=1e-5)
+    base = study.ChannelPoint("geometric", "uniform", 2, 1.0, 10_000, 2, 1, l2=3.0, mse=1e-4, mse_stderr=1e-5)
     far = [
         replace(base, channel="blahut-arimoto", l2=3e12),
         replace(base, channel="blahut-arimoto", epsilon=0.5),

@@ -26,7 +26,7 @@ from deniable.cli import commands
 from deniable.commands import console, studying
 from deniable.data.datasets import Dataset
 from deniable.simulate import plot
-from deniable.studies import attacked, points, revisited, risks, surveyed
+from deniable.studies import accuracy, inference, reidentification, risks, tradeoffs
 from deniable.studies.plot import risks as plot_risks
 from tests import statistics
 from tests.attack.test_attacks import loaded
@@ -76,25 +76,27 @@ def test_every_figure_has_its_rows(small: Dataset) -> None:
     assert all(set(row) >= FIELDS for row in found)
     assert {row["figure"] for row in found} == set(risks.FIGURES)
     assert all(0 <= row["accuracy"] <= 1 and row["runs"] == 1 and row["refused"] is None for row in found)
-    assert {row["attack"] for row in found if row["protocol"] == surveyed.AMONG_FAKES and row["surveys"]} == {
-        *("guess", "guess-bayes", "support")
-    }
+    assert {
+        row["attack"] for row in found if row["protocol"] == reidentification.AMONG_FAKES and row["surveys"]
+    } == {*("guess", "guess-bayes", "support")}
     assert all(row["n"] == small.n and row["seed"] == 1 for row in found)
     sampled = {row["attack"] for row in found if row["figure"] == "sampled-attribute"}
     assert sampled == {"NK-1n", "PK-0.1n", "HM-1n-0.1n", "bayes"}
-    assert {row["prior"] for row in found if row["figure"] == "rsrfd"} == set(attacked.PRIORS)
+    assert {row["prior"] for row in found if row["figure"] == "rsrfd"} == set(inference.PRIORS)
     people = [row for row in found if row["figure"] == "reidentify"]
     assert {row["attack"] for row in people} == {"guess", "guess-bayes", "support"}
-    assert {row["protocol"] for row in people if row["attack"] == "guess-bayes"} == {surveyed.AMONG_FAKES}
+    assert {row["protocol"] for row in people if row["attack"] == "guess-bayes"} == {
+        reidentification.AMONG_FAKES
+    }
     trained = [row for row in found if row["trained_on"] is not None]
     assert {row["attack"] for row in trained} == {"NK-1n", "PK-0.1n", "HM-1n-0.1n", "guess"}
     assert all(row["trained_on"] == small.n for row in trained)  # no more than there are
     assert {row["surveys"] for row in people} == {2, 3, 4, 5}
     assert {(row["background"], row["metric"], row["top"]) for row in people if row["protocol"] == "GRR"} == {
         (background, metric, top)
-        for background in surveyed.BACKGROUNDS
-        for metric in surveyed.METRICS
-        for top in surveyed.TOPS
+        for background in reidentification.BACKGROUNDS
+        for metric in reidentification.METRICS
+        for top in reidentification.TOPS
     }
 
 
@@ -137,7 +139,7 @@ def test_few_people_are_attacked_by_all() -> None:
     knowledge = ["PK-0.1n", "PK-0.5n", "HM-1n-0.1n"]
     people = invented(300, (4, 3))
     rows = list(risks.reproduce([people], ["sampled-attribute"], [3.0], runs=2, users=10, attacks=knowledge))
-    assert len(rows) == len(attacked.RSFD) * len(knowledge)
+    assert len(rows) == len(inference.RSFD) * len(knowledge)
     assert all(row.accuracy is not None and 0 <= row.accuracy <= 1 for row in rows)
     assert all((row.users, row.trained_on, row.n) == (10, 300, 300) for row in rows)
     everybody = risks.reproduce(
@@ -201,20 +203,20 @@ def test_users_are_a_part_of_all_targets() -> None:
     assert all_of_them == list(risks.reproduce([people], ["sampled-attribute"], [3.0], users=400, **asked))  # type: ignore[arg-type]
     found = []
     for users in (None, 150):
-        wanted = points.Asked(1, users, ("NK-1n",), 2, 1)
-        cell = next(iter(attacked.sampled_cells("sampled-attribute", people, [3.0], wanted)))
+        wanted = accuracy.Asked(1, users, ("NK-1n",), 2, 1)
+        cell = next(iter(inference.sampled_cells("sampled-attribute", people, [3.0], wanted)))
         found.append(cell.run(0, np.random.default_rng(6))[0])
     whole, part = found
     draws = np.random.default_rng(6)
     draws.integers(1 << 31)
     draws.integers(1 << 62)
-    assert part.tolist() == whole[points.targets(400, draws, 150)].tolist()
+    assert part.tolist() == whole[accuracy.targets(400, draws, 150)].tolist()
 
 
 def test_rows_that_are_done_are_in_the_file_already(
     small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(*_arguments: object, **_options: object) -> Iterator[points.Row]:
+    def stopped(*_arguments: object, **_options: object) -> Iterator[accuracy.AttackPoint]:
         yield from list(risks_rows)[:2]
         raise KeyboardInterrupt
 
@@ -252,7 +254,7 @@ def test_a_file_that_is_written_again_and_again_is_told_once(
 def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it is what it would be at the end; what is stopped is rows, in an array that is not closed."""
 
-    def stopped(*_arguments: object, **_options: object) -> Iterator[points.Row]:
+    def stopped(*_arguments: object, **_options: object) -> Iterator[accuracy.AttackPoint]:
         yield from rows[:2]
         raise KeyboardInterrupt
 
@@ -436,7 +438,7 @@ def test_the_words_of_the_study_are_explained() -> None:
 def test_exact_values_are_measured() -> None:
     people, runs = invented(), 20
     rows = list(risks.reproduce([people], ["value"], [2.0], runs=runs))
-    for protocol in points.CLASSICAL:
+    for protocol in accuracy.CLASSICAL:
         for metric in ("uniform", "non-uniform"):
             by = {row.attack: row for row in rows if (row.protocol, row.metric) == (protocol.upper(), metric)}
             exact, seen = by["exact"].accuracy, by["guess"].accuracy
@@ -452,16 +454,16 @@ def test_exact_values_are_measured() -> None:
 def both() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Whom Bayes and a trained attacker find, the same people by the same reports."""
     people = invented(statistics.ATTACKED)
-    asked = points.Asked(1, None, ("NK-1n", "bayes"), 1, 1)
+    asked = accuracy.Asked(1, None, ("NK-1n", "bayes"), 1, 1)
     found = {}
-    for cell in attacked.sampled_cells("sampled-attribute", people, [4.0], asked):
+    for cell in inference.sampled_cells("sampled-attribute", people, [4.0], asked):
         trained, best = cell.run(0, np.random.default_rng(8))
         found[cell.asked[0].protocol] = best, trained
     return found
 
 
 def test_trained_attacks_do_not_beat_the_best(both: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
-    assert set(both) == {f"RS+FD[{protocol}]" for protocol in attacked.RSFD}
+    assert set(both) == {f"RS+FD[{protocol}]" for protocol in inference.RSFD}
     for protocol, (best, trained) in both.items():
         statistics.not_beaten(best, trained, f"Bayes against NK-1n on {protocol}")
     best, trained = map(np.concatenate, zip(*both.values(), strict=True))
@@ -535,8 +537,8 @@ def test_census_as_published() -> None:
 
 def test_surveys_draw_half_of_the_attributes_or_more() -> None:
     for seed in range(20):
-        chosen, known = surveyed.drawn_surveys(10, np.random.default_rng(seed))
-        assert len(chosen) == surveyed.SURVEYS
+        chosen, known = reidentification.draw_surveys(10, np.random.default_rng(seed))
+        assert len(chosen) == reidentification.SURVEYS
         assert all(
             5 <= len(one) <= 9 and len(set(one.tolist())) == len(one)
             for one in (*chosen, np.array(sorted(known)))
@@ -547,9 +549,9 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
     """`guess` finds the real attribute by NK-1n, learned from all reports, and `guess-bayes` by
     another way.
     """
-    people, asked = invented(600), points.Asked(1, None, ("guess", "guess-bayes"), 1, 600)
+    people, asked = invented(600), accuracy.Asked(1, None, ("guess", "guess-bayes"), 1, 600)
     draws = np.random.default_rng(3)
-    survey = surveyed._Survey.of(people, 4.0, np.array([0, 1, 3]), draws)
+    survey = reidentification._Survey.of(people, 4.0, np.array([0, 1, 3]), draws)
     whom = np.arange(100, 400)
     trained, likeliest = survey.trained(asked, whom), survey.likeliest(whom)
     alone = School(survey.share, survey.records, survey.truth, seed=survey.seed % (1 << 31)).attack("NK-1n")
@@ -560,13 +562,13 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
 def test_among_fakes_both_metrics_are_one_measurement() -> None:
     """As in the published code, which draws with replacement by either; rows of the uniform metric say so."""
     rows = list(risks.reproduce([invented(300)], ["reidentify"], [4.0], runs=2, users=50))
-    among = [row for row in rows if row.protocol == surveyed.AMONG_FAKES]
-    uniform, other = ([row for row in among if row.metric == metric] for metric in surveyed.METRICS)
+    among = [row for row in rows if row.protocol == reidentification.AMONG_FAKES]
+    uniform, other = ([row for row in among if row.metric == metric] for metric in reidentification.METRICS)
     assert len(uniform) == len(other) == 4 * 2 * 3 * 2
-    assert all(row.note == surveyed.AS_PUBLISHED for row in uniform)
+    assert all(row.note == reidentification.AS_PUBLISHED for row in uniform)
     assert [replace(row, metric="non-uniform", note=None) for row in uniform] == other
     assert all(row.note is None for row in rows if row not in uniform)
-    assert {row.metric for row in rows if row.protocol == "GRR"} == set(surveyed.METRICS)
+    assert {row.metric for row in rows if row.protocol == "GRR"} == set(reidentification.METRICS)
 
 
 def test_what_was_refused_is_no_row_for_machines(
@@ -592,19 +594,21 @@ def test_what_was_refused_is_no_row_for_machines(
     rows = json.loads(result.stdout)
     assert rows == json.loads(table.read_text(encoding="utf-8"))
     assert all(0 <= row["accuracy"] <= 1 for row in rows)
-    assert {row["attack"] for row in rows if row["protocol"] == surveyed.AMONG_FAKES} == {
+    assert {row["attack"] for row in rows if row["protocol"] == reidentification.AMONG_FAKES} == {
         "guess-bayes",
         "support",
     }
     assert "32 rows left out" in result.stderr
-    assert f"refused ({surveyed.AMONG_FAKES}): " in result.stderr
+    assert f"refused ({reidentification.AMONG_FAKES}): " in result.stderr
     assert "pip install 'deniable[attack]'" in result.stderr
 
 
 def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
     rows = list(risks.reproduce([invented(200)], ["reidentify"], [4.0], runs=1, users=20))
-    among = [row for row in rows if (row.protocol, row.metric) == (surveyed.AMONG_FAKES, "non-uniform")]
+    among = [
+        row for row in rows if (row.protocol, row.metric) == (reidentification.AMONG_FAKES, "non-uniform")
+    ]
     assert {row.attack for row in among if row.refused is None} == {"guess-bayes", "support"}
     assert all(
         "pip install 'deniable[attack]'" in (row.refused or "") for row in among if row.attack == "guess"
@@ -614,8 +618,8 @@ def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pyte
 # How far chance may have moved a row.
 
 
-def chanced(right: list[float], users: int = 500) -> points.Row:
-    row = points.Row(
+def chanced(right: list[float], users: int = 500) -> accuracy.AttackPoint:
+    row = accuracy.AttackPoint(
         figure="value",
         dataset="invented",
         protocol="GRR",
@@ -628,7 +632,7 @@ def chanced(right: list[float], users: int = 500) -> points.Row:
         seed=1,
         baseline=0.1,
     )
-    return points.with_chance(row, np.array(right))
+    return accuracy.add_chance(row, np.array(right))
 
 
 def test_few_runs_that_agree_are_not_exact() -> None:
@@ -648,8 +652,8 @@ def test_few_runs_that_agree_are_not_exact() -> None:
 
 def test_what_is_computed_has_no_error() -> None:
     rows = list(risks.reproduce([invented(200)], ["value"], [2.0], runs=2))
-    front = list(revisited.reproduce(epsilons=[1.0], runs=1, users=300, methods=["GRR", "OLH"]))
-    assert {row.attack for row in (*rows, *front)} == {"guess", *points.COMPUTED}
+    front = list(tradeoffs.reproduce(epsilons=[1.0], runs=1, users=300, methods=["GRR", "OLH"]))
+    assert {row.attack for row in (*rows, *front)} == {"guess", *accuracy.COMPUTED}
     for row in (*rows, *front):
         if row.attack == "guess":
             assert row.stderr
@@ -678,14 +682,14 @@ def test_intervals_hold_the_truth() -> None:
 def test_rows_are_a_frame() -> None:
     rows = list(risks.reproduce([invented(200)], ["value"], [2.0], runs=2))
     table = risks.frame(rows, backend="pandas")
-    assert list(table.columns) == list(points.Row.__dataclass_fields__)
+    assert list(table.columns) == list(accuracy.AttackPoint.__dataclass_fields__)
     assert len(table) == len(rows)
     measured = table[table.attack == "guess"]
     assert (measured.low <= measured.accuracy).all()
     assert (measured.accuracy <= measured.high).all()
     assert (measured.low < measured.high).all()
-    front = revisited.frame(
-        revisited.reproduce(epsilons=[1.0], runs=2, users=300, methods=["GRR"]), backend="pandas"
+    front = tradeoffs.frame(
+        tradeoffs.reproduce(epsilons=[1.0], runs=2, users=300, methods=["GRR"]), backend="pandas"
     )
     guessed = front[front.attack == "guess"].iloc[0]
     assert guessed.low < guessed.accuracy < guessed.high
@@ -729,17 +733,17 @@ def test_a_log_has_a_line_now_and_then(
 def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first cell that waits for a compiler says nothing of classifiers, and these nothing of the rest."""
     now = [0.0]
-    monkeypatch.setattr("deniable.studies.points.time.perf_counter", lambda: now[0])
-    asked = points.Asked(1, None, ("guess", "NK-1n"), 1, 1)
+    monkeypatch.setattr("deniable.studies.accuracy.time.perf_counter", lambda: now[0])
+    asked = accuracy.Asked(1, None, ("guess", "NK-1n"), 1, 1)
 
-    def cell(figure: str, attack_name: str, seconds: float, work: float) -> points.Cell:
+    def cell(figure: str, attack_name: str, seconds: float, work: float) -> accuracy.Cell:
         def spend(_run: int, _draws: np.random.Generator) -> list[np.ndarray]:
             now[0] += seconds
             return [np.ones(10)]
 
         trained = 100 if attack_name == "NK-1n" else None
         row = asked.row(figure, invented(100), "GRR", 1.0, attack_name, baseline=0.1, trained_on=trained)
-        return points.Cell((row,), spend, work)
+        return accuracy.Cell((row,), spend, work)
 
     cells = [
         cell("value", "guess", 15.0, 0.01),
@@ -747,7 +751,7 @@ def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     shown = list[tuple[int, int]]()
     list(
-        points.measure(
+        accuracy.measure(
             [*cells, cell("reidentify", "support", 5.0, 5.0)], asked, lambda *step: shown.append(step)
         )
     )
@@ -774,7 +778,7 @@ def test_quick_is_small_and_says_so() -> None:
 
 def test_error_against_attack() -> None:
     rows = list(
-        revisited.reproduce(
+        tradeoffs.reproduce(
             epsilons=[1.0, 4.0], runs=5, methods=["GRR", "OLH", "SS", "AUE", "ASS", "THE as published"]
         )
     )
@@ -805,7 +809,7 @@ def test_thresholded_histograms_as_published_spend_less(epsilon: float, spent: f
     """At the threshold that errs least with noise of scale 2 / epsilon, found here once more on a
     fine grid.
     """
-    made = revisited.METHODS["THE as published"](10, epsilon)
+    made = tradeoffs.METHODS["THE as published"](10, epsilon)
     assert made.loss() == pytest.approx(spent, abs=0.0006)
     theta = np.linspace(0.5, 1.0, 100_001)
     p, q = 1 - np.exp(epsilon * (theta - 1) / 2) / 2, np.exp(-epsilon * theta / 2) / 2
@@ -820,11 +824,14 @@ def test_revisited_on_the_command_line(tmp_path: Path) -> None:
     asked = ("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "500")
     rows = json.loads(run(*asked, "--json", "--plot", str(drawing)))
     assert {row["attack"] for row in rows} == {"exact", "published", "guess"}
-    assert {row["protocol"] for row in rows} == set(revisited.METHODS)
+    assert {row["protocol"] for row in rows} == set(tradeoffs.METHODS)
     assert drawing.stat().st_size > 10_000
     assert "nothing beats it" in run(*asked)
-    assert "epsilon 4\n" in plot_risks.revisited_plot([points.Row(**row) for row in rows]).get_suptitle()
-    assert plot_risks.revisited_plot([points.Row(**row) for row in rows]) is not None
+    assert (
+        "epsilon 4\n"
+        in plot_risks.tradeoffs_plot([accuracy.AttackPoint(**row) for row in rows]).get_suptitle()
+    )
+    assert plot_risks.tradeoffs_plot([accuracy.AttackPoint(**row) for row in rows]) is not None
 
 
 # One page.
@@ -968,6 +975,6 @@ def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     found = attack.examine(plan, codes, collections=3, users=100)
     assert ("Which attribute of a report is real" in found.text()) == (kind == "faked")
     assert (found.real_attribute is None) == (kind != "faked")
-    assert plot.inline_svg(plot_attack.plot_examination(found), "page", "what an attacker learns").startswith(
+    assert plot.inline_svg(plot_attack.examination_plot(found), "page", "what an attacker learns").startswith(
         "<svg"
     )

@@ -312,7 +312,7 @@ def test_every_point_of_the_figure_is_a_row() -> None:
 
 
 def test_a_point_depends_on_the_seed_and_not_on_the_rest() -> None:
-    def one(seed: int, methods: Sequence[str] | None) -> rsfd.Row:
+    def one(seed: int, methods: Sequence[str] | None) -> rsfd.RsfdPoint:
         rows = rsfd.reproduce([SMALL], methods, [1.0], runs=3, seed=seed)
         return next(row for row in rows if row.method == "RS+FD[GRR]")
 

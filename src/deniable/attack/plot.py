@@ -39,7 +39,7 @@ _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
 """What is known of those who are asked, where not all are: marks, since the bars are about everyone."""
 
 
-def plot_examination(examined: Examination) -> Figure:
+def examination_plot(examined: Examination) -> Figure:
     """How often each answer is guessed, by what the attacker has; and how often a person is found in a
     background.
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.audit.apart import apart, neighbors, some_neighbors
-from deniable.audit.devices import Answers, Devices, Side, devices_of
+from deniable.audit.devices import Answers, Devices, Side, make_devices
 from deniable.audit.pairs import VALUE, Named
 from deniable.audit.program import Program
 from deniable.audit.setting import ROUNDS, Claimed
@@ -32,7 +32,7 @@ _PEOPLE = 1000  # a plan says for how many it is, which no audit looks at
 
 @final
 @dataclass(frozen=True)
-class Taken:
+class AuditedClient:
     """Who is audited, by which plan, and what is asked of it."""
 
     devices: Devices
@@ -41,31 +41,31 @@ class Taken:
     claim: float | Claimed | None
 
 
-def taken(
+def resolve_client(
     client: object,
     plan: Plan | None,
     pairs: Pairs,
     claim: float | None,
     rounds: int | None,
     words: Words | None,
-) -> Taken:
+) -> AuditedClient:
     """Devices of whatever is given: a mechanism or a share has a plan of its own, whose values
     are numbers.
     """
     if isinstance(client, str):
-        return Taken(Program(client, plan), plan, pairs, claim)
+        return AuditedClient(Program(client, plan), plan, pairs, claim)
     if not isinstance(client, RecordMechanism | Mechanism):
-        devices, known = devices_of(client, words)
-        return Taken(devices, known if plan is None else plan, pairs, claim)
+        devices, known = make_devices(client, words)
+        return AuditedClient(devices, known if plan is None else plan, pairs, claim)
     if plan is not None:
         raise InvalidParameter(
             "a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself"
         )
     if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, ChannelMechanism):
         made = _plan_of(client, rounds)
-        return Taken(devices_of(made, words)[0], made, pairs, claim)
+        return AuditedClient(make_devices(made, words)[0], made, pairs, claim)
     chosen = _named(client, pairs) if isinstance(pairs, str) else pairs
-    return Taken(_InBytes(client, words), None, chosen, _loss_of(client) if claim is None else claim)
+    return AuditedClient(_InBytes(client, words), None, chosen, _loss_of(client) if claim is None else claim)
 
 
 def _named(mechanism: Mechanism, name: str) -> Pairs:

@@ -24,14 +24,14 @@ class Copies(NamedTuple):
     why: str = ""
 
 
-def copied_twice(make: Callable[[], Iterable[bytes]]) -> Copies:
+def run_copies(make: Callable[[], Iterable[bytes]]) -> Copies:
     """What `make` gives in two copies of this process, one after the other."""
     if not hasattr(os, "fork"):
         return Copies(None, "it cannot be copied on this system")
     found: list[Sequence[bytes]] = []
     for _ in range(2):
         try:
-            reports = _copied(make)
+            reports = _run_copy(make)
         except OSError as problem:
             return Copies(None, f"it cannot be copied here ({problem.strerror})")
         if reports is None:
@@ -40,7 +40,7 @@ def copied_twice(make: Callable[[], Iterable[bytes]]) -> Copies:
     return Copies((found[0], found[1]))
 
 
-def _copied(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
+def _run_copy(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
     """All reports of a copy; None if it fails or is silent for too long."""
     reading, writing = os.pipe()
     state = random.getstate()  # a copy would draw it anew, and hide that somebody has seeded it

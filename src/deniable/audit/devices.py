@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.audit.copies import Copies, copied_twice
+from deniable.audit.copies import Copies, run_copies
 from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.plan import Plan
@@ -39,7 +39,7 @@ class Devices(ABC):
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         """For each round, the report of each new device; device i answers as sides[who[i]]."""
 
-    def started_twice(self, side: Side, count: int) -> Copies:
+    def start_twice(self, side: Side, count: int) -> Copies:
         """Whole reports of new devices that all answer alike, from two fresh starts or two copies; they must
         differ.
         """
@@ -74,7 +74,7 @@ class InBulk(Devices):
             reports.append(self._wire.bodies(self._plan.privatize_codes(codes, words)))
         return reports
 
-    def started_twice(self, side: Side, count: int) -> Copies:
+    def start_twice(self, side: Side, count: int) -> Copies:
         """Those of clients, one by one."""
         one, other = (_one_by_one(client_of(self._plan), [side[:1]], count)[0] for _ in range(2))
         return Copies((one, other))
@@ -96,7 +96,7 @@ class OneByOne(Devices):
                 "function of answers, the device's secret and the round that returns a report's bytes, got "
                 f"{type(report).__name__}"
             )
-        self._report = _told_all(report)
+        self._report = _pass_arguments(report)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         rounds: list[list[bytes]] = [[] for _ in sides[0]]
@@ -106,14 +106,14 @@ class OneByOne(Devices):
                 rounds[number - 1].append(_checked(self._report(answers, secret, number)))
         return rounds
 
-    def started_twice(self, side: Side, count: int) -> Copies:
+    def start_twice(self, side: Side, count: int) -> Copies:
         """From two copies of this process as it is, each with secrets of its own."""
-        return copied_twice(
+        return run_copies(
             lambda: (_checked(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count))
         )
 
 
-def _told_all(report: Callable[..., bytes]) -> Reporter:
+def _pass_arguments(report: Callable[..., bytes]) -> Reporter:
     """A function of answers, secret and round, from one that may want fewer of them; what has a default is
     left alone.
     """
@@ -159,7 +159,7 @@ def _checked(report: object) -> bytes:
     return bytes(report)
 
 
-def devices_of(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
+def make_devices(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
     """Devices like this client, and their plan where it is known."""
     if isinstance(client, type):
         raise InvalidParameter(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.audit.bound import lower_epsilon
-from deniable.audit.observations import Bytes, Seen
+from deniable.audit.observations import Bytes, Observations
 
 Source = Literal["bytes", "support"]
 
@@ -26,22 +26,22 @@ _STEPS = 200  # thresholds that are considered
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-class View(ABC):
+class Guesser(ABC):
     """One way to look."""
 
     name: str
 
     @abstractmethod
-    def learn(self, seen: Seen) -> None:
+    def learn(self, seen: Observations) -> None:
         """Count trials."""
 
     @abstractmethod
-    def scores(self, seen: Seen) -> Floats:
+    def scores(self, seen: Observations) -> Floats:
         """How much the counts speak for the first answer, in nats."""
 
 
 @final
-class Additive(View):
+class Additive(Guesser):
     """Byte by byte (or attribute by attribute), as if they were independent."""
 
     def __init__(self, source: Source, pairs: int) -> None:
@@ -49,10 +49,10 @@ class Additive(View):
         self._source, self._pairs = source, pairs
         self._counts: npt.NDArray[np.int64] | None = None
 
-    def _table(self, seen: Seen) -> Bytes:
+    def _table(self, seen: Observations) -> Bytes:
         return np.hstack([seen.bodies, seen.ids]) if self._source == "bytes" else seen.support
 
-    def learn(self, seen: Seen) -> None:
+    def learn(self, seen: Observations) -> None:
         table = self._table(seen)
         if (
             self._counts is None or self._counts.shape[0] < table.shape[1]
@@ -64,7 +64,7 @@ class Additive(View):
         for column, counts in zip(table.T, self._counts, strict=False):
             counts += np.bincount(base + column, minlength=counts.size).reshape(counts.shape)
 
-    def scores(self, seen: Seen) -> Floats:
+    def scores(self, seen: Observations) -> Floats:
         total = np.zeros(len(seen.pair))
         if self._counts is None:
             return total
@@ -75,7 +75,7 @@ class Additive(View):
 
 
 @final
-class Joint(View):
+class Joint(Guesser):
     """The whole report at once, where there are few different ones."""
 
     def __init__(self, source: Source) -> None:
@@ -83,17 +83,17 @@ class Joint(View):
         self._source = source
         self._counts = np.zeros((2, _CELLS), dtype=np.int64)
 
-    def _cells(self, seen: Seen) -> npt.NDArray[np.int64]:
+    def _cells(self, seen: Observations) -> npt.NDArray[np.int64]:
         cells = seen.pair.astype(np.uint64) + np.uint64(1)
         for column in (seen.bodies if self._source == "bytes" else seen.support).T:
             cells = (cells ^ (cells >> np.uint64(29))) * _MIX + column
         cells = (cells ^ (cells >> np.uint64(32))) * _MIX
         return (cells >> np.uint64(46)).astype(np.int64)  # 18 bits
 
-    def learn(self, seen: Seen) -> None:
+    def learn(self, seen: Observations) -> None:
         np.add.at(self._counts.reshape(-1), self._cells(seen) + _CELLS * seen.second, 1)
 
-    def scores(self, seen: Seen) -> Floats:
+    def scores(self, seen: Observations) -> Floats:
         cells = self._cells(seen)
         return _evidence(self._counts[0, cells], self._counts[1, cells])
 
@@ -103,7 +103,7 @@ def _evidence(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> Fl
     return np.asarray(np.log((first + 0.5) / (second + 0.5)))
 
 
-def views_of(pairs: int, planned: bool) -> list[View]:
+def make_guessers(pairs: int, planned: bool) -> list[Guesser]:
     """All ways to look there are."""
     sources: tuple[Source, ...] = ("support", "bytes") if planned else ("bytes",)
     return [view for source in sources for view in (Joint(source), Additive(source, pairs))]
@@ -115,24 +115,24 @@ class Chooser:
     guesses show most.
     """
 
-    def __init__(self, views: list[View], alphas: list[float]) -> None:
+    def __init__(self, views: list[Guesser], alphas: list[float]) -> None:
         """The alphas are those of the groups."""
         self._views, self._alphas = views, alphas
         self._groups: list[npt.NDArray[np.int64]] = []
         self._scores: list[list[Floats]] = [[] for _ in views]
 
-    def add(self, seen: Seen, group: npt.NDArray[np.int64]) -> None:
+    def add(self, seen: Observations, group: npt.NDArray[np.int64]) -> None:
         """More trials; a score is kept as positive where it is right."""
         self._groups.append(group)
         for view, kept in zip(self._views, self._scores, strict=True):
             kept.append(np.where(seen.second, -1.0, 1.0) * view.scores(seen))
 
-    def chosen(self) -> list[tuple[View, float]]:
+    def chosen(self) -> list[tuple[Guesser, float]]:
         """For each group the best view, and the least score that is a guess."""
         groups, scores = np.concatenate(self._groups), [np.concatenate(kept) for kept in self._scores]
         return [self._best(groups == number, scores, alpha) for number, alpha in enumerate(self._alphas)]
 
-    def _best(self, mine: npt.NDArray[np.bool_], scores: list[Floats], alpha: float) -> tuple[View, float]:
+    def _best(self, mine: npt.NDArray[np.bool_], scores: list[Floats], alpha: float) -> tuple[Guesser, float]:
         found = [_best_threshold(one if mine.all() else one[mine], alpha) for one in scores]
         best = max(range(len(found)), key=lambda i: found[i][0])
         return self._views[best], found[best][1]

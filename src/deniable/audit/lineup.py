@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Integers
 from deniable.audit.bound import Event
 from deniable.audit.devices import Side
-from deniable.audit.setting import codes_of
+from deniable.audit.setting import encode_sides
 from deniable.plan import Plan
 
 _PLACES = 1 << 27  # people in line times devices, attributes and rounds, at most
@@ -42,7 +42,7 @@ class Lineups:
     _guesses: Counter[float] = field(default_factory=Counter)
     """By their odds by chance."""
     _right: int = 0
-    _found: dict[int, Integers] = field(default_factory=dict)
+    _hits: dict[int, Integers] = field(default_factory=dict)
     """For each line, by its id: of how many devices of each person the right one was named, and of how many
     not.
     """
@@ -72,7 +72,7 @@ class Lineups:
         many = named.sum(axis=0)
         right = named[held, np.arange(len(held))] & (many < size)
         self._right += int(right.sum())
-        seen = self._found.setdefault(id(line), np.zeros((2, size), dtype=np.int64))
+        seen = self._hits.setdefault(id(line), np.zeros((2, size), dtype=np.int64))
         seen += np.array([np.bincount(held[one], minlength=size) for one in (right, ~right)])
         found = np.bincount(many, minlength=size)
         self._guesses.update({s / (size - s): int(found[s]) for s in range(1, size) if found[s]})
@@ -91,7 +91,7 @@ class Lineups:
         """
         best, most = None, 0.0
         for line in self.lines:
-            right, wrong = self._found[id(line)]
+            right, wrong = self._hits[id(line)]
             shares = (right + 1) / (right + wrong + 2)
             above = (shares - shares.mean()) * np.sqrt(right + wrong)
             if float(above.max()) > most:
@@ -100,5 +100,5 @@ class Lineups:
 
 
 def _line(plan: Plan, sides: tuple[Side, ...], devices: int) -> Line:
-    codes = codes_of(plan, sides)
+    codes = encode_sides(plan, sides)
     return Line(sides, codes, max(1, min(devices, _PLACES // (codes[0].size * len(codes)))))

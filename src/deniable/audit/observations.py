@@ -43,7 +43,7 @@ class Unreadable(bytes):
 
 @final
 @dataclass(frozen=True)
-class Seen:
+class Observations:
     """A block of trials: what was seen, and (for the judge, not for the guess) which answer each
     device held.
     """
@@ -89,7 +89,9 @@ class Reader:
         self._widths: dict[int, int] = {}
         self.refusals = Refusals()
 
-    def read(self, reports: Sequence[Sequence[bytes]], pair: Integers, second: npt.NDArray[np.bool_]) -> Seen:
+    def read(
+        self, reports: Sequence[Sequence[bytes]], pair: Integers, second: npt.NDArray[np.bool_]
+    ) -> Observations:
         """All rounds of a block."""
         bodies, ids, support = [], [], []
         identified = np.ones(len(pair), dtype=bool)
@@ -108,7 +110,7 @@ class Reader:
                 support.append(self._support(said, good, number, pair))
         nothing = np.zeros((len(pair), 0), dtype=np.uint8)
         joined = [np.hstack([nothing, *tables]) for tables in (bodies, ids, support)]
-        return Seen(pair, second, joined[0], joined[1], identified, joined[2])
+        return Observations(pair, second, joined[0], joined[1], identified, joined[2])
 
     def _readable(self, said: Sequence[bytes]) -> npt.NDArray[np.bool_]:
         """Which reports are bytes; the others are refused for what they are, and looked at no further."""
@@ -171,7 +173,7 @@ class Reader:
                     ids.append(table[read & (lengths >= HEADER), _ID])
             for j, part, who, column in self._sound(said, good)[1]:
                 values, places = np.unique(wanted[j], return_inverse=True)
-                found = each_supported(part, column, values)
+                found = supports_each(part, column, values)
                 for row, place in enumerate(places.tolist()):
                     votes[row, who] += found[place]
         return votes, ids
@@ -232,7 +234,7 @@ def supports(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDAr
     return np.asarray(held.astype(bool) & (values >= 0))
 
 
-def each_supported(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+def supports_each(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
     """Which reports support each of several values, a row per value."""
     mechanism = plain(part)
     if isinstance(mechanism, Unary):

@@ -33,7 +33,7 @@ _DEGREE = 112_000  # meters, at most
 _Records = list[tuple[Answers, Answers]]
 
 
-def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ...]:
+def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ...]:
     """Pairs by name, each with the same answers in all rounds."""
     if name not in ("ends", "every"):
         raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {name!r}")
@@ -67,7 +67,7 @@ def named(plan: Plan | None, name: str, per: Per, rounds: int) -> tuple[Pair, ..
     return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
 
 
-def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
+def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
     """People of whom any two are neighbors: per record, as different as they can be; per attribute, those of
     each one.
 
@@ -95,7 +95,7 @@ def line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:
     )
 
 
-def values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int, int]]:
+def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int, int]]:
     """For each attribute with a list of values: how many of them some side has, and how many there are.
 
     No answer is one of them where the plan says so.
@@ -163,7 +163,7 @@ def _short(middle: float, width: float) -> float:
     return rounded if abs(rounded - middle) < width / 100 else middle
 
 
-def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -> tuple[Pair, ...]:
+def check_pairs(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -> tuple[Pair, ...]:
     """Pairs that somebody gives, checked; a single one needs no list.
 
     Where there is one attribute only, its values are as good as records. With two rounds, a list of two
@@ -178,41 +178,41 @@ def several(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -
     if len(found) == 2 and (by_round or not any(isinstance(one, list | tuple) for one in found)):
         found = [tuple(found)]
     names = (VALUE,) if plan is None else plan.names
-    return tuple(_given(one, rounds, per, names) for one in found)
+    return tuple(_check_pair(one, rounds, per, names) for one in found)
 
 
-def _given(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pair:
+def _check_pair(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pair:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise InvalidParameter(
             f"a pair is two records, ({{'color': 'red'}}, {{'color': 'blue'}}), got {pair!r}"
         )
-    first, second = (_side(side, rounds, names) for side in pair)
+    first, second = (_check_side(side, rounds, names) for side in pair)
     _refuse_alike(first, second, per)
     return first, second
 
 
-def _side(given: object, rounds: int, names: Sequence[str]) -> Side:
+def _check_side(given: object, rounds: int, names: Sequence[str]) -> Side:
     """One record for all rounds, or a list with one for each; of one attribute a value is a record."""
     if isinstance(given, Mapping):
-        return (_plain(given),) * rounds
+        return (_unwrap_numbers(given),) * rounds
     if (
         isinstance(given, Sequence)
         and len(given) == rounds
         and all(isinstance(one, Mapping) for one in given)
     ):
-        return tuple(map(_plain, given))
+        return tuple(map(_unwrap_numbers, given))
     if len(names) == 1 and not (
         isinstance(given, Sequence) and any(isinstance(one, Mapping) for one in given)
     ):
         each = given if isinstance(given, list) and len(given) == rounds > 1 else [given] * rounds
-        return tuple(_plain({names[0]: value}) for value in each)
+        return tuple(_unwrap_numbers({names[0]: value}) for value in each)
     raise InvalidParameter(
         f"a side is a record, {{{names[0]!r}: ...}}, or a list with one for each of {rounds} rounds, got "
         f"{given!r}"
     )
 
 
-def _plain(answers: Answers) -> Answers:
+def _unwrap_numbers(answers: Answers) -> Answers:
     """Numbers of an array as numbers that JSON has, for programs and results."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in answers.items()}
 

@@ -61,7 +61,7 @@ class Program(Devices):
     """Devices that a program plays; it is started anew for every block of them.
 
     >>> import sys
-    >>> Program([sys.executable, "-c", "print('00ff')"], None).started_twice(({"color": "red"},), 1).reports
+    >>> Program([sys.executable, "-c", "print('00ff')"], None).start_twice(({"color": "red"},), 1).reports
     ([b'\\x00\\xff'], [b'\\x00\\xff'])
     """
 
@@ -90,7 +90,7 @@ class Program(Devices):
         flat = self._run(self._lines(texts, who), len(who) * rounds)
         return [flat[number::rounds] for number in range(rounds)]
 
-    def started_twice(self, side: Side, count: int) -> Copies:
+    def start_twice(self, side: Side, count: int) -> Copies:
         nobody = np.zeros(count, dtype=np.int64)
         return Copies((self.answer([side[:1]], nobody)[0], self.answer([side[:1]], nobody)[0]))
 

@@ -35,7 +35,7 @@ class Ids:
         return int((ids[1:] == ids[:-1]).all(axis=1).sum())
 
 
-def same_sequence(one: Sequence[bytes], other: Sequence[bytes], headed: bool) -> str | None:
+def find_repetition(one: Sequence[bytes], other: Sequence[bytes], headed: bool) -> str | None:
     """What is wrong with the reports of two fresh starts, in words; None if nothing is.
 
     Independent reports of the same answer may come in any order: that both starts gave the very same sequence

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.devices import Devices
-from deniable.audit.guessers import Chooser, View, views_of
+from deniable.audit.guessers import Chooser, Guesser, make_guessers
 from deniable.audit.lineup import Lineups
-from deniable.audit.observations import FIRST, SECOND, Reader, Seen
+from deniable.audit.observations import FIRST, SECOND, Observations, Reader
 from deniable.audit.repeats import Ids
 from deniable.audit.setting import Setting
 from deniable.formatting import format_count
@@ -56,7 +56,7 @@ class Run:
         """Each group's part for its learned guess, again for all of its fixed ones together, and for each
         pair alone.
         """
-        self._views = views_of(len(setting.pairs), plan is not None)
+        self._views = make_guessers(len(setting.pairs), plan is not None)
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
         self._lineups = Lineups.of(plan, setting.line_ups, trials)
@@ -78,23 +78,23 @@ class Run:
         for seen in self._blocks(0, ends[0]):
             for view in self._views:
                 view.learn(seen)
-            done = _told(show, done + len(seen.pair), total)
+            done = _show_progress(show, done + len(seen.pair), total)
         for seen in self._blocks(ends[0], ends[1]):
             chooser.add(seen, self._group[seen.pair])
-            done = _told(show, done + len(seen.pair), total)
+            done = _show_progress(show, done + len(seen.pair), total)
         chosen = chooser.chosen()
         guesses = np.zeros((len(chosen), 2), dtype=np.int64)
         for seen in self._blocks(ends[1], ends[2]):
-            guesses += self._learned(chosen, seen)
-            done = _told(show, done + len(seen.pair), total)
+            guesses += self._count_learned(chosen, seen)
+            done = _show_progress(show, done + len(seen.pair), total)
         for line, count in self._lineups.blocks(self._block):
             held = (self._words.take(count) % np.uint64(len(line.sides))).astype(np.int64)
             votes, ids = self._reader.votes(self._devices.answer(line.sides, held), line.codes)
             self._lineups.judge(line, votes, held)
             for some in ids:
                 self._ids.add(some)
-            done = _told(show, done + count, total)
-        return tuple(self._found(chosen, guesses, who))
+            done = _show_progress(show, done + count, total)
+        return tuple(self._make_events(chosen, guesses, who))
 
     def easiest(self) -> str | None:
         """In words, whom line-ups tell most easily, where they show more than is claimed."""
@@ -107,7 +107,7 @@ class Run:
         return (
             None
             if easiest is None
-            else f"in line-ups, who answers {self._setting.answered(easiest)} was told most easily"
+            else f"in line-ups, who answers {self._setting.describe_person(easiest)} was told most easily"
         )
 
     def faults(self) -> list[str]:
@@ -116,7 +116,7 @@ class Run:
         refusals = self._reader.refusals
         found = [
             f"a collector refuses {count:,} of {format_count(total, 'report')}, by their {reason}; the "
-            f"first is {_shown(refusals.examples[reason])}"
+            f"first is {_shorten(refusals.examples[reason])}"
             for reason, count in refusals.reasons.items()
         ]
         again = self._ids.repeated()
@@ -126,7 +126,9 @@ class Run:
             )
         return found
 
-    def _found(self, chosen: list[tuple[View, float]], guesses: Integers, who: str) -> Iterator[Event]:
+    def _make_events(
+        self, chosen: list[tuple[Guesser, float]], guesses: Integers, who: str
+    ) -> Iterator[Event]:
         for number, claim in enumerate(self._setting.claims):
             alpha, thresholds = self._alphas[number], self._thresholds[number]
             for least in thresholds:
@@ -149,17 +151,19 @@ class Run:
         bounds = lower_epsilon(self._alone[pairs, 1], self._alone[pairs, 0], alpha)
         worst = int(pairs[np.argmax(bounds)])
         made, right = self._alone[worst].tolist()
-        return Event(f"{who}the same, for {self._setting.told(worst)}", made, right, alpha, claim, alone=True)
+        return Event(
+            f"{who}the same, for {self._setting.describe_pair(worst)}", made, right, alpha, claim, alone=True
+        )
 
-    def _learned(self, chosen: list[tuple[View, float]], seen: Seen) -> Integers:
+    def _count_learned(self, chosen: list[tuple[Guesser, float]], seen: Observations) -> Integers:
         """Guesses, and right ones, of every group by the view that was chosen for it."""
         scores = {id(view): view.scores(seen) for view in dict(chosen)}
         group, found = self._group[seen.pair], np.zeros((len(chosen), 2), dtype=np.int64)
         for number, (view, threshold) in enumerate(chosen):
-            found[number] = _judged(scores[id(view)], threshold, seen.second, group == number)
+            found[number] = _count_guesses(scores[id(view)], threshold, seen.second, group == number)
         return found
 
-    def _blocks(self, start: int, end: int) -> Iterator[Seen]:
+    def _blocks(self, start: int, end: int) -> Iterator[Observations]:
         sides, pairs = self._setting.sides, len(self._setting.pairs)
         for low in range(start, end, self._block):
             pair = np.arange(low, min(end, low + self._block), dtype=np.int64) % pairs
@@ -172,7 +176,7 @@ class Run:
             group = self._group[pair]
             for number, counts in enumerate(self._votes):
                 for least, count in counts.items():
-                    count += _judged(votes, least, second, group == number)
+                    count += _count_guesses(votes, least, second, group == number)
             guessed, right = _guesses(votes, 1, second)
             self._alone += np.array([np.bincount(pair[one], minlength=pairs) for one in (guessed, right)]).T
             yield seen
@@ -187,7 +191,7 @@ def _thresholds(most: int) -> list[int]:
     return {0: [], 1: [1]}.get(most, [1, most])
 
 
-def _judged(
+def _count_guesses(
     scores: npt.NDArray[np.float64] | Integers,
     least: float,
     second: npt.NDArray[np.bool_],
@@ -216,12 +220,12 @@ def _vote_name(least: int, events: int) -> str:
     )
 
 
-def _told(show: Show | None, done: int, total: int) -> int:
+def _show_progress(show: Show | None, done: int, total: int) -> int:
     if show is not None:
         show(done, total)
     return done
 
 
-def _shown(report: bytes) -> str:
+def _shorten(report: bytes) -> str:
     text = report.hex()
     return text if len(text) <= 120 else f"{text[:120]}…"

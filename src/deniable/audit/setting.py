@@ -14,7 +14,7 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.audit.apart import apart
 from deniable.audit.devices import Answers, Side
-from deniable.audit.pairs import Named, Pair, line_ups, named, several, values_asked
+from deniable.audit.pairs import Named, Pair, check_pairs, count_values_asked, make_line_ups, make_named_pairs
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms import Per, checked_per
@@ -26,7 +26,7 @@ from deniable.rounds import Repeated
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""
 
-_TOLD = 3  # pairs that are told one by one
+_DESCRIBED = 3  # pairs that are told one by one
 _KILOMETER = 1e6  # in millimeters, which cells are measured by
 
 Claimed = Callable[[Answers, Answers], float]
@@ -69,22 +69,22 @@ class Setting:
         """Which claim is each pair's."""
         return np.array([self.claims.index(claim) for claim in self.each], dtype=np.int64)
 
-    def told(self, pair: int) -> str:
+    def describe_pair(self, pair: int) -> str:
         """A pair in words: what is different in them."""
         one, other = (side[0] for side in self.pairs[pair])
         names = [name for name in {**one, **other} if one.get(name) != other.get(name)] or list(one)
-        both = [", ".join(_said(side.get(name)) for name in names) for side in (one, other)]
+        both = [", ".join(_format_answer(side.get(name)) for name in names) for side in (one, other)]
         return (
             f"{names[0]} {' and '.join(both)}"
             if len(names) == 1
             else f"{', '.join(names)}: {' against '.join(both)}"
         )
 
-    def answered(self, side: Side) -> str:
+    def describe_person(self, side: Side) -> str:
         """One of a line-up in words: what not all of them answer."""
         everyone = [person[0] for line in self.line_ups for person in line]
         return ", ".join(
-            f"{name} {_said(answer)}"
+            f"{name} {_format_answer(answer)}"
             for name, answer in side[0].items()
             if len({repr(one[name]) for one in everyone}) > 1
         )
@@ -92,15 +92,15 @@ class Setting:
     @property
     def compared(self) -> str:
         """Who is told apart, in words, and who is not."""
-        more = f", and {len(self.pairs) - _TOLD:,} more" if len(self.pairs) > _TOLD else ""
-        pairs = "; ".join(self.told(pair) for pair in range(min(_TOLD, len(self.pairs))))
+        more = f", and {len(self.pairs) - _DESCRIBED:,} more" if len(self.pairs) > _DESCRIBED else ""
+        pairs = "; ".join(self.describe_pair(pair) for pair in range(min(_DESCRIBED, len(self.pairs))))
         lines = "".join(f"; in a line-up, {len(line)} people" for line in self.line_ups[:1])
         some = ", ".join(f"{asked:,} of {values:,} values of {name}" for name, asked, values in self.partly)
         return f"{pairs}{more}{lines}{f'; asked were only {some}' if some else ''}"
 
     def codes(self, plan: Plan) -> list[Integers]:
         """For each round, the sides' answers as integers, a row per attribute."""
-        return codes_of(plan, self.sides)
+        return encode_sides(plan, self.sides)
 
     def most_votes(self, plan: Plan | None) -> list[int]:
         """For each claim, in how many places at most, attributes and rounds, reports can take one side
@@ -116,12 +116,12 @@ class Setting:
         return [int(votes[self.group == number].max()) for number in range(len(self.claims))]
 
 
-def codes_of(plan: Plan, sides: Sequence[Side]) -> list[Integers]:
+def encode_sides(plan: Plan, sides: Sequence[Side]) -> list[Integers]:
     """For each round, answers as integers, a row per attribute."""
     return [plan.encode(list(map(dict, records))) for records in zip(*sides, strict=True)]
 
 
-def setting_of(
+def make_setting(
     plan: Plan | None,
     pairs: Named | Iterable[object],
     per: Per,
@@ -137,32 +137,36 @@ def setting_of(
             f"this plan asks once, so a device reports in one round, got rounds={wanted!r}"
         )
     number = whole_number("rounds, how often each device reports,", wanted, 1, None if plan is None else most)
-    found = named(plan, pairs, per, number) if isinstance(pairs, str) else several(plan, pairs, per, number)
+    found = (
+        make_named_pairs(plan, pairs, per, number)
+        if isinstance(pairs, str)
+        else check_pairs(plan, pairs, per, number)
+    )
     if not found:
         raise InvalidParameter("there are no pairs of answers to tell apart")
     if plan is not None:
         _refuse_one_code(plan, found)
-    lines = line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
+    lines = make_line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
     if callable(claim):
-        each, lined = tuple(_of_fresh(claim, pair) for pair in found), 0.0
+        each, lined = tuple(_add_rounds(claim, pair) for pair in found), 0.0
     elif claim is not None:
         each = (_checked_claim(claim),) * len(found)
         lined = each[0]
     elif plan is None:
         raise InvalidParameter("without a plan, say what is claimed: claim=1.0")
     elif plan.stated.metric is not None:
-        each = _by_distance(plan, found, per)
-        lined = max(_by_distance(plan, [(line[0], line[1]) for line in lines], per), default=0.0)
+        each = _find_claims_by_distance(plan, found, per)
+        lined = max(_find_claims_by_distance(plan, [(line[0], line[1]) for line in lines], per), default=0.0)
     else:
-        each = (_claim(plan, found, per, number),) * len(found)
+        each = (_find_claim(plan, found, per, number),) * len(found)
         lined = each[0]
     everyone = [side for people in (*found, *lines) for side in people]
-    some = {} if plan is None else values_asked(plan, everyone)
+    some = {} if plan is None else count_values_asked(plan, everyone)
     partly = tuple((name, asked, values) for name, (asked, values) in some.items() if asked < values)
     return Setting(found, per, number, each, most, lines, lined, partly)
 
 
-def _of_fresh(claimed: Claimed, pair: Pair) -> float:
+def _add_rounds(claimed: Claimed, pair: Pair) -> float:
     """What is claimed of reports that have nothing to do with each other, one for each round."""
     each = [claimed(one, other) for one, other in zip(*pair, strict=True)]
     return each[0] if len(each) == 1 else math.nextafter(math.fsum(each), math.inf)
@@ -173,7 +177,7 @@ def _refuse_one_code(plan: Plan, pairs: Sequence[Pair]) -> None:
     for pair in pairs:
         if any(value is None for side in pair for record in side for value in record.values()):
             continue  # no answer may be drawn anew
-        if all((codes[:, 0] == codes[:, 1]).all() for codes in codes_of(plan, pair)):
+        if all((codes[:, 0] == codes[:, 1]).all() for codes in encode_sides(plan, pair)):
             raise InvalidParameter(
                 f"both sides of a pair are the same to the plan: {dict(pair[0][0])} and {dict(pair[1][0])}; "
                 "compare answers that it tells apart"
@@ -186,13 +190,13 @@ def _checked_claim(claim: object) -> float:
     return float(claim)
 
 
-def _said(answer: object) -> str:
+def _format_answer(answer: object) -> str:
     if isinstance(answer, list | tuple):
-        return f"({', '.join(map(_said, answer))})"
+        return f"({', '.join(map(_format_answer, answer))})"
     return "no answer" if answer is None else f"{answer:.6g}" if isinstance(answer, float) else str(answer)
 
 
-def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
+def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
     """What the plan states; of fewer rounds than it has, and of one attribute in several, what its integers
     say of them.
     """
@@ -220,7 +224,7 @@ def _claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
     )
 
 
-def _by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ...]:
+def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ...]:
     """For each pair what the plan promises of it: distances times the losses per unit, and that of all other
     attributes.
 

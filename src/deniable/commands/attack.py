@@ -85,9 +85,9 @@ def attack_plan(
     with console.progress("attacking") as show:
         found = examine(read, codes, collections, top, users, seed, show)
     if plot_files:
-        from deniable.attack.plot import plot_examination
+        from deniable.attack.plot import examination_plot
 
-        writing.save_plots(plot_files, partial(plot_examination, found))
+        writing.save_plots(plot_files, partial(examination_plot, found))
     if as_json:
         console.print_json(asdict(found))
     else:

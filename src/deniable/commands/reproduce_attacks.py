@@ -17,7 +17,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_percent
 
 if TYPE_CHECKING:
-    from deniable.studies.points import Row
+    from deniable.studies.accuracy import AttackPoint
 
 _SHOWN = 40  # rows of a table; all of them are in --json and -o
 _NOBODY = 1e-7  # a share of this or less is shown as 0
@@ -178,7 +178,7 @@ def reproduce_revisited(
     Adult's ages (read from the folder $DENIABLE_DATA, or fetched and kept), or 50,000 invented people.
     """
     from deniable import data
-    from deniable.studies import revisited
+    from deniable.studies import tradeoffs
     from deniable.studies.plot import risks as plot_risks
 
     writing.check(out, plot_files, force)
@@ -186,10 +186,10 @@ def reproduce_revisited(
     with console.progress("measuring") as show:
         rows = studying.kept_as_done(
             out,
-            revisited.reproduce(
+            tradeoffs.reproduce(
                 people,
-                epsilons=epsilons or (revisited.QUICK_EPSILONS if quick else revisited.EPSILONS),
-                runs=runs or (revisited.QUICK_RUNS if quick else revisited.RUNS),
+                epsilons=epsilons or (tradeoffs.QUICK_EPSILONS if quick else tradeoffs.EPSILONS),
+                runs=runs or (tradeoffs.QUICK_RUNS if quick else tradeoffs.RUNS),
                 users=users,
                 seed=seed,
                 progress=studying.estimating(show),
@@ -197,7 +197,7 @@ def reproduce_revisited(
             as_json,
         )
     studying.tell_if_all(users, rows[0].n, rows[0].dataset, "asked")
-    if studying.told_to_machines(rows, plot_risks.revisited_plot, out, plot_files, as_json):
+    if studying.told_to_machines(rows, plot_risks.tradeoffs_plot, out, plot_files, as_json):
         return
     headers = ["protocol", "epsilon", "attack", "accuracy", "95 %", "MSE", "true loss", "nothing beats it"]
     cells = [
@@ -212,7 +212,7 @@ def reproduce_revisited(
     _print(rows, headers, cells)
 
 
-def _some(rows: Sequence[Row]) -> list[Row]:
+def _some(rows: Sequence[AttackPoint]) -> list[AttackPoint]:
     """As many rows as a table has; where these are not all, some of every figure."""
     places: dict[str, int] = {}
     ranked = []
@@ -222,7 +222,7 @@ def _some(rows: Sequence[Row]) -> list[Row]:
     return [rows[number] for number in sorted(number for _, number in sorted(ranked)[:_SHOWN])]
 
 
-def _accuracy(row: Row) -> list[str]:
+def _accuracy(row: AttackPoint) -> list[str]:
     """How often the attack is right, and the interval."""
     if row.accuracy is None:
         return ["refused", ""]
@@ -232,16 +232,16 @@ def _accuracy(row: Row) -> list[str]:
     return [format_percent(row.accuracy), f"{low:.3g} to {high:.3g} %"]
 
 
-def _print(rows: Sequence[Row], headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    from deniable.studies.points import measured_on
+def _print(rows: Sequence[AttackPoint], headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from deniable.studies.accuracy import describe_measurement
 
-    parts: dict[str, list[Row]] = {}
+    parts: dict[str, list[AttackPoint]] = {}
     for row in rows:
         values = "" if row.k is None else f", k = {row.k}"
         parts.setdefault(f"{row.figure}, {row.dataset}{values}", []).append(row)
     kept = [i for i in range(len(headers)) if any(row[i] for row in cells)]
     console.print_table(
-        "\n".join(f"{what}: {measured_on(part)}" for what, part in parts.items()),
+        "\n".join(f"{what}: {describe_measurement(part)}" for what, part in parts.items()),
         [headers[i] for i in kept],
         [[row[i] for i in kept] for row in cells],
     )

@@ -18,9 +18,9 @@ from deniable.exact import positive_epsilon
 from deniable.mechanisms import Direct
 from deniable.records import Sample
 from deniable.rounds import Memoized, l_grr, l_osue, l_oue, l_soue, l_sue
-from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
+from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measure_point, run_sweep
 
-__all__ = ["DATASETS", "EPSILONS", "METHODS", "PARTS", "RUNS", "Row", "reproduce"]
+__all__ = ["DATASETS", "EPSILONS", "METHODS", "PARTS", "RUNS", "AllomfreePoint", "reproduce"]
 
 EPSILONS = tuple(0.5 * step for step in range(1, 9))
 """Budgets of any number of reports of one value."""
@@ -30,7 +30,7 @@ PARTS = (0.3, 0.6)
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Row(Point):
+class AllomfreePoint(Point):
     """One point of a figure. Only one attribute is ever reported, so a report loses as much per attribute as
     per record.
     """
@@ -51,7 +51,7 @@ def reproduce(
     runs: int = RUNS,
     seed: int = 1,
     progress: Progress | None = None,
-) -> Iterator[Row]:
+) -> Iterator[AllomfreePoint]:
     """A row per dataset, part, method and epsilon, as they are done; what a protocol cannot do is a row that
     says why.
     """
@@ -61,7 +61,7 @@ def reproduce(
     cells = [
         (
             people,
-            Row(
+            AllomfreePoint(
                 dataset=people.name,
                 method=name,
                 epsilon_forever=epsilon,
@@ -77,12 +77,14 @@ def reproduce(
         for name in names
         for epsilon in budgets
     ]
-    return sweep(cells, _measured, progress)
+    return run_sweep(cells, _measure, progress)
 
 
-def _measured(asked: Row, people: Dataset) -> Row:
-    parts = tuple(_made(asked.method, k, asked.epsilon_first, asked.epsilon_forever) for k in people.ks)
-    return measured(
+def _measure(asked: AllomfreePoint, people: Dataset) -> AllomfreePoint:
+    parts = tuple(
+        _make_mechanism(asked.method, k, asked.epsilon_first, asked.epsilon_forever) for k in people.ks
+    )
+    return measure_point(
         *(asked, Sample(parts), people),
         *("allomfree", asked.dataset, asked.method, asked.epsilon_forever, asked.epsilon_first),
         loss_forever=max(part.first.loss() for part in parts),
@@ -91,7 +93,7 @@ def _measured(asked: Row, people: Dataset) -> Row:
 
 
 @lru_cache(maxsize=4096)
-def _made(method: str, k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
+def _make_mechanism(method: str, k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
     """The same numbers of values come up again and again, and exact budgets take a while to find."""
     return METHODS[method](k, epsilon_first, epsilon_forever)
 
@@ -101,7 +103,7 @@ def _best(calibration: Literal["exact", "published"]) -> Callable[[int, float, f
 
     def make(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
         direct = l_grr(k, epsilon_first, epsilon_forever, calibration)
-        unary = _made("L-OSUE", k, epsilon_first, epsilon_forever)
+        unary = _make_mechanism("L-OSUE", k, epsilon_first, epsilon_forever)
         return direct if direct.law.error(1, 0.0) <= unary.law.error(1, 0.0) else unary
 
     return make

@@ -42,7 +42,7 @@ __all__ = [
     "QUICK_RUNS",
     "RUNS",
     "UNDETERMINED",
-    "Row",
+    "ChannelPoint",
     "reproduce",
 ]
 
@@ -89,7 +89,7 @@ CHANNELS: dict[str, Callable[[int, float, Floats], Candidate]] = {
 
 @final
 @dataclass(frozen=True)
-class Row:
+class ChannelPoint:
     """One channel for one prior; or why there is none."""
 
     channel: str
@@ -135,7 +135,7 @@ def reproduce(
     runs: int = RUNS,
     seed: int = 1,
     progress: Progress | None = None,
-) -> Iterator[Row]:
+) -> Iterator[ChannelPoint]:
     """A row per prior, n, epsilon and channel, as they are done. A row depends on the seed and its own
     parameters only.
     """
@@ -145,16 +145,16 @@ def reproduce(
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     checked_people(people)
     cells = [
-        Row(name, prior, n, epsilon, people, runs, seed)
+        ChannelPoint(name, prior, n, epsilon, people, runs, seed)
         for prior in whom
         for n in sizes
         for epsilon in budgets
         for name in names
     ]
-    return _measured(cells, progress)
+    return _measure_all(cells, progress)
 
 
-def _measured(cells: list[Row], progress: Progress | None) -> Iterator[Row]:
+def _measure_all(cells: list[ChannelPoint], progress: Progress | None) -> Iterator[ChannelPoint]:
     least = cache(_least)
     for done, asked in enumerate(cells, 1):
         try:
@@ -167,7 +167,7 @@ def _measured(cells: list[Row], progress: Progress | None) -> Iterator[Row]:
             progress(done, len(cells))
 
 
-def _row(asked: Row, best: float | None) -> Row:
+def _row(asked: ChannelPoint, best: float | None) -> ChannelPoint:
     prior = PRIORS[asked.prior](asked.n + 1)
     made = CHANNELS[asked.channel](asked.n, asked.epsilon, prior)
     asked = replace(asked, step_loss=made.loss, unspent=made.unspent(asked.epsilon), best_l2=best)

@@ -15,12 +15,12 @@ from deniable.attack.trained import KNOWLEDGE
 from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.studies.attacked import ON_SAMPLED, ON_VALUES, sampled_cells, value_cells
-from deniable.studies.points import DATASETS, Asked, Row, frame, measure
-from deniable.studies.surveyed import ON_PEOPLE, people_cells
+from deniable.studies.accuracy import DATASETS, Asked, AttackPoint, frame, measure
+from deniable.studies.inference import ON_SAMPLED, ON_VALUES, sampled_cells, value_cells
+from deniable.studies.reidentification import ON_PEOPLE, people_cells
 from deniable.studies.sweep import Progress
 
-__all__ = ["ATTACKS", "DATASETS", "EPSILONS", "FIGURES", "RUNS", "USERS", "Row", "frame", "reproduce"]
+__all__ = ["ATTACKS", "DATASETS", "EPSILONS", "FIGURES", "RUNS", "USERS", "AttackPoint", "frame", "reproduce"]
 
 _MAKERS = {"value": value_cells, **dict.fromkeys(ON_SAMPLED, sampled_cells), "reidentify": people_cells}
 FIGURES = tuple(_MAKERS)
@@ -54,7 +54,7 @@ def reproduce(
     progress: Progress | None = None,
     quick: bool = False,
     training: int | None = None,
-) -> Iterator[Row]:
+) -> Iterator[AttackPoint]:
     """Rows as they are done. A row depends on the seed and its own parameters only.
 
     `users` attacks so many people, drawn at random for each run, instead of all (for people in a background,

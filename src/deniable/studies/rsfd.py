@@ -22,16 +22,16 @@ from deniable.data.datasets import Dataset
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import ExactMechanism, adaptive
 from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd
-from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measured, sweep
+from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measure_point, run_sweep
 
-__all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "Row", "reproduce"]
+__all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "RsfdPoint", "reproduce"]
 
 EPSILONS = tuple(math.log(odds) for odds in range(2, 8))
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Row(Point):
+class RsfdPoint(Point):
     """One point of a figure, at the epsilon that is claimed."""
 
     epsilon: float
@@ -44,7 +44,7 @@ def reproduce(
     runs: int = RUNS,
     seed: int = 1,
     progress: Progress | None = None,
-) -> Iterator[Row]:
+) -> Iterator[RsfdPoint]:
     """A row per dataset, method and epsilon, as they are done. A row depends on the seed and its own
     parameters only.
     """
@@ -52,14 +52,14 @@ def reproduce(
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     made = cache(lambda method, ks, epsilon: METHODS[method](ks, epsilon))
 
-    def one(asked: Row, people: Dataset) -> Row:
+    def one(asked: RsfdPoint, people: Dataset) -> RsfdPoint:
         labels = asked.dataset, asked.method, asked.epsilon
-        return measured(asked, made(asked.method, people.ks, asked.epsilon), people, "rsfd", *labels)
+        return measure_point(asked, made(asked.method, people.ks, asked.epsilon), people, "rsfd", *labels)
 
     cells = [
         (
             people,
-            Row(
+            RsfdPoint(
                 dataset=people.name,
                 method=name,
                 epsilon=epsilon,
@@ -73,7 +73,7 @@ def reproduce(
         for name in names
         for epsilon in budgets
     ]
-    return sweep(cells, one, progress)
+    return run_sweep(cells, one, progress)
 
 
 def _either(ks: Sequence[int], epsilon: float) -> tuple[ExactMechanism, ...]:
@@ -82,7 +82,7 @@ def _either(ks: Sequence[int], epsilon: float) -> tuple[ExactMechanism, ...]:
     return tuple(part for part in chosen if isinstance(part, ExactMechanism))
 
 
-def _faked(protocol: str, calibration: Calibration) -> Callable[[Sequence[int], float], RecordMechanism]:
+def _make_faked(protocol: str, calibration: Calibration) -> Callable[[Sequence[int], float], RecordMechanism]:
     return lambda ks, epsilon: rsfd(ks, epsilon, protocol, calibration)
 
 
@@ -91,7 +91,7 @@ _FAKED = {"RS+FD[GRR]": "grr", "RS+FD[OUE-z]": "oue-z", "RS+FD[OUE-r]": "oue-r",
 METHODS: dict[str, Callable[[Sequence[int], float], RecordMechanism]] = {
     "SPL[ADP]": lambda ks, epsilon: Split(_either(ks, equal_part(epsilon, len(ks)))),
     "SMP[ADP]": lambda ks, epsilon: Sample(_either(ks, epsilon)),
-    **{name: _faked(protocol, "published") for name, protocol in _FAKED.items()},
-    **{f"{name} at record": _faked(protocol, "record") for name, protocol in _FAKED.items()},
+    **{name: _make_faked(protocol, "published") for name, protocol in _FAKED.items()},
+    **{f"{name} at record": _make_faked(protocol, "record") for name, protocol in _FAKED.items()},
 }
 """The six methods of the paper, and the RS+FD ones once more at the loss that they state."""

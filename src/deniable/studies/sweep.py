@@ -63,22 +63,24 @@ def checked_methods(
     return names
 
 
-def sweep(
+def run_sweep(
     cells: Sequence[tuple[Dataset, _Row]],
-    measured: Callable[[_Row, Dataset], _Row],
+    measure_point: Callable[[_Row, Dataset], _Row],
     progress: Progress | None,
 ) -> Iterator[_Row]:
     """Rows, as they are done; what a protocol cannot do is a row that says why."""
     for done, (people, asked) in enumerate(cells, 1):
         try:
-            yield measured(asked, people)
+            yield measure_point(asked, people)
         except InvalidParameter as problem:
             yield replace(asked, refused=str(problem))
         if progress is not None:
             progress(done, len(cells))
 
 
-def measured(asked: _Row, share: RecordMechanism, people: Dataset, *labels: str | float, **more: Any) -> _Row:
+def measure_point(
+    asked: _Row, share: RecordMechanism, people: Dataset, *labels: str | float, **more: Any
+) -> _Row:
     """A row with its errors and losses; its numbers are drawn from its seed and its labels only."""
     errors = measure_share(share, people.counts, asked.runs, numbers_from(asked.seed, *labels))
     return replace(

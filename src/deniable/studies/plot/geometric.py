@@ -23,7 +23,7 @@ that.
 """
 
 
-def geometric_plot(rows: Sequence[geometric.Row]) -> Figure:
+def geometric_plot(rows: Sequence[geometric.ChannelPoint]) -> Figure:
     """Measured errors with two standard errors (solid), and what is expected of many people (dotted).
 
     An expected error beyond the panel is a triangle at its upper edge; a channel without one is named in the
@@ -32,7 +32,7 @@ def geometric_plot(rows: Sequence[geometric.Row]) -> Figure:
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(geometric.CHANNELS)
 
-    def draw(axes: Axes, members: Sequence[geometric.Row]) -> None:
+    def draw(axes: Axes, members: Sequence[geometric.ChannelPoint]) -> None:
         top = _ABOVE * max((row.mse for row in members if row.mse), default=1.0)
         for place, (channel, line) in enumerate(grouped(members, lambda row: row.channel).items()):
             drawn = sorted((row for row in line if row.refused is None), key=lambda row: row.epsilon)
@@ -68,11 +68,11 @@ def geometric_plot(rows: Sequence[geometric.Row]) -> Figure:
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
 
-def _per_share(row: geometric.Row) -> float:
+def _per_share(row: geometric.ChannelPoint) -> float:
     return math.nan if row.l2 is None else row.l2 / (row.people * (row.n + 1))
 
 
-def _absent(members: Sequence[geometric.Row]) -> str:
+def _absent(members: Sequence[geometric.ChannelPoint]) -> str:
     """The channels whose error is infinite, and at which epsilons; lines fall to the right, so there is room
     at the left.
     """

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
 from deniable.plot.figure import INK, drawable, format_tick, grouped, looks, panels
-from deniable.studies import revisited
-from deniable.studies.points import COMPUTED, Row, measured_on
+from deniable.studies import tradeoffs
+from deniable.studies.accuracy import COMPUTED, AttackPoint, describe_measurement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +36,13 @@ _LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def risks_plot(rows: Sequence[Row]) -> Figure:
+def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
     """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line, or the
     large point.
     """
     done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
     groups = {
-        f"{name}\n{fill(measured_on(members), _WIDE)}": members
+        f"{name}\n{fill(describe_measurement(members), _WIDE)}": members
         for name, members in grouped(done, _panel).items()
     }
     if len(groups) > _MOST_PANELS:
@@ -52,7 +52,7 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
     look_of = looks(dict.fromkeys(_colored(row) for row in done))
     alone = len({row.epsilon for row in done}) == 1
 
-    def list_points(axes: Axes, members: Sequence[Row]) -> None:
+    def list_points(axes: Axes, members: Sequence[AttackPoint]) -> None:
         names = list(grouped(members, _line))
         for row in members:
             look: dict[str, Any] = look_of[_colored(row)] | _LOOKS.get(row.attack, {}) | {"linestyle": "none"}
@@ -83,7 +83,7 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
         axes.xaxis.set_major_formatter(format_tick)
         axes.set_xlabel("attack is right")
 
-    def draw(axes: Axes, members: Sequence[Row]) -> None:
+    def draw(axes: Axes, members: Sequence[AttackPoint]) -> None:
         for name, line in grouped(members, _line).items():
             line.sort(key=lambda row: row.epsilon)
             look: dict[str, Any] = look_of[_colored(line[0])] | _LOOKS.get(line[0].attack, {})
@@ -113,18 +113,18 @@ def risks_plot(rows: Sequence[Row]) -> Figure:
     return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
 
 
-def revisited_plot(rows: Sequence[Row]) -> Figure:
+def tradeoffs_plot(rows: Sequence[AttackPoint]) -> Figure:
     """Error against success: exact (filled) and as published (hollow), a line per protocol over epsilon, and
     the front.
     """
     done = drawable([row for row in rows if row.refused is None])
-    look_of = looks(revisited.METHODS)
+    look_of = looks(tradeoffs.METHODS)
     groups = grouped(
         done, lambda row: "robust protocols" if row.protocol.startswith("A") else "classical protocols"
     )
     front = sorted((row.accuracy or 0.0, row.mse or 0.0) for row in done if row.pareto)
 
-    def draw(axes: Axes, members: Sequence[Row]) -> None:
+    def draw(axes: Axes, members: Sequence[AttackPoint]) -> None:
         axes.plot(
             *zip(*front, strict=True),
             color="#c8ccd0",
@@ -150,9 +150,8 @@ def revisited_plot(rows: Sequence[Row]) -> Figure:
         axes.set_xlabel("best guess is right")
         axes.set_ylabel("MSE of a share")
 
-    how = (
-        f"{done[0].dataset}, k = {done[0].k}, {measured_on([row for row in done if row.attack in COMPUTED])}"
-    )
+    measured = describe_measurement([row for row in done if row.attack in COMPUTED])
+    how = f"{done[0].dataset}, k = {done[0].k}, {measured}"
     title = (
         f"Error against attack, epsilon {_budgets(done)}\nfilled: exact; hollow: by the published "
         f"formulas\n{how}"
@@ -160,11 +159,11 @@ def revisited_plot(rows: Sequence[Row]) -> Figure:
     return panels(groups, draw, title, size=(5.4, 4.2), legend_columns=3)
 
 
-def _is_shown(row: Row) -> bool:
+def _is_shown(row: AttackPoint) -> bool:
     return all(getattr(row, name) in (None, value) for name, value in _SHOWN.items()) or row.figure == "value"
 
 
-def _panel(row: Row) -> str:
+def _panel(row: AttackPoint) -> str:
     if row.figure in ("value", "reidentify"):
         more = [row.background or "", f"{row.metric} metric"]
         more += [f"top {row.top}, {row.surveys} surveys"] if row.top else []
@@ -172,21 +171,21 @@ def _panel(row: Row) -> str:
     return f"{row.dataset}: {row.protocol}" + (f", prior {row.prior}" if row.prior else "")
 
 
-def _line(row: Row) -> str:
+def _line(row: AttackPoint) -> str:
     """What the legend calls a line: protocols where a panel has several of them."""
     return f"{row.protocol}, {row.attack}" if row.figure in ("value", "reidentify") else row.attack
 
 
-def _colored(row: Row) -> str:
+def _colored(row: AttackPoint) -> str:
     """What has a color of its own: protocols where a panel has several, else attacks."""
     return row.protocol if row.figure in ("value", "reidentify") else row.attack
 
 
-def _budgets(rows: Sequence[Row]) -> str:
+def _budgets(rows: Sequence[AttackPoint]) -> str:
     epsilons = sorted({row.epsilon for row in rows})
     return f"{epsilons[0]:g}" if len(epsilons) == 1 else f"{epsilons[0]:g} to {epsilons[-1]:g}"
 
 
-def _lowest(rows: Sequence[Row]) -> float:
+def _lowest(rows: Sequence[AttackPoint]) -> float:
     """Where a logarithmic axis begins."""
     return min(rows[0].baseline, *(row.accuracy for row in rows if row.accuracy)) / _BELOW

@@ -20,14 +20,14 @@ _SIZE = (4.4, 3.5)
 _MOST_PANELS = 24
 
 
-def rsfd_plot(rows: Sequence[rsfd.Row]) -> Figure:
+def rsfd_plot(rows: Sequence[rsfd.RsfdPoint]) -> Figure:
     """As published (solid) and at equal true loss (dashed); above, what RS+FD truly loses per record as
     published.
     """
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(name for name in rsfd.METHODS if not name.endswith(_AT_RECORD))
 
-    def draw(axes: Axes, members: Sequence[rsfd.Row]) -> None:
+    def draw(axes: Axes, members: Sequence[rsfd.RsfdPoint]) -> None:
         for method, line in grouped(members, lambda row: row.method).items():
             look = look_of[method.removesuffix(_AT_RECORD)]
             if method.endswith(_AT_RECORD):
@@ -51,18 +51,18 @@ def rsfd_plot(rows: Sequence[rsfd.Row]) -> Figure:
     return panels(groups, draw, f"{title}\n{_how(done[0].runs, done[0].seed)}", size=_SIZE, legend_columns=2)
 
 
-def allomfree_plot(rows: Sequence[allomfree.Row]) -> Figure:
+def allomfree_plot(rows: Sequence[allomfree.AllomfreePoint]) -> Figure:
     """One collection of each dataset, for each part of the budget that one report may spend."""
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(allomfree.METHODS)
 
-    def draw(axes: Axes, members: Sequence[allomfree.Row]) -> None:
+    def draw(axes: Axes, members: Sequence[allomfree.AllomfreePoint]) -> None:
         for method, line in grouped(members, lambda row: row.method).items():
             line.sort(key=lambda row: row.epsilon_forever)
             _line(axes, [row.epsilon_forever for row in line], line, look_of[method])
         axes.set_xlabel("epsilon of all reports of one value")
 
-    def name(row: allomfree.Row) -> str:
+    def name(row: allomfree.AllomfreePoint) -> str:
         part = row.epsilon_first / row.epsilon_forever
         return f"{row.dataset}: n = {row.n:,}, d = {row.d}, one report {part:.2g} epsilon"
 

@@ -34,7 +34,7 @@ _TAIL = (1 - 0.95) / 2  # at either end of an interval
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class AttackPoint:
     """One point of a figure; or why there is none."""
 
     figure: str
@@ -89,19 +89,19 @@ class Row:
     refused: str | None = None
 
 
-def frame(rows: Iterable[Row], backend: Backend | None = None) -> Any:
+def frame(rows: Iterable[AttackPoint], backend: Backend | None = None) -> Any:
     """A line per row, as a dataframe of the library you already have: pandas, polars or pyarrow."""
     plain = [asdict(row) for row in rows]
-    columns = {name: [row[name] for row in plain] for name in Row.__dataclass_fields__}
+    columns = {name: [row[name] for row in plain] for name in AttackPoint.__dataclass_fields__}
     return frame_of(columns, backend)
 
 
-def measured_on(rows: Sequence[Row]) -> str:
+def describe_measurement(rows: Sequence[AttackPoint]) -> str:
     """How these rows were measured, in words: people, those attacked, runs, seed.
 
-    >>> some = Row(figure="value", dataset="acs", protocol="GRR", epsilon=1.0, attack="guess", runs=1,
-    ...            n=9000, users=500, d=3, seed=1, baseline=0.1)
-    >>> measured_on([some])
+    >>> some = AttackPoint(figure="value", dataset="acs", protocol="GRR", epsilon=1.0, attack="guess", runs=1,
+    ...                    n=9000, users=500, d=3, seed=1, baseline=0.1)
+    >>> describe_measurement([some])
     'n = 9,000, 500 attacked, 1 run, seed 1'
     """
     attacked = {row.users for row in rows if row.attack not in COMPUTED}
@@ -136,7 +136,7 @@ def _range(numbers: set[int]) -> str:
 class Cell:
     """What is measured together, and how."""
 
-    asked: tuple[Row, ...]
+    asked: tuple[AttackPoint, ...]
     run: Callable[[int, np.random.Generator], Sequence[Array]]
     """Given its number and its own random numbers: for each row, how likely everybody who is attacked is to
     be found out.
@@ -166,9 +166,9 @@ class Asked:
 
     def row(
         self, figure: str, people: Dataset, protocol: str, epsilon: float, attack: str, **more: Any
-    ) -> Row:
+    ) -> AttackPoint:
         """A point that is still to be measured."""
-        return Row(
+        return AttackPoint(
             figure=figure,
             dataset=next((name for name, ours in DATASETS.items() if ours == people.name), people.name),
             protocol=protocol,
@@ -226,7 +226,7 @@ class _Pace:
         return round(1000 * spent), round(1000 * (spent + max(0.0, left)))
 
 
-def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> Iterator[Row]:
+def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> Iterator[AttackPoint]:
     """Rows as they are done. The progress is of time, not of cells: those of trained attacks take much
     longer.
     """
@@ -257,17 +257,17 @@ def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> I
         for row, seen in zip(cell.asked, zip(*found, strict=True), strict=True):
             right = np.array([share for share, _ in seen])
             if row.attack in COMPUTED:
-                yield without_chance(row, float(right[0]))
+                yield add_no_chance(row, float(right[0]))
             else:
-                yield with_chance(replace(row, users=seen[0][1]), right)
+                yield add_chance(replace(row, users=seen[0][1]), right)
 
 
-def without_chance(row: Row, right: float) -> Row:
+def add_no_chance(row: AttackPoint, right: float) -> AttackPoint:
     """A row whose accuracy is computed: nothing of it is chance."""
     return replace(row, accuracy=right, stderr=0.0, low=right, high=right)
 
 
-def with_chance(row: Row, right: Floats) -> Row:
+def add_chance(row: AttackPoint, right: Floats) -> AttackPoint:
     """A row with the mean of its runs, and how far chance may have moved it.
 
     A few runs can agree by luck, and one says nothing of its scatter. So error and interval are never less

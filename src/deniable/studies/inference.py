@@ -16,7 +16,7 @@ from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
 from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.records import Faked, Records, rsfd, rsrfd
-from deniable.studies.points import CLASSICAL, COMPUTED, Asked, Cell, targets
+from deniable.studies.accuracy import CLASSICAL, COMPUTED, Asked, Cell, targets
 from deniable.words import Words
 from deniable.words.simulated import seeded
 
@@ -47,10 +47,12 @@ def value_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: 
                 rows = [
                     asked.row(figure, people, protocol.upper(), epsilon, attack, **more) for attack in attacks
                 ]
-                yield Cell(tuple(rows), partial(_values, people, protocol, epsilon, metric, attacks, asked))
+                yield Cell(
+                    tuple(rows), partial(_attack_values, people, protocol, epsilon, metric, attacks, asked)
+                )
 
 
-def _values(
+def _attack_values(
     people: Dataset,
     protocol: str,
     epsilon: float,
@@ -61,10 +63,10 @@ def _values(
     draws: np.random.Generator,
 ) -> list[Array]:
     ks = people.ks[:_VALUE_ATTRIBUTES]
-    parts = [_made(protocol, k, epsilon) for k in ks]
+    parts = [_make_mechanism(protocol, k, epsilon) for k in ks]
     d = len(ks)
 
-    def measured() -> Array:
+    def measure_guesses() -> Array:
         whom = targets(people.n, draws, asked.users)
         right = np.ones(whom.size, dtype=bool)
         for j, part in enumerate(parts):
@@ -81,7 +83,7 @@ def _values(
         )
 
     ways: dict[str, Callable[[], Array]] = {
-        "guess": measured,
+        "guess": measure_guesses,
         "exact": lambda: whole([part.success() for part in parts]),
         "published": lambda: whole([published_success(protocol, k, epsilon) for k in ks]),
     }
@@ -97,7 +99,7 @@ def published_success(protocol: str, k: int, epsilon: float) -> float:
         return min(1.0, (e + 1) / (2 * k))
     if protocol == "olh":
         return 1 / (2 * max(k / (e + 1), 1))
-    return _made(protocol, k, epsilon).success()
+    return _make_mechanism(protocol, k, epsilon).success()
 
 
 def sampled_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: Asked) -> Iterator[Cell]:
@@ -121,7 +123,7 @@ def sampled_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked
                     )
                     for attack in attacks
                 ]
-                run = partial(_sampled, people, protocol, epsilon, prior, attacks, asked)
+                run = partial(_attack_attribute, people, protocol, epsilon, prior, attacks, asked)
                 yield Cell(
                     tuple(rows), run, sum(_work(attack, people, protocol, asked) for attack in attacks)
                 )
@@ -140,7 +142,7 @@ def training_work(learned: float, columns: int, d: int) -> float:
     return d * (_GROWN + _LEARNED * learned * (columns + _EACH))
 
 
-def _sampled(
+def _attack_attribute(
     people: Dataset,
     protocol: str,
     epsilon: float,
@@ -150,7 +152,7 @@ def _sampled(
     _run: int,
     draws: np.random.Generator,
 ) -> list[Array]:
-    share = _share(people, protocol, epsilon, prior, draws)
+    share = _make_faked(people, protocol, epsilon, prior, draws)
     seed, rows = int(draws.integers(1 << 31)), _words(draws).rows(people.n, share.words)
     records, truth = (
         share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
@@ -179,7 +181,7 @@ def _sampled(
     return [found[attack] for attack in attacks]
 
 
-def _share(
+def _make_faked(
     people: Dataset, protocol: str, epsilon: float, prior: str | None, draws: np.random.Generator
 ) -> Faked:
     if prior is None:
@@ -209,7 +211,7 @@ def _shares(counts: Floats) -> Floats:
     return np.asarray(counts / total) if total > 0 else np.full(counts.size, 1 / counts.size)
 
 
-def _made(protocol: str, k: int, epsilon: float) -> ExactMechanism:
+def _make_mechanism(protocol: str, k: int, epsilon: float) -> ExactMechanism:
     made = PROTOCOLS[protocol].make(k, epsilon)
     assert isinstance(made, ExactMechanism)
     return made

@@ -40,13 +40,13 @@ from deniable.mechanisms import (
     ue,
 )
 from deniable.simulate.population import dirichlet, numbers_from
-from deniable.studies.points import Row, frame, over_runs, with_chance, without_chance
+from deniable.studies.accuracy import AttackPoint, add_chance, add_no_chance, frame, over_runs
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.summaries.metrics import mean_squared_error
 from deniable.words import FULL
 from deniable.words.simulated import seeded
 
-__all__ = ["EPSILONS", "METHODS", "RUNS", "Row", "frame", "reproduce"]
+__all__ = ["EPSILONS", "METHODS", "RUNS", "AttackPoint", "frame", "reproduce"]
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 RUNS = 20
@@ -120,7 +120,7 @@ def reproduce(
     users: int | None = None,
     seed: int = 1,
     progress: Progress | None = None,
-) -> Iterator[Row]:
+) -> Iterator[AttackPoint]:
     """Rows by protocol and epsilon: published, exact, measured. People are Adult's by age, in 100 values, or
     invented ones.
 
@@ -132,7 +132,7 @@ def reproduce(
     if users is not None and whole_number("users", users, 1) < values.size:
         values = numbers_from(seed, "users").choice(values, users, replace=False)
     n = values.size
-    same = Row(
+    same = AttackPoint(
         figure="pareto",
         dataset=dataset,
         protocol="",
@@ -147,7 +147,7 @@ def reproduce(
         baseline=1 / K,
     )
     cells = [replace(same, protocol=name, epsilon=epsilon) for name in names for epsilon in budgets]
-    return _measured(cells, values, progress)
+    return _measure_all(cells, values, progress)
 
 
 def _ages(people: Dataset | None, seed: int) -> tuple[str, Integers]:
@@ -158,8 +158,10 @@ def _ages(people: Dataset | None, seed: int) -> tuple[str, Integers]:
     return "adult", np.minimum(ages[people.table[:, 0].astype(np.int64)], K - 1)
 
 
-def _measured(cells: Sequence[Row], values: Integers, progress: Progress | None) -> Iterator[Row]:
-    found: list[Row] = []
+def _measure_all(
+    cells: Sequence[AttackPoint], values: Integers, progress: Progress | None
+) -> Iterator[AttackPoint]:
+    found: list[AttackPoint] = []
     for done, asked in enumerate(cells, 1):
         try:
             found += _rows(asked, METHODS[asked.protocol](K, asked.epsilon), values)
@@ -167,10 +169,10 @@ def _measured(cells: Sequence[Row], values: Integers, progress: Progress | None)
             found.append(replace(asked, refused=str(problem)))
         if progress is not None:
             progress(done, len(cells))
-    yield from _on_the_front(found)
+    yield from _mark_front(found)
 
 
-def _rows(asked: Row, mechanism: ExactMechanism, values: Integers) -> Iterator[Row]:
+def _rows(asked: AttackPoint, mechanism: ExactMechanism, values: Integers) -> Iterator[AttackPoint]:
     n, law = asked.n, mechanism.law
     loss = mechanism.loss()
     for attack, success, mse in (
@@ -180,7 +182,7 @@ def _rows(asked: Row, mechanism: ExactMechanism, values: Integers) -> Iterator[R
         computed = replace(
             asked, attack=attack, mse=mse, mse_stderr=0.0, mse_low=mse, mse_high=mse, loss=loss
         )
-        yield without_chance(computed, success)
+        yield add_no_chance(computed, success)
     truth = np.bincount(values, minlength=K) / n
     draws = numbers_from(asked.seed, "revisited", asked.dataset, asked.protocol, asked.epsilon)
     right, errors = np.empty(asked.runs), np.empty(asked.runs)
@@ -192,7 +194,7 @@ def _rows(asked: Row, mechanism: ExactMechanism, values: Integers) -> Iterator[R
     seen = replace(asked, attack="guess", mse=float(errors.mean()), loss=loss)
     if asked.runs > 1:  # one run says nothing of the scatter of its error
         seen = replace(seen, mse_stderr=error, mse_low=max(0.0, low), mse_high=high)
-    yield with_chance(seen, right)
+    yield add_chance(seen, right)
 
 
 def published_success(mechanism: ExactMechanism) -> float:
@@ -204,7 +206,7 @@ def published_success(mechanism: ExactMechanism) -> float:
     return mechanism.law.success()
 
 
-def _on_the_front(rows: Sequence[Row]) -> Iterator[Row]:
+def _mark_front(rows: Sequence[AttackPoint]) -> Iterator[AttackPoint]:
     """Mark what nothing else beats in both: less error and fewer right guesses."""
     figures = [(row.accuracy, row.mse) for row in rows if row.attack == "exact"]
     exact = [(right, error) for right, error in figures if right is not None and error is not None]

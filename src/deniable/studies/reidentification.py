@@ -35,8 +35,8 @@ from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.plan import Plan
 from deniable.records import Faked, Records, rsfd
 from deniable.simulate.population import numbers_from
-from deniable.studies.attacked import training_work
-from deniable.studies.points import CLASSICAL, Asked, Cell, targets
+from deniable.studies.accuracy import CLASSICAL, Asked, Cell, targets
+from deniable.studies.inference import training_work
 from deniable.words.simulated import seeded
 
 AMONG_FAKES = "RS+FD[GRR]"
@@ -99,11 +99,13 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
             if trained:
                 work += SURVEYS * training_work(asked.trained_on(people), people.d, people.d)
             yield Cell(
-                tuple(rows), partial(_looked_for, people, protocol, epsilon, metrics, attacks, asked), work
+                tuple(rows),
+                partial(_look_for_people, people, protocol, epsilon, metrics, attacks, asked),
+                work,
             )
 
 
-def _looked_for(
+def _look_for_people(
     people: Dataset,
     protocol: str,
     epsilon: float,
@@ -113,7 +115,7 @@ def _looked_for(
     run: int,
     draws: np.random.Generator,
 ) -> list[Array]:
-    chosen, known = drawn_surveys(people.d, numbers_from(asked.seed, "surveys", people.name, run))
+    chosen, known = draw_surveys(people.d, numbers_from(asked.seed, "surveys", people.name, run))
     whom = targets(people.n, draws, asked.looked_for)
     columns, own = compact(people.table.T), np.arange(people.n)
     ways: dict[str, Callable[[int, set[int]], Reidentification]] = {}
@@ -145,14 +147,14 @@ def _looked_for(
         ways[_SUPPORT] = by_all
         if _GUESS in attacks:
             ways[_GUESS] = by_guess(
-                _taken_for_real(people, answered, whom, [one.trained(asked, whom) for one in answered])
+                _take_for_real(people, answered, whom, [one.trained(asked, whom) for one in answered])
             )
         if _GUESS_BAYES in attacks:
             ways[_GUESS_BAYES] = by_guess(
-                _taken_for_real(people, answered, whom, [one.likeliest(whom) for one in answered])
+                _take_for_real(people, answered, whom, [one.likeliest(whom) for one in answered])
             )
     else:
-        held = _reported(people, protocol.lower(), epsilon, metrics[0], chosen, draws)
+        held = _report_one_by_one(people, protocol.lower(), epsilon, metrics[0], chosen, draws)
         if _GUESS in attacks:
             ways[_GUESS] = by_guess(held)
         ways[_SUPPORT] = by([[Evidence(one.attribute, one) for one in each] for each in held])
@@ -165,7 +167,7 @@ def _looked_for(
     return found * len(metrics)
 
 
-def drawn_surveys(d: int, draws: np.random.Generator) -> tuple[list[Integers], set[int]]:
+def draw_surveys(d: int, draws: np.random.Generator) -> tuple[list[Integers], set[int]]:
     """The attributes of each survey, and the columns of a partial background: half of all to all but one, at
     random.
 
@@ -178,7 +180,7 @@ def drawn_surveys(d: int, draws: np.random.Generator) -> tuple[list[Integers], s
     return [some() for _ in range(SURVEYS)], set(some().tolist())
 
 
-def _reported(
+def _report_one_by_one(
     people: Dataset,
     protocol: str,
     epsilon: float,
@@ -247,7 +249,7 @@ class _Survey:
         return sampled_attribute(self.share, self.records).attributes[whom]
 
 
-def _taken_for_real(
+def _take_for_real(
     people: Dataset, surveys: Sequence[_Survey], whom: Integers, found: Sequence[Integers]
 ) -> list[list[Clue]]:
     """What each survey tells of these people: what was found to be real, as reported, unless there was such

@@ -1,0 +1,135 @@
+"""Runs an audit: some devices, pairs of answers, and trials, from which a bound follows."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+from deniable.audit.bound import Event
+from deniable.audit.clients import Pairs, resolve_client
+from deniable.audit.devices import Devices
+from deniable.audit.observations import HEADER, Unreadable
+from deniable.audit.repeats import find_repetition
+from deniable.audit.result import Audit
+from deniable.audit.run import Run
+from deniable.audit.setting import Setting, make_setting
+from deniable.errors import InvalidParameter
+from deniable.exact import whole_number
+from deniable.mechanisms import Per
+from deniable.plan import Plan
+from deniable.tables import Show
+from deniable.words import Words, checked_source
+
+LEVEL = 0.9999
+"""A right client fails one audit in 10,000 at most."""
+
+_STARTED_TWICE = 256  # reports that are compared between two fresh starts
+_FEWEST = 100
+_ITSELF = 20_000  # reports, at most, of a client itself in pairs (half as many again are in line-ups)
+_ITSELF_SHARE = 50  # trials for each of its trials
+_ITSELF_LEAST = 10  # trials, however many rounds there are
+_ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm
+_NOT_RESTARTED = "so whether its randomness is seeded was not looked at"
+
+
+def lower_bound(
+    client: object,
+    pairs: Pairs = "ends",
+    trials: float = 10**6,
+    *,
+    plan: Plan | None = None,
+    claim: float | None = None,
+    per: Per = "record",
+    rounds: int | None = None,
+    level: float = LEVEL,
+    words: Words | None = None,
+    show: Show | None = None,
+) -> Audit:
+    """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two
+    answers.
+
+    The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some
+    of them one by one), a client of a class derived from that, a mechanism or a share itself (its values are
+    numbers), a function of answers, the device's secret and the round (or fewer of them) that returns a
+    report's bytes, a command or a `Program`, or `Devices` of your own. With its plan, reports are read as the
+    wire says and the claim is the plan's, per record or per attribute, and for values with distances by how
+    far apart they are; without one, `claim` and `pairs` must be given. Where there is one answer only, two of
+    its values are a pair: pairs=[("red", "blue")].
+
+    >>> import deniable as dn
+    >>> plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
+    >>> audit = lower_bound(plan, trials=20_000, words=dn.seeded(1))
+    >>> audit, audit.passed
+    (<Audit PASS: epsilon >= 0.9..., claim 1.0000, per record>, True)
+    >>> lower_bound(dn.oue(10, 1.0), pairs=[(0, 9)], trials=2e4, words=dn.seeded(1))
+    <Audit PASS: epsilon >= 0.9..., claim 1.0000, per record>
+    """
+    got = resolve_client(client, plan, pairs, claim, rounds, words)
+    devices, plan = got.devices, got.plan
+    count = int(trials) if isinstance(trials, float) and trials.is_integer() else trials
+    trials = whole_number("trials, the number of devices for each answer,", count, _FEWEST)
+    if not isinstance(level, float | int | Real) or not 0.5 <= level < 1:
+        raise InvalidParameter(
+            f"level is how sure the bound must be, from 0.5 to under 1, such as {LEVEL}, got {level!r}"
+        )
+    setting = make_setting(plan, got.pairs, per, rounds, got.claim)
+    source, alpha = checked_source(words), 1 - level
+    notes, faults = _compare_restarts(devices, setting, plan is not None)
+    itself = devices.itself()
+    few = max(_ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds)))
+    runs = [
+        (
+            "",
+            Run(
+                devices,
+                plan,
+                setting,
+                trials,
+                source,
+                alpha if itself is None else alpha * (1 - _ITSELF_ALPHA),
+            ),
+        )
+    ]
+    if itself is not None:
+        run = Run(itself, plan, setting, few, source, alpha * _ITSELF_ALPHA)
+        runs.append(("the client itself: ", run))
+        notes.insert(
+            0,
+            f"reports came from the library's code for many devices, and of {run.devices:,} from the client "
+            "itself",
+        )
+    if setting.rounds < setting.planned:
+        notes.append(
+            f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; "
+            f"rounds={setting.planned} is all"
+        )
+    if claim is not None and plan is not None and plan.stated.metric is not None:
+        notes.append(
+            f"all pairs, those that are far apart too, were held to the claim of {setting.claims[0]:g} that "
+            "was given, not to what the plan claims by distance"
+        )
+    events: list[Event] = []
+    total, done = sum(run.devices for _, run in runs), 0
+    for who, run in runs:
+        events += run.events(None if show is None else _part(show, done, total), who)
+        faults += run.faults()
+        notes += [f"{who}{easiest}" for easiest in (run.easiest(),) if easiest is not None]
+        done += run.devices
+    return Audit(setting, trials, level, tuple(events), tuple(faults), tuple(notes))
+
+
+def _part(show: Show, before: int, total: int) -> Show:
+    return lambda done, _: show(before + done, total)
+
+
+def _compare_restarts(devices: Devices, setting: Setting, planned: bool) -> tuple[list[str], list[str]]:
+    """What should be said of two fresh starts, and what is wrong with them.
+
+    Where a report has no header, that is told elsewhere.
+    """
+    both, why = devices.start_twice(setting.sides[0], _STARTED_TWICE)
+    if both is None:
+        return [f"{why}, {_NOT_RESTARTED}"], []
+    every = [report for reports in both for report in reports]
+    headed = planned and all(len(report) >= HEADER and not isinstance(report, Unreadable) for report in every)
+    found = find_repetition(*both, headed=headed)
+    return [], [] if found is None else [found]
