@@ -9,29 +9,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, final
 
 import click
 
 from deniable import __version__
-from deniable.commands import console
 from deniable.commands.attack import attack_plan
-from deniable.commands.audit import COMMANDS as AUDITING
-from deniable.commands.console import FILE, one, whole
+from deniable.commands.audit import audit_client
 from deniable.commands.demo import run_demo
 from deniable.commands.estimate import estimate_file
-from deniable.commands.plan import COMMANDS
+from deniable.commands.init import write_example
+from deniable.commands.plan import make_plan
+from deniable.commands.privatize import privatize_file
 from deniable.commands.protocols import list_protocols
-from deniable.commands.reproduce import reproduce
-from deniable.commands.reproduce_attacks import reproduce_revisited, reproduce_risks
-from deniable.commands.rounds import COMMANDS as ROUNDS
-from deniable.commands.serve import COMMANDS as SERVING
+from deniable.commands.reproduce import reproduce_paper
+from deniable.commands.rounds import show_rounds
+from deniable.commands.serve import run_collector
 from deniable.commands.simulate import run_sweep
-from deniable.commands.store import COMMANDS as STORING
+from deniable.commands.store import manage_store
+from deniable.commands.tokens import make_tokens
+from deniable.commands.tour import show_story
+from deniable.commands.verify import verify_plan
 from deniable.errors import DeniableError, InvalidParameter
 
-_PAGE = Path("out/tour.html")
+
+@final
+class InOrder(click.Group):
+    """A group that lists its verbs in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -58,6 +65,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 @click.group(
+    cls=InOrder,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -74,46 +82,25 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (
-    *COMMANDS,
+for _verb in (
+    write_example,
+    make_plan,
+    verify_plan,
+    privatize_file,
+    run_collector,
+    make_tokens,
+    show_rounds,
+    manage_store,
     estimate_file,
-    *SERVING,
-    *ROUNDS,
-    *STORING,
-    *AUDITING,
     attack_plan,
+    audit_client,
     list_protocols,
     run_sweep,
+    reproduce_paper,
     run_demo,
-    reproduce,
+    show_story,
 ):
-    commands.add_command(_command)
-for _command in (reproduce_risks, reproduce_revisited):
-    reproduce.add_command(_command)
-
-
-@commands.command("tour")
-@click.option(
-    "-o", "--out", type=FILE, help=f"The page.  [default: {_PAGE}, which is written anew each time]"
-)
-@click.option("--seed", callback=one(whole), help="Make it reproducible.")
-@console.force
-def show_story(out: Path | None, seed: int | None, force: bool) -> None:
-    """Tell one complete story, with a page of plots.
-
-    Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's
-    success.
-    """
-    from deniable.demo import tour
-    from deniable.tables import replacing
-
-    page = _PAGE if out is None else out
-    console.refuse_existing([page], overwrite=force or out is None)
-    sections = tour.tell(seed)
-    with replacing(page) as temporary:
-        tour.write_page(sections, temporary)
-    tour.print_story(sections, console.console())
-    click.echo(f"\nThe same with plots: {page}")
+    commands.add_command(_verb)
 
 
 if __name__ == "__main__":

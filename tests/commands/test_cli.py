@@ -19,7 +19,8 @@ import pytest
 from rich.console import Console
 
 import deniable as dn
-from deniable.commands import console, simulate
+from deniable.commands import simulate
+from deniable.commands.shared import console
 from deniable.demo import tour
 from deniable.metric import DISTANCED
 from deniable.simulate import plot

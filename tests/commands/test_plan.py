@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.commands import answers, console
+from deniable.commands.shared import answers, console
 from deniable.estimate import consistency
 from deniable.plan import Plan, Study
 from deniable.tables import places_of, read_answers

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from deniable.commands import console
+from deniable.commands.shared import console
 from tests.running import Run
 
 ROOT = Path(__file__).parents[2]

@@ -23,7 +23,7 @@ from deniable.attack import plot as plot_attack
 from deniable.attack.page.bars import in_bars
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
-from deniable.commands import console, studying
+from deniable.commands.shared import console, studies
 from deniable.data.datasets import Dataset
 from deniable.simulate import plot
 from deniable.studies import accuracy, inference, reidentification, risks, tradeoffs
@@ -222,7 +222,7 @@ def test_rows_that_are_done_are_in_the_file_already(
 
     risks_rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
     monkeypatch.setattr(risks, "reproduce", stopped)
-    monkeypatch.setattr("deniable.commands.studying._WRITTEN_EVERY", -1.0)
+    monkeypatch.setattr("deniable.commands.shared.studies._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.json"
     with pytest.raises((KeyboardInterrupt, click.Abort)):
         run("reproduce", "risks", "--figure", "value", "-o", str(file))
@@ -232,7 +232,7 @@ def test_rows_that_are_done_are_in_the_file_already(
 def test_a_file_that_is_written_again_and_again_is_told_once(
     small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniable.commands.studying._WRITTEN_EVERY", -1.0)
+    monkeypatch.setattr("deniable.commands.shared.studies._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.csv"
     asked = [
         "reproduce",
@@ -700,9 +700,9 @@ def test_how_long_it_takes_is_told_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = iter([0.0, 5.0, 20.0, 40.0])
-    monkeypatch.setattr("deniable.commands.studying.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("deniable.commands.shared.studies.time.monotonic", lambda: next(now))
     shown = list[tuple[int, int]]()
-    step = studying.estimating(lambda done, total: shown.append((done, total)))
+    step = studies.estimating(lambda done, total: shown.append((done, total)))
     for done in (1, 10, 20):
         step(done, 10_000)
     told = capsys.readouterr()
@@ -715,7 +715,7 @@ def test_a_log_has_a_line_now_and_then(
 ) -> None:
     """Every half minute, and none of short work; a terminal has a bar instead."""
     now = [100.0]
-    monkeypatch.setattr("deniable.commands.console.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("deniable.commands.shared.console.time.monotonic", lambda: now[0])
     with console.progress("measuring") as show:
         for done in range(1, 101):
             now[0] += 0.75

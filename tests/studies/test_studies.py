@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 import deniable as dn
 from deniable import data
-from deniable.commands.reproduce import reproduce
+from deniable.commands.reproduce import reproduce_paper
 from deniable.data import published
 from deniable.errors import DataUnavailable
 from deniable.mechanisms import ExactMechanism
@@ -458,7 +458,7 @@ def test_plots_show_the_rows(tmp_path: Path) -> None:
 
 
 def run(*arguments: str) -> tuple[str, str]:
-    result = CliRunner().invoke(reproduce, arguments, catch_exceptions=False, standalone_mode=False)
+    result = CliRunner().invoke(reproduce_paper, arguments, catch_exceptions=False, standalone_mode=False)
     return result.stdout, result.stderr
 
 

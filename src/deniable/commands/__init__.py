@@ -1,1 +1,1 @@
-"""The larger commands of the command line, one file each."""
+"""Holds the verbs of the command line, one file each; what they share is in `shared`."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from deniable.commands import console, reading, writing
-from deniable.commands.answers import Answers
-from deniable.commands.console import FILE, one, whole
+from deniable.commands.shared import console, reading, writing
+from deniable.commands.shared.answers import Answers
+from deniable.commands.shared.console import FILE, one, whole
 
 _some, _any = partial(whole, least=1, most=100), partial(whole, least=1)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands import console, reading
-from deniable.commands.console import FILE, one, positive, real, whole
+from deniable.commands.shared import console, reading
+from deniable.commands.shared.console import FILE, one, positive, real, whole
 
 if TYPE_CHECKING:
     from deniable.audit import Audit
@@ -145,7 +145,3 @@ def _noticeable(found: Audit) -> str:
     if not math.isfinite(found.noticeable):
         return "none     so many trials cannot show anything above the claim"
     return f"{found.noticeable:.4f}   less than this above the claim may go unnoticed"
-
-
-COMMANDS = (audit_client,)
-"""What the command line offers from here."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands import console
-from deniable.commands.console import one, whole
+from deniable.commands.shared import console
+from deniable.commands.shared.console import one, whole
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands import console, reading, writing
-from deniable.commands.console import FILE, one, real, round_number, several
+from deniable.commands.shared import console, reading, writing
+from deniable.commands.shared.console import FILE, one, real, round_number, several
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from deniable.commands import console, writing
-from deniable.commands.console import one, real, short, whole
+from deniable.commands.shared import console, writing
+from deniable.commands.shared.console import one, real, short, whole
 from deniable.errors import InvalidParameter, NotExact
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Mechanism, Protocol, lh, rr, ue
@@ -44,7 +44,7 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
     """
     writing.check(out, (), force)
     facts = [_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
-    refuse_nothing_but_refusals([fact["refused"] for fact in facts])
+    console.refuse_if_all_refused([fact["refused"] for fact in facts])
     distanced = [_distanced_facts(mechanism, k, epsilon, n) for mechanism in DISTANCED.values()]
     everything = [*({**fact, "per": "any two values", "unit_loss": None} for fact in facts), *distanced]
     writing.write_tables(out, everything, everything)
@@ -156,9 +156,3 @@ def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) ->
     console.print_refusals(
         (fact["protocol"], fact["refused"]) for fact in facts if DISTANCED[fact["protocol"]].ordered
     )
-
-
-def refuse_nothing_but_refusals(reasons: Sequence[str | None]) -> None:
-    """Refuse where every one is refused."""
-    if reasons and all(reasons):
-        raise InvalidParameter(reasons[0] or "")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.commands import console, reading
-from deniable.commands.console import FILE, round_number
-from deniable.commands.console import one as option
-from deniable.commands.serve import needing_extra, opened_store, store_option
+from deniable.commands.shared import console, reading
+from deniable.commands.shared.console import FILE, round_number
+from deniable.commands.shared.console import one as option
+from deniable.commands.shared.stores import needing_extra, opened_store, store_option
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_members
 
@@ -130,7 +130,3 @@ def _open(store: Store, plan_id: str, before: Times | None, number: int, now: fl
 
 def _when(seconds: float | None) -> str | None:
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-COMMANDS = (show_rounds,)
-"""What the command line offers from here."""

@@ -1,50 +1,26 @@
-"""`deniable serve`, `tokens`: collect reports, and invite people."""
+"""`deniable serve`: collects reports over HTTP, with a survey and a dashboard."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-import secrets
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands import console, reading
-from deniable.commands.console import FILE, real, round_number, whole
-from deniable.commands.console import one as option
-from deniable.errors import DeniableError, InvalidParameter
-from deniable.formatting import format_count, format_members
+from deniable.commands.shared import reading
+from deniable.commands.shared.console import FILE, real, round_number, whole
+from deniable.commands.shared.console import one as option
+from deniable.commands.shared.stores import needing_extra, register_plan, store_option
+from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
     from deniable.collect.store import Store
     from deniable.plan import Plan
-
-store_option = click.option(
-    "--store",
-    default="sqlite:///reports.db",
-    show_default=True,
-    help="Where reports are kept: sqlite:///FILE or postgresql://…",
-)
-
-
-@contextmanager
-def needing_extra() -> Iterator[None]:
-    """Say what to install where it is not."""
-    try:
-        yield
-    except ModuleNotFoundError as problem:
-        if (problem.name or "").partition(".")[0] == "deniable":
-            raise
-        raise DeniableError(
-            f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'"
-        ) from None
 
 
 @click.command("serve")
@@ -139,7 +115,7 @@ def run_collector(
         settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=max(1.0, 10 * rate)))
         collector = Collector(opened, open_store(store), served, settings)
         for one in served:
-            _register(opened, one.plan, one.invited)
+            register_plan(opened, one.plan, one.invited)
             _open_first(opened, one, number)
         opened.tidy()
         _say_where(serving.address_of(taken), served, token, origin)
@@ -148,16 +124,6 @@ def run_collector(
             _warn_of_http(outside)
         serving.run(collector, taken, proxy)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
-
-
-def _register(store: Store, plan: Plan, invited: bool) -> None:
-    """Collect a plan's reports; where the store's own do not allow it, as after a rehearsal, say
-    what to do.
-    """
-    try:
-        store.register(plan, invited)
-    except InvalidParameter as problem:
-        raise InvalidParameter(f"{problem}; collect it anew in another store, with --store") from None
 
 
 def _warn_of_readers(url: str) -> None:
@@ -204,138 +170,3 @@ def _say_where(address: str, served: Sequence[Served], token: str, origin: str) 
         click.echo(f"dashboard  {address}/dashboard#token={token}")
     else:
         click.echo(f"dashboard  {address}/dashboard (the token is in {origin})")
-
-
-@click.command("tokens")
-@click.argument("plan", type=FILE)
-@click.option("--count", callback=option(partial(whole, least=1, most=10**7)), help="How many.")
-@click.option(
-    "--withdraw",
-    is_flag=True,
-    help="Withdraw all that are unused instead: their links let nobody in any more.",
-)
-@click.option("--yes", is_flag=True, help="With --withdraw: do it.")
-@store_option
-@click.option("--url", help="The survey's address: makes links of the invitations.")
-@click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
-@console.force
-def make_tokens(
-    plan: Path,
-    count: int | None,
-    withdraw: bool,
-    yes: bool,
-    store: str,
-    url: str | None,
-    out: Path | None,
-    force: bool,
-) -> None:
-    """Make invitations to PLAN, each for one report in any round; or withdraw those that nobody used.
-
-    The store keeps only their hashes. Whoever has this list can tell who was invited, but not what anybody
-    reported.
-    """
-    if (count is None) is not withdraw:
-        raise InvalidParameter(
-            "say with --count how many invitations to make, or --withdraw those that are unused"
-        )
-    if count is None:
-        if (url, out) != (None, None):
-            raise InvalidParameter(
-                "--url and -o are for invitations that are made; leave them out with --withdraw"
-            )
-        _withdraw(reading.read_plan(plan), store, yes)
-        return
-    if yes:
-        raise InvalidParameter("--yes goes with --withdraw")
-    if out is not None:
-        console.refuse_ending(out, [".csv"], "a list of invitations")
-        console.refuse_existing([out], force)
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
-    read = reading.read_plan(plan)
-    with needing_extra():
-        from deniable.collect.intake import hash_invitation
-    made = [_new_token() for _ in range(count)]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if url is None:
-        writer.writerows([["invitation"], *([token] for token in made)])
-    else:
-        writer.writerows(
-            [["invitation", "link"], *([token, f"{url.rstrip('/')}/#invitation={token}"] for token in made)]
-        )
-    with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
-        if out is not None:
-            both.enter_context(console.writing(out, private=True)).write_text(
-                text.getvalue(), encoding="utf-8"
-            )
-        with opened_store(store, read, invited=True, warn=True) as opened:
-            opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
-            left = opened.invitations_left(read.id)
-    if out is None:
-        click.echo(text.getvalue(), nl=False)
-    click.echo(f"{_unused(left)}; serve the plan with --invited", err=True)
-
-
-def _unused(left: int) -> str:
-    return f"{format_count(left, 'invitation')} {'is' if left == 1 else 'are'} unused"
-
-
-def _withdraw(plan: Plan, url: str, yes: bool) -> None:
-    with opened_store(url, plan, invited=None, create=False) as store:
-        left = store.invitations_left(plan.id)
-        if left and not yes:
-            raise InvalidParameter(
-                f"this withdraws {format_count(left, 'unused invitation')} for ever; repeat it with --yes"
-            )
-        gone = store.withdraw(plan.id) if left else 0
-    click.echo(
-        f"withdrew {format_count(gone, 'unused invitation')}"
-        if gone
-        else "no invitation is unused; there is none to withdraw"
-    )
-
-
-def _new_token() -> str:
-    """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is
-    drawn again.
-    """
-    while (token := secrets.token_urlsafe(24)).startswith("-"):
-        pass
-    return token
-
-
-@contextmanager
-def opened_store(
-    url: str, plan: Plan, invited: bool | None, create: bool = True, warn: bool = False
-) -> Iterator[Store]:
-    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only
-    reads makes none.
-
-    With `warn`, who adds a plan to a store of other plans is told.
-    """
-    with needing_extra():
-        from deniable.collect.reading import refuse_unknown
-        from deniable.collect.store import open_store
-
-        store = open_store(url, create)
-    try:
-        known = [each.plan.id for each in store.plans()]
-        if not create:
-            refuse_unknown(store, plan)
-        elif invited is not None or plan.id not in known:
-            _register(store, plan, bool(invited))
-        if warn and known and plan.id not in known:
-            others = format_members("plan", [each[:12] for each in known])
-            text = (
-                f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan "
-                "named?"
-            )
-            click.echo(text, err=True)
-        yield store
-    finally:
-        store.close()
-
-
-COMMANDS = (run_collector, make_tokens)
-"""What the command line offers from here."""

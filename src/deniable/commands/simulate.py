@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from deniable.commands import console, writing
-from deniable.commands.console import FILE, one, real, several, short, whole
-from deniable.commands.protocols import refuse_nothing_but_refusals
+from deniable.commands.shared import console, writing
+from deniable.commands.shared.console import FILE, one, real, several, short, whole
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 from deniable.formatting import format_percent
@@ -91,7 +90,7 @@ def run_sweep(
     make, ks, ns = _asked_people(population, data, column, k, n, seed)
     with console.progress("simulating") as show:
         rows = list(sweep(names, epsilon, ks, ns, make, repeats, seed, project, show))
-    refuse_nothing_but_refusals([row.refused for row in rows])
+    console.refuse_if_all_refused([row.refused for row in rows])
     measured = [asdict(row) for row in rows]
     writing.write_tables(out, measured, measured)
     _draw_plots(rows, plot_files, plot_attack_files)

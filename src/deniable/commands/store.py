@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands import console, reading
-from deniable.commands.console import FILE, round_number
-from deniable.commands.console import one as option
+from deniable.commands.shared import console, reading
+from deniable.commands.shared.console import FILE, round_number
+from deniable.commands.shared.console import one as option
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 
@@ -63,11 +63,11 @@ def _chosen(store: Store, plan_file: Path | None) -> Plan:
 
 
 @click.group("store")
-def look_after() -> None:
+def manage_store() -> None:
     """Look after collected reports: count them again, delete what they say, write them to a file."""
 
 
-@look_after.command("check")
+@manage_store.command("check")
 @_where
 @console.as_json
 def check_store(url: str, as_json: bool) -> None:
@@ -122,7 +122,7 @@ def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]
     return "OK: the tallies are those of the reports"
 
 
-@look_after.command("scrub")
+@manage_store.command("scrub")
 @_where
 @_which
 @_round
@@ -153,7 +153,7 @@ def scrub_store(url: str, plan_file: Path | None, number: int | None, yes: bool)
     click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")
 
 
-@look_after.command("export")
+@manage_store.command("export")
 @_where
 @_which
 @_round
@@ -190,7 +190,3 @@ def _reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
 
     wire = Wire(plan)
     return (wire.reports(bodies) for bodies in store.bodies(plan.id, number))
-
-
-COMMANDS = (look_after,)
-"""What the command line offers from here."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.commands import console
+from deniable.commands.shared import console
 from deniable.errors import InvalidParameter
 from deniable.tables.spreadsheet import csv_bytes
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from deniable.commands import console, writing
+from deniable.commands.shared import console, writing
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from deniable.commands import console
-from deniable.commands.console import FILE
+from deniable.commands.shared import console
+from deniable.commands.shared.console import FILE
 
 EXAMPLE = """\
 # A study: what is asked, and how much one report may give away. Make a plan of it with

@@ -248,6 +248,12 @@ def print_refusals(reasons: Iterable[tuple[str, str | None]], err: bool = False)
         click.echo(f"refused ({', '.join(refused)}): {reason}", err=err)
 
 
+def refuse_if_all_refused(reasons: Sequence[str | None]) -> None:
+    """Refuse where every one is refused."""
+    if reasons and all(reasons):
+        raise InvalidParameter(reasons[0] or "")
+
+
 def short(number: float | None) -> str:
     """Three digits; nothing where there is no number."""
     return "" if number is None else f"{number:.3g}"

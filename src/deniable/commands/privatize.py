@@ -1,0 +1,102 @@
+"""`deniable privatize`: turns a file of answers into a file of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands.shared import console, reading
+from deniable.commands.shared.answers import Answers
+from deniable.commands.shared.console import FILE, one, round_number
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_count
+
+if TYPE_CHECKING:
+    from deniable.plan import Reports
+    from deniable.tables import Show
+
+
+@click.command("privatize")
+@click.argument("plan", type=FILE)
+@click.argument("data", type=FILE)
+@click.option("-o", "--out", type=FILE, required=True, help="The reports, a Parquet file.")
+@click.option("--seed", type=click.IntRange(0), help="Simulate: reproducible words, which protect nobody.")
+@click.option(
+    "--round", "number", callback=one(round_number), help="Of a plan that asks again: which round this is."
+)
+@click.option(
+    "--person",
+    metavar="COLUMN",
+    help="Of a plan that asks again: who a row is.  [default: row 1 is person 1]",
+)
+@click.option(
+    "--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]"
+)
+@console.force
+def privatize_file(
+    plan: Path,
+    data: Path,
+    out: Path,
+    seed: int | None,
+    number: int | None,
+    person: str | None,
+    separator: str | None,
+    force: bool,
+) -> None:
+    """Turn DATA, a CSV or Parquet file with a row per person, into reports.
+
+    For data that you hold already, and for simulations; devices make their own reports, with a client. Random
+    words come from the operating system. Nothing is written unless all of it is.
+    """
+    console.refuse_ending(out, [".parquet"], "a file of reports")
+    console.refuse_existing([out], force)
+    read = reading.read_plan(plan)
+    again = read.content.rounds is not None
+    if not again and (number, person) != (None, None):
+        raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
+    answers = Answers(read, data, separator, person)
+    with console.progress("privatizing") as show:
+        made = _again(answers, seed, number, show) if again else _once(answers, seed, show)
+        n = read.write_reports(out, made, overwrite=force)
+    click.echo(f"wrote {format_count(n, 'report')} to {out}", err=True)
+    if answers.absent.total():
+        where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
+        missing = format_count(answers.absent.total(), "missing answer")
+        click.echo(
+            f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers",
+            err=True,
+        )
+    if seed is not None:
+        click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
+
+
+def _once(answers: Answers, seed: int | None, show: Show) -> Iterator[Reports]:
+    """Reports block by block."""
+    from deniable.words import simulated
+
+    source = None if seed is None else simulated.seeded(seed)
+    for codes in answers.codes(show):
+        yield answers.plan.privatize_codes(codes, source)
+
+
+def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -> Iterator[Reports]:
+    """Reports of people who keep their first answers, all at once."""
+    import numpy as np
+
+    from deniable.words import simulated
+
+    rounds = answers.plan.content.rounds
+    if seed is None:
+        raise InvalidParameter(
+            "this plan asks again and again, so that every person's first answer must be kept on their own "
+            "device; a file of people can only be simulated, with --seed"
+        )
+    if number is None or number > (rounds or 0):
+        raise InvalidParameter(
+            f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}"
+        )
+    codes = np.concatenate(list(answers.codes(show)), axis=1)
+    yield answers.plan.privatize_codes(codes, simulated.remembering(seed, round=number), answers.people())

@@ -1,0 +1,131 @@
+"""`deniable reproduce risks`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+
+from deniable.commands.reproduce.points import QUICK, budgets, format_accuracy, print_points, select_rows
+from deniable.commands.shared import console, studies, writing
+from deniable.commands.shared.console import one, whole
+from deniable.errors import InvalidParameter, not_among
+from deniable.formatting import format_percent
+
+
+@click.command("risks")
+@studies.options(
+    "5; the study has 20",
+    f"{QUICK} Nursery only, unless a dataset is named; as with --users 500 --training 1000. Half a minute.",
+    click.option(
+        "--dataset",
+        callback=studies.names,
+        multiple=True,
+        help="adult, acs, nursery; several with commas.  [default: all]",
+    ),
+    click.option(
+        "--figure",
+        callback=studies.names,
+        multiple=True,
+        help="value, sampled-attribute, rsrfd, reidentify.  [default: all]",
+    ),
+    click.option(
+        "--attack",
+        callback=studies.names,
+        multiple=True,
+        help="Only these, such as NK-1n,bayes.  [default: all]",
+    ),
+    budgets,
+    click.option(
+        "--users",
+        callback=one(partial(whole, least=1)),
+        help="Attack only so many people, drawn at random; trained attacks still learn from as many as "
+        "published.",
+    ),
+    click.option(
+        "--training",
+        callback=one(partial(whole, least=1)),
+        help="Trained attacks invent and compromise people as if there were only so many: quicker, and not "
+        "as published.",
+    ),
+)
+def reproduce_risks(
+    dataset: list[str],
+    figure: list[str],
+    attack: list[str],
+    epsilons: list[float],
+    runs: int | None,
+    users: int | None,
+    training: int | None,
+    seed: int,
+    out: Sequence[Path],
+    as_json: bool,
+    plot_files: Sequence[Path],
+    force: bool,
+    quick: bool,
+) -> None:
+    """The attack study: values, the sampled attribute, people; as published, and by the strongest attack.
+
+    NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All classifiers
+    on all datasets take DAYS of a core, most of it for adult and acs; how long is told once the first ones
+    are trained. Name a figure, a dataset, an attack or epsilons, or begin with --quick. With -o, what is done
+    is kept. The datasets are read from the folder $DENIABLE_DATA, or fetched and kept.
+
+    NK invents people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid model).
+
+    In reidentify, a background FK (full knowledge) has all columns of the table, and PK (partial knowledge)
+    half of them to all but one, drawn anew for each run. By the uniform metric nobody is asked for the same
+    attribute twice; by the non-uniform one anybody may be, and then the first report of it is sent again.
+    """
+    from deniable import data
+    from deniable.attack.trained import KNOWLEDGE, require_classifier
+    from deniable.studies import risks
+    from deniable.studies.plot import risks as plot_risks
+
+    writing.check(out, plot_files, force)
+    for name in dataset:
+        if name not in risks.DATASETS:
+            raise InvalidParameter(not_among(name, "a dataset of this study", risks.DATASETS))
+    trains = not figure or {"sampled-attribute", "rsrfd"} & set(figure)
+    if trains and (not attack or set(attack) & set(KNOWLEDGE)):
+        require_classifier("xgboost")
+    sets = [
+        data.load(risks.DATASETS[name])
+        for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))
+    ]
+    for people in sets:
+        studies.tell_if_all(users, people.n, people.name, "attacked")
+    with console.progress("attacking") as show:
+        rows = studies.kept_as_done(
+            out,
+            risks.reproduce(
+                *(sets, figure or None, epsilons or (risks.QUICK_EPSILONS if quick else risks.EPSILONS)),
+                runs=runs or (risks.QUICK_RUNS if quick else risks.RUNS),
+                users=users,
+                attacks=attack or None,
+                seed=seed,
+                progress=studies.estimating(show),
+                quick=quick,
+                training=training,
+            ),
+            as_json,
+        )
+    if studies.told_to_machines(rows, plot_risks.risks_plot, out, plot_files, as_json):
+        return
+    headers = ["figure", "dataset", "protocol", "attack", "epsilon", "accuracy", "95 %", "blind", "attacked"]
+    headers += ["surveys", "top", "background", "metric", "prior"]
+    cells = [
+        [
+            *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}", *format_accuracy(row)),
+            format_percent(row.baseline),
+            f"{row.users:,}" if row.stderr else "",
+            *(
+                "" if value is None else str(value)
+                for value in (row.surveys, row.top, row.background, row.metric, row.prior)
+            ),
+        ]
+        for row in select_rows(rows)
+    ]
+    print_points(rows, headers, cells)

@@ -1,0 +1,64 @@
+"""Reads what the studies of estimation share: datasets, runs, and errors as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands.shared import console, studies
+from deniable.errors import InvalidParameter, not_among
+from deniable.formatting import format_count
+
+if TYPE_CHECKING:
+    from deniable.data.datasets import Dataset
+    from deniable.studies.sweep import Point
+
+_QUICK_RUNS = 5
+
+sweep_options = studies.options(
+    "100",
+    f"Only {_QUICK_RUNS} runs, and datasets that need no files.",
+    click.option(
+        "--dataset",
+        callback=studies.names,
+        multiple=True,
+        help="A dataset; several with commas.  [default: all]",
+    ),
+)
+
+
+def choose_runs(usual: int, quick: bool) -> int:
+    """How often each point is measured, unless that is given."""
+    return _QUICK_RUNS if quick else usual
+
+
+def format_title(runs: int, seed: int) -> str:
+    """The line above the table."""
+    errors = "MSE_avg of estimates clipped at 0 and scaled to a sum of one, as in the papers' code"
+    return f"{format_count(runs, 'run')}, seed {seed}; {errors}"
+
+
+def load_datasets(asked: Sequence[str], usual: Sequence[str], quick: bool) -> list[Dataset]:
+    """The datasets that are asked for; one that is misspelled is refused before any is read."""
+    from deniable import data
+
+    names = list(dict.fromkeys(asked))
+    for name in names:
+        if name not in data.NAMES:
+            raise InvalidParameter(not_among(name, "a dataset", data.NAMES))
+    return [data.load(name) for name in names or (("synthetic-1", "synthetic-5") if quick else usual)]
+
+
+def format_errors(row: Point) -> list[str]:
+    """The two errors of a point, with their standard errors."""
+    if row.refused is not None:
+        return ["refused", ""]
+    pairs = (row.mse_avg, row.mse_avg_stderr), (row.mse_avg_raw, row.mse_avg_raw_stderr)
+    return [console.with_error(mean, stderr) for mean, stderr in pairs if mean is not None]
+
+
+def format_number(number: float | None) -> str:
+    """Four decimals; nothing where there is no number."""
+    return "" if number is None else f"{number:.4f}"

@@ -1,0 +1,78 @@
+"""Opens the store of a collector: what `serve`, `tokens`, `rounds` and `store` share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.formatting import format_members
+
+if TYPE_CHECKING:
+    from deniable.collect.store import Store
+    from deniable.plan import Plan
+
+store_option = click.option(
+    "--store",
+    default="sqlite:///reports.db",
+    show_default=True,
+    help="Where reports are kept: sqlite:///FILE or postgresql://…",
+)
+
+
+@contextmanager
+def needing_extra() -> Iterator[None]:
+    """Say what to install where it is not."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").partition(".")[0] == "deniable":
+            raise
+        raise DeniableError(
+            f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'"
+        ) from None
+
+
+def register_plan(store: Store, plan: Plan, invited: bool) -> None:
+    """Collect a plan's reports; where the store's own do not allow it, as after a rehearsal, say
+    what to do.
+    """
+    try:
+        store.register(plan, invited)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{problem}; collect it anew in another store, with --store") from None
+
+
+@contextmanager
+def opened_store(
+    url: str, plan: Plan, invited: bool | None, create: bool = True, warn: bool = False
+) -> Iterator[Store]:
+    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only
+    reads makes none.
+
+    With `warn`, who adds a plan to a store of other plans is told.
+    """
+    with needing_extra():
+        from deniable.collect.reading import refuse_unknown
+        from deniable.collect.store import open_store
+
+        store = open_store(url, create)
+    try:
+        known = [each.plan.id for each in store.plans()]
+        if not create:
+            refuse_unknown(store, plan)
+        elif invited is not None or plan.id not in known:
+            register_plan(store, plan, bool(invited))
+        if warn and known and plan.id not in known:
+            others = format_members("plan", [each[:12] for each in known])
+            text = (
+                f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan "
+                "named?"
+            )
+            click.echo(text, err=True)
+        yield store
+    finally:
+        store.close()

@@ -1,0 +1,122 @@
+"""`deniable tokens`: makes invitations, or withdraws those that nobody used."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands.shared import console, reading
+from deniable.commands.shared.console import FILE, whole
+from deniable.commands.shared.console import one as option
+from deniable.commands.shared.stores import needing_extra, opened_store, store_option
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_count
+
+if TYPE_CHECKING:
+    from deniable.plan import Plan
+
+
+@click.command("tokens")
+@click.argument("plan", type=FILE)
+@click.option("--count", callback=option(partial(whole, least=1, most=10**7)), help="How many.")
+@click.option(
+    "--withdraw",
+    is_flag=True,
+    help="Withdraw all that are unused instead: their links let nobody in any more.",
+)
+@click.option("--yes", is_flag=True, help="With --withdraw: do it.")
+@store_option
+@click.option("--url", help="The survey's address: makes links of the invitations.")
+@click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
+@console.force
+def make_tokens(
+    plan: Path,
+    count: int | None,
+    withdraw: bool,
+    yes: bool,
+    store: str,
+    url: str | None,
+    out: Path | None,
+    force: bool,
+) -> None:
+    """Make invitations to PLAN, each for one report in any round; or withdraw those that nobody used.
+
+    The store keeps only their hashes. Whoever has this list can tell who was invited, but not what anybody
+    reported.
+    """
+    if (count is None) is not withdraw:
+        raise InvalidParameter(
+            "say with --count how many invitations to make, or --withdraw those that are unused"
+        )
+    if count is None:
+        if (url, out) != (None, None):
+            raise InvalidParameter(
+                "--url and -o are for invitations that are made; leave them out with --withdraw"
+            )
+        _withdraw(reading.read_plan(plan), store, yes)
+        return
+    if yes:
+        raise InvalidParameter("--yes goes with --withdraw")
+    if out is not None:
+        console.refuse_ending(out, [".csv"], "a list of invitations")
+        console.refuse_existing([out], force)
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
+    read = reading.read_plan(plan)
+    with needing_extra():
+        from deniable.collect.intake import hash_invitation
+    made = [_new_token() for _ in range(count)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if url is None:
+        writer.writerows([["invitation"], *([token] for token in made)])
+    else:
+        writer.writerows(
+            [["invitation", "link"], *([token, f"{url.rstrip('/')}/#invitation={token}"] for token in made)]
+        )
+    with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
+        if out is not None:
+            both.enter_context(console.writing(out, private=True)).write_text(
+                text.getvalue(), encoding="utf-8"
+            )
+        with opened_store(store, read, invited=True, warn=True) as opened:
+            opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
+            left = opened.invitations_left(read.id)
+    if out is None:
+        click.echo(text.getvalue(), nl=False)
+    click.echo(f"{_unused(left)}; serve the plan with --invited", err=True)
+
+
+def _unused(left: int) -> str:
+    return f"{format_count(left, 'invitation')} {'is' if left == 1 else 'are'} unused"
+
+
+def _withdraw(plan: Plan, url: str, yes: bool) -> None:
+    with opened_store(url, plan, invited=None, create=False) as store:
+        left = store.invitations_left(plan.id)
+        if left and not yes:
+            raise InvalidParameter(
+                f"this withdraws {format_count(left, 'unused invitation')} for ever; repeat it with --yes"
+            )
+        gone = store.withdraw(plan.id) if left else 0
+    click.echo(
+        f"withdrew {format_count(gone, 'unused invitation')}"
+        if gone
+        else "no invitation is unused; there is none to withdraw"
+    )
+
+
+def _new_token() -> str:
+    """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is
+    drawn again.
+    """
+    while (token := secrets.token_urlsafe(24)).startswith("-"):
+        pass
+    return token

@@ -1,0 +1,36 @@
+"""`deniable tour`: tells one complete story, with a page of plots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deniable.commands.shared import console
+from deniable.commands.shared.console import FILE, one, whole
+
+_PAGE = Path("out/tour.html")
+
+
+@click.command("tour")
+@click.option(
+    "-o", "--out", type=FILE, help=f"The page.  [default: {_PAGE}, which is written anew each time]"
+)
+@click.option("--seed", callback=one(whole), help="Make it reproducible.")
+@console.force
+def show_story(out: Path | None, seed: int | None, force: bool) -> None:
+    """Tell one complete story, with a page of plots.
+
+    Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's
+    success.
+    """
+    from deniable.demo import tour
+    from deniable.tables import replacing
+
+    page = _PAGE if out is None else out
+    console.refuse_existing([page], overwrite=force or out is None)
+    sections = tour.tell(seed)
+    with replacing(page) as temporary:
+        tour.write_page(sections, temporary)
+    tour.print_story(sections, console.console())
+    click.echo(f"\nThe same with plots: {page}")

@@ -1,0 +1,64 @@
+"""`deniable verify`: recomputes what a plan gives away, from its integers alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from deniable.commands.shared import console, reading
+from deniable.commands.shared.console import FILE, one, positive
+from deniable.formatting import format_nanos
+
+
+@click.command("verify")
+@click.argument("plan", type=FILE)
+@click.option("--cap", callback=one(positive), help="Refuse a plan that loses more than this per record.")
+@console.as_json
+def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
+    """Recompute from a plan's integers alone what it gives away, and print it; or refuse the plan with the
+    reason.
+    """
+    from deniable.plan import InvalidPlan
+
+    read = reading.read_plan(plan)
+    loss = read.verify()
+    most = loss.record if loss.repeated is None else max(loss.record, loss.repeated.one_value_forever)
+    if cap is not None and not most <= cap:
+        raise InvalidPlan(
+            f"{plan.name} is refused: it loses {most:.9g} per record, more than the cap of {cap:g}"
+        )
+    if as_json:
+        again = None if loss.repeated is None else _finite(asdict(loss.repeated))
+        units = [asdict(one) for one in loss.units]
+        found = {
+            "plan": read.id,
+            "loss_record": loss.record,
+            "loss_attribute": loss.attribute,
+            "repeated": again,
+            "cap": cap,
+        }
+        console.print_json(found if loss.rest is None else found | {"loss_rest": loss.rest, "units": units})
+        return
+    click.echo(f"plan {read.id}")
+    metric = read.stated.metric
+    for stated in () if metric is None else metric.units:
+        click.echo(f"loss per {stated.unit:<11}{format_nanos(stated.loss)}  of {stated.name!r}")
+    if metric is not None:
+        click.echo(f"loss of the rest    {format_nanos(metric.rest)}")
+        click.echo("in the worst case, whatever the distances:")
+    click.echo(f"loss per record     {format_nanos(read.stated.record)}")
+    click.echo(f"loss per attribute  {format_nanos(read.stated.attribute)}")
+    if loss.repeated is not None:
+        click.echo("asked again, per record:")
+        click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
+    click.echo(
+        "OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is stated"
+    )
+
+
+def _finite(losses: dict[str, float]) -> dict[str, float | None]:
+    """As a plan states them: null where there is no bound."""
+    return {name: None if math.isinf(loss) else loss for name, loss in losses.items()}
