@@ -24,6 +24,7 @@ from typing import final
 import numpy as np
 
 from deniable.client import Client
+from deniable.collect.files import FOLDER
 from deniable.domain import Range
 from deniable.errors import DeniableError
 from deniable.plan import Plan, Result, Study
@@ -39,7 +40,7 @@ SHARES: Mapping[str, Mapping[str, float]] = {
 
 _NODE_EVERY = 10  # one person in so many uses the TypeScript client
 _AT_ONCE = 16
-_NODE_CLIENT = Path(__file__).parent / "collect" / "pages" / "client.mjs"
+_NODE_CLIENT = FOLDER / "client.mjs"
 
 Answers = dict[str, str]
 
