@@ -57,6 +57,7 @@ load: .venv/ready  ## the collector under load, beside what its parts can do alo
 	$(BIN)/python bench/load.py
 
 docs: .venv/ready  ## the documentation as a site in site/
+	$(BIN)/python docs/api.py
 	$(BIN)/zensical build --clean
 
 clean:

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -241,10 +240,8 @@ ATTACKS = [
 def test_names_of_the_attacks() -> None:
     """They are used as dn.attack.success, and loaded when they are."""
     assert sorted(dn.attack.__all__) == sorted(ATTACKS)
-    documented = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
     for name in ATTACKS:
         assert inspect.getdoc(getattr(dn.attack, name))
-        assert f"`{name}" in documented
     assert "attack" in dir(dn)
 
 
