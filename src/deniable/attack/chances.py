@@ -37,8 +37,8 @@ _SIMULATED = 20_000
 
 
 def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, seed: int = 1) -> Success:
-    """How often the best guess is right: of each attribute from one report, and of whole profiles after some
-    collections.
+    """Computes how often the best guess is right: for each attribute from one report, and for whole profiles
+    after several collections.
 
     The attacker knows the plan and believes `prior` (by attribute; uniform unless given), and is right to. Of
     a number it is guessed in which half of its range it is. Everything is summed exactly, but for what says
@@ -254,8 +254,8 @@ _MOST_SUBSETS = 16
 
 
 def profile(right: Sequence[Sequence[float] | float], collections: int, replacement: bool) -> float:
-    """The expected product over the attributes of right[j][m], m being how often attribute j was among the
-    collections.
+    """Computes the expected product over the attributes of right[j][m], m being how often attribute j was
+    among the collections.
 
     Each collection asks for one attribute at random: any, or one that was not asked before. Elementary
     symmetric polynomials are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no
@@ -316,8 +316,8 @@ def _blended(one: Floats, other: Floats) -> Floats:
 
 
 def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
-    """All reported attributes guessed, where survey s is right about attribute j with right[s][j] and none is
-    asked twice.
+    """Computes how often all reported attributes are guessed, if survey s is right about attribute j with
+    right[s][j] and none is asked twice.
 
     The average over all ways to give the surveys different attributes, summed by which surveys have had
     theirs.

@@ -37,8 +37,8 @@ def examine(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Examination:
-    """What an attacker learns from one report and from several collections; with people, also by background
-    data.
+    """Computes what an attacker learns from one report and from several collections; with people, also by
+    background data.
 
     `codes` are the answers of people as `plan.encode` makes them, a row per attribute. They are asked so many
     times in a simulation from the seed, and `users` of them are looked for among all of them. An attribute

@@ -12,8 +12,8 @@ from deniable.exact import number, whole_number
 
 
 def pie_alpha(beta: float, n: int, corrected: bool = True) -> float:
-    """How many bits a report may tell of one of n people so that guesses of who it is err at least with
-    probability beta.
+    """Computes how many bits a report may reveal about one of n people, so that guesses of the person err at
+    least with probability beta.
 
     alpha = (1 - beta) log2 n - 1. The published code adds 1 instead, two bits too many, so that its figures
     do not show the beta that they state. Above 1 - 1 / log2 n alpha is negative: this bound does not promise
@@ -29,8 +29,8 @@ def pie_alpha(beta: float, n: int, corrected: bool = True) -> float:
 
 
 def pie_epsilon(alpha: float, n: int, k: int | None = None) -> float:
-    """The epsilon at which a report tells at most alpha bits: of direct encoding with k values, or of any
-    mechanism.
+    """Computes the epsilon at which a report reveals at most alpha bits: for direct encoding with k values,
+    or for any mechanism.
 
     For direct encoding e^epsilon = ((k - 1) alpha + m) / (m - alpha), m = min(log2 n, log2 k), and infinity
     (no noise is needed) where alpha is at least m. For any mechanism, epsilon = alpha ln 2. The published

@@ -48,7 +48,7 @@ def reidentify(
     progress: Progress | None = None,
     seed: int = 1,
 ) -> Reidentification:
-    """How many people an attacker finds in a background table by what they reported in several surveys.
+    """Counts the people an attacker finds in a background table by what they reported in several surveys.
 
     `plans` and `reports` are one per survey, of the same people in the same order. `background` is a table
     with a record per row and some of the attributes as columns (all: full knowledge; some: partial

@@ -33,8 +33,8 @@ _MOST_WORK = 1 << 27  # people times values times reports
 
 
 def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1) -> float:
-    """How often the best guess from so many reports of one unchanged value is right, all values being equally
-    likely.
+    """Computes how often the best guess from several reports of one unchanged value is right, if all values
+    are equally likely.
 
     A client that memoizes sends its old report again, or, with a mechanism for repeated collections, fresh
     noise on an answer that it keeps. With memoized=False all is drawn anew each time, and averages away.
@@ -50,8 +50,8 @@ def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1
 def chance_after(
     part: Part, reports: int, memoized: bool = True, prior: npt.ArrayLike | None = None, seed: int = 1
 ) -> Chance:
-    """The same with a prior (uniform unless given), and with how it is known: exactly, simulated with an
-    error, or as a bound.
+    """Computes how often the best guess from several reports is right, with a prior (uniform unless given)
+    and how it is known.
 
     >>> import deniable as dn
     >>> [chance_after(one, 5, memoized=False).exact for one in (dn.grr(4, 1.0), dn.ss(9, 1.0))]

@@ -99,7 +99,8 @@ class ProfileSuccess:
     published: float | None = None
     """How often all collections ask for different attributes and all are guessed (the papers' figure)."""
     bound: bool = False
-    """Whether this is an upper bound: among fakes, of who is told which attribute is real; or made of bounds.
+    """Whether this is an upper bound: among fakes, for an attacker who knows which attribute is real; or made
+    of bounds.
     """
     stderr: Mapping[str, float] = field(default_factory=dict)
     """The standard errors of those of these figures that are simulated, or made of simulated ones; the others

@@ -138,7 +138,7 @@ class AttributeAttack:
 def sampled_attribute(
     plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known"
 ) -> AttributeAttack:
-    """The Bayes-optimal guess of which attribute of each report is real.
+    """Guesses which attribute of each report is real, as well as possible (Bayes).
 
     The attacker knows the plan, the law of its fakes included, and how frequent the values are: `marginals`
     by attribute, or, unless given, what the other reports tell of them, which needs no background data at
@@ -169,7 +169,7 @@ def sampled_attribute(
 
 
 def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, seed: int = 1) -> Chance:
-    """How often the best guess of the real attribute is right where the values have these shares.
+    """Computes how often the best guess of the real attribute is right, if the values have these shares.
 
     It is the mean over all reports of the largest m_t / F_t, over d: exact for direct encoding and for bits
     of up to 12 values each; otherwise that of so many simulated people, with its standard error.

@@ -92,8 +92,8 @@ def trained_attribute(
     seed: int = 1,
     jobs: int | None = None,
 ) -> TrainedAttack:
-    """Which attribute of each report is real, by a classifier with its defaults; one of KNOWLEDGE says what
-    it learns from.
+    """Guesses which attribute of each report is real by a trained classifier; one of KNOWLEDGE says what it
+    learns from.
 
     `truth` is the attribute of every report: of the compromised people it is learned from, of the others it
     judges. With fakes="uniform" invented people have uniform fakes whatever the plan says, as in the

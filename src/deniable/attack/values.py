@@ -57,7 +57,7 @@ class ValueAttack:
     are drawn.
     """
     posterior: Floats
-    """How likely each guess is to be right, for who believes the prior."""
+    """How likely each guess is to be right, for an attacker who believes the prior."""
     labels: tuple[tuple[str, ...], ...] | None = None
     plan: Plan | None = field(default=None, repr=False)
     """Whose answers they are, so that a table of people can be compared with them."""
@@ -118,7 +118,7 @@ class ValueAttack:
 
 
 def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) -> ValueAttack:
-    """The best guess of every answer from one report each.
+    """Guesses every answer from one report each, as well as possible.
 
     Reports are what the plan or its file of them gives (`plan.privatize`, `plan.read_reports`), that file's
     path, or a list of those that clients send, as they are or as bytes; and for a share or a mechanism what
@@ -155,8 +155,8 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
 def guess_from_collections(
     plan: Source, collections: Sequence[object], prior: object = None, memoized: bool = True, seed: int = 1
 ) -> ValueAttack:
-    """The best guess from several collections of the same people, whose answers did not change: the averaging
-    attack.
+    """Guesses every answer from several collections of the same people, whose answers did not change: the
+    averaging attack.
 
     Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is
     attacked through it; with memoized=False, as if the client drew it anew each time. Others make fresh noise

@@ -28,7 +28,7 @@ Reporter = Callable[[Answers, bytes, int], bytes]
 
 
 class Devices(ABC):
-    """Devices that nobody has asked before, as many as are wanted."""
+    """New devices, as many as are wanted."""
 
     headed: bool = True
     """Whether a report has the header of the wire; else it is a body only."""
@@ -137,7 +137,7 @@ def _pass_arguments(report: Callable[..., bytes]) -> Reporter:
 
 
 def client_of(plan: Plan) -> Reporter:
-    """The client of this library, as a function: a new device for every secret.
+    """Makes a function of the client of this library: a new device for every secret.
 
     >>> import deniable as dn
     >>> plan = dn.Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)

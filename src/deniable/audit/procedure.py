@@ -44,8 +44,8 @@ def lower_bound(
     words: Words | None = None,
     show: Show | None = None,
 ) -> Audit:
-    """An empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of two
-    answers.
+    """Finds an empirical lower bound on the epsilon of a client's reports, with `trials` devices for each of
+    two answers.
 
     The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some
     of them one by one), a client of a class derived from that, a mechanism or a share itself (its values are

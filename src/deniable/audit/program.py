@@ -58,7 +58,7 @@ class ProgramFailed(DeniableError):
 
 @final
 class Program(Devices):
-    """Devices that a program plays; it is started anew for every block of them.
+    """Devices that a program plays; it is started again for every block of them.
 
     >>> import sys
     >>> Program([sys.executable, "-c", "print('00ff')"], None).start_twice(({"color": "red"},), 1).reports

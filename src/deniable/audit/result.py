@@ -18,7 +18,7 @@ _FEASIBLE = 10**8  # devices for each answer: no audit has more
 @final
 @dataclass(frozen=True)
 class Audit:
-    """A lower bound on the epsilon of a client's reports, beside what is claimed of it.
+    """A lower bound on the epsilon of a client's reports, next to its claim.
 
     The bound is above the true epsilon with a probability of at most `1 - level`, whatever the client is.
     """
@@ -58,7 +58,7 @@ class Audit:
 
     @property
     def ceiling(self) -> float:
-        """The largest bound that so many trials can show, if every guess were right."""
+        """The largest bound that these trials can show, if every guess were right."""
         pairs = 2 * self.trials
         return max(
             max(event.ceiling, float(lower_epsilon(pairs, pairs, event.alpha))) for event in self.events

@@ -86,8 +86,7 @@ class BestChannel:
 def best_channel(
     n: int, epsilon: float, prior: npt.ArrayLike | None = None, loss: Loss = "l2"
 ) -> BestChannel:
-    """The channel on values 0 to n that reconstructs their shares best, neighbors being told apart by at most
-    epsilon.
+    """Finds the channel on values 0 to n that reconstructs shares best, where neighbors lose at most epsilon.
 
     Compared are the geometric, randomized response, the exponential (as proven, and calibrated) and Blahut
     and Arimoto's, all by their exact risk for many reports: `l2` of the shares, `cdf` of the cumulative

@@ -46,7 +46,7 @@ class Considered:
     equally likely beforehand. The answer may not be in the report at all: then the guess is blind.
     """
     success_reported: tuple[float, ...]
-    """The same of an answer that was reported, by an attacker who knows that it was."""
+    """How often the guess of an answer that was reported is right, for an attacker who knows that it was."""
     report_bytes: Size
     loss_record: float
     loss_attribute: float

@@ -31,7 +31,7 @@ def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
 
 
 def composed_loss(answers: Iterable[Answer], per: Per = "record") -> float:
-    """The epsilon of all these reports of one person together, rounded up.
+    """Adds up the epsilon of all these reports of one person, rounded up.
 
     >>> from deniable import grr, oue
     >>> 1.5 - 1e-9 < composed_loss([grr(5, epsilon=1.0), oue(20, epsilon=0.5)]) <= 1.5

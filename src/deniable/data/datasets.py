@@ -64,7 +64,7 @@ class Dataset:
 
 
 def load(name: str) -> Dataset:
-    """A dataset by name: one of NAMES.
+    """Loads a dataset by name: one of NAMES.
 
     >>> people = load("synthetic-1")
     >>> people.n, people.d, people.ks

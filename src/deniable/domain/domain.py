@@ -223,7 +223,7 @@ class Range(Domain):
 
     @staticmethod
     def from_integers(low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool) -> Range:
-        """Back from the integers: numbers are integers over 10^digits."""
+        """Makes a range from integers: its numbers times 10^digits."""
         whole_number("bins", bins, 2, _MOST_BINS)
         whole_number("digits", digits, 0, MOST_DIGITS)
         whole_number("step", step, 1, LARGEST)

@@ -112,7 +112,7 @@ class Grid(Domain):
 
     @staticmethod
     def from_integers(south: int, west: int, north: int, east: int, rows: int, columns: int) -> Grid:
-        """Back from the corners in billionths of a degree."""
+        """Makes a grid from its corners in billionths of a degree."""
         return Grid(south / _NANO, west / _NANO, north / _NANO, east / _NANO, rows, columns)
 
     @cached_property

@@ -60,7 +60,7 @@ class Number(Domain):
 
     @staticmethod
     def from_integers(low: int, high: int, digits: int, open_low: bool, open_high: bool) -> Number:
-        """Back from the integers, which are the numbers times 10^digits."""
+        """Makes a number from integers: its ends times 10^digits."""
         whole_number("digits", digits, 0, MOST_DIGITS)
         whole_number("low", low, -LARGEST, LARGEST)
         whole_number("high", high, -LARGEST, LARGEST)

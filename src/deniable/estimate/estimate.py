@@ -252,7 +252,7 @@ class MeanEstimate:
         return self.mean - reach, self.mean + reach
 
     def between(self, low: float, high: float) -> MeanEstimate:
-        """The same for numbers from low to high, where these are from -1 to 1."""
+        """Moves the estimate to numbers from low to high, where these are from -1 to 1."""
         line = _along(self.line[0], (low, high)), _along(self.line[1], (low, high))
         return MeanEstimate(
             self.n, _along(self.mean, (low, high)), self.stderr * (high - low) / 2, self.ends, line

@@ -65,10 +65,12 @@ class Matrix:
 
     @property
     def inputs(self) -> int:
+        """The number of values."""
         return len(self.weights)
 
     @property
     def outputs(self) -> int:
+        """The number of different reports."""
         return len(self.weights[0])
 
     @cached_property

@@ -54,7 +54,7 @@ def mle(
     progress: Progress | None = None,
     ordered: bool | None = None,
 ) -> Likelihood:
-    """The most likely shares of the values, from a tally or from the reports themselves.
+    """Finds the most likely shares of the values, from a tally or from the reports themselves.
 
     Where the outputs are few (direct encoding, geometric noise, Square Wave, any matrix) a tally is all there
     is to know. Sets of values (unary, hashed, subset, Hadamard, bit-flip, two rounds) need the reports; a
@@ -96,8 +96,7 @@ def mle_groups(
     progress: Progress | None = None,
     ordered: bool | None = None,
 ) -> Likelihood:
-    """The same for groups of people with the same shares, who report with different budgets or in different
-    ways.
+    """Finds the most likely shares of several groups together, each with a budget or mechanism of its own.
 
     Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of
     support cannot: they have no likelihood that others could be added to. Groups in which nobody has reported

@@ -85,7 +85,7 @@ class Tally:
         return hash((self.n, self.counts.tobytes()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for JSON.
+        """Writes plain numbers, ready for JSON.
 
         >>> Tally.from_dict(Tally(3, [1, 2]).to_dict()) == Tally(3, [1, 2])
         True
@@ -95,7 +95,7 @@ class Tally:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tally:
-        """Back from `to_dict`."""
+        """Reads what `to_dict` wrote."""
         if set(data) - {"asked"} != {"n", "counts"} or not isinstance(data["counts"], list):
             raise InvalidParameter("a tally is {'n': ..., 'counts': [...]}")
         return Tally(

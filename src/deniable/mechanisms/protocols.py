@@ -68,7 +68,7 @@ def ue(k: int, epsilon: float, p: float) -> Unary:
 
 
 def sue(k: int, epsilon: float) -> Unary:
-    """Symmetric unary encoding, basic one-time RAPPOR: every bit is told truly with the same probability.
+    """Symmetric unary encoding, basic one-time RAPPOR: every bit is true with the same probability.
 
     p = sqrt(e) / (sqrt(e) + 1), q = 1 - p. Variance sqrt(e) / (n (sqrt(e) - 1)^2). k bits.
     Choose it to compare with RAPPOR; oue errs less at the same loss.
@@ -98,8 +98,7 @@ def oue(k: int, epsilon: float) -> Unary:
 
 
 def the(k: int, epsilon: float, theta: float | None = None) -> Unary:
-    """Thresholded histogram: Laplace noise on every cell, and one bit for "above theta". Only the bits are
-    sent.
+    """Thresholded histogram: Laplace noise on every cell; only one bit of each is sent, for "above theta".
 
     p = 1 - exp(-l (1 - theta)) / 2, q = exp(-l theta) / 2, where the inverse noise l makes the bits spend all
     of epsilon (as published, l = epsilon / 2, they spend less). theta, unless given, errs least with that
@@ -159,8 +158,7 @@ def blh(k: int, epsilon: float) -> Hashed:
 
 
 def olh(k: int, epsilon: float) -> Hashed:
-    """Optimized local hashing: round(e^epsilon) + 1 buckets; errs as little as oue with a report of constant
-    size.
+    """Optimized local hashing: round(e^epsilon) + 1 buckets, the error of oue, a report of constant size.
 
     p = e / (e + g - 1), q = 1 / g. Variance 4 e / (n (e - 1)^2), but for g's rounding. 9 to 12 bytes.
     Choose it for large domains with little bandwidth; counting costs k hashes a report.
@@ -208,7 +206,7 @@ def hr(k: int, epsilon: float) -> Hadamard:
 
 
 def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: float | None = None) -> Mechanism:
-    """The protocol that errs least (ADP), among all classical ones that are exact, or among those named.
+    """Chooses the protocol with the least error (ADP), among all classical exact ones or among those named.
 
     The error is the variance averaged over the domain, the same for every true distribution; with f given,
     the variance at that frequency (the papers compare at f = 0). Ties go to the smaller report. p and q are

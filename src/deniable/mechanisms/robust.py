@@ -35,8 +35,7 @@ def aue(
     cap: float | None = None,
     f: float | None = 0.0,
 ) -> Unary:
-    """Attack-aware unary encoding: the p with the best balance of error and attack, q searched on a
-    logarithmic scale.
+    """Attack-aware unary encoding: the p with the best balance of error and attack, q on a logarithmic scale.
 
     p >= 1/2 (below, an error at f = 0 says nothing about the values people have), q = p / (e (1 - p) + p). k
     bits. Choose it when epsilon must be large and a single guess must still stay hard.

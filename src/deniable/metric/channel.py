@@ -106,7 +106,7 @@ class ChannelMechanism(Numbered):
         return 0.0 if isinstance(distance, float | int) and distance == 0 else self._loss_at(distance)
 
     def loss_per(self, units: float = 1.0) -> float:
-        """The smallest rate that bounds all losses by distance, for so many units of it, rounded up.
+        """The smallest rate that bounds all losses by distance, for this many units of it, rounded up.
 
         Unlike `loss(distance)` it may be more than the worst case, where all values are nearer to each other
         than that.

@@ -24,8 +24,8 @@ EARTH = 6_371_008.8
 @final
 @dataclass(frozen=True)
 class PlanarLaplace:
-    """A place moves in a random direction, by a distance whose density falls as r e^(-epsilon r). In floating
-    point.
+    """A location moves in a random direction, by a distance whose density falls as r e^(-epsilon r). In
+    floating point.
     """
 
     epsilon: float
@@ -46,7 +46,7 @@ class PlanarLaplace:
         )
 
     def privatize(self, places: npt.ArrayLike, words: Words | None = None) -> Floats:
-        """Latitude and longitude in degrees, of one place or of a table of them, moved by two words each."""
+        """Moves one location, or a table of them, in degrees of latitude and longitude, by two words each."""
         given = checked_places(places)
         drawn = checked_source(words).rows(given.reshape(-1, 2).shape[0], self.words).array()
         uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
@@ -64,13 +64,12 @@ class PlanarLaplace:
 
     @property
     def mean_distance(self) -> float:
-        """How far a report is from the place on average, in meters."""
+        """How far a report is from the location on average, in meters."""
         return 2 / self.epsilon
 
 
 def planar_laplace(epsilon: float) -> PlanarLaplace:
-    """Geo-indistinguishable noise on latitude and longitude: places d meters apart are told apart by at most
-    d epsilon.
+    """Geo-indistinguishable noise on latitude and longitude: locations d meters apart lose at most d epsilon.
 
     The density at distance r is epsilon^2 / (2 pi) e^(-epsilon r), so that the radius is a gamma variable of
     shape 2 (the branch -1 of Lambert's W in the papers) and the direction is uniform. The place moves along a
@@ -91,7 +90,7 @@ def planar_laplace(epsilon: float) -> PlanarLaplace:
 
 
 def per_meter(level: float, radius: float) -> float:
-    """The epsilon per meter that loses `level` within this radius in meters, rounded down.
+    """Computes the epsilon per meter that loses `level` within this radius in meters, rounded down.
 
     >>> per_meter(level=2.0, radius=256)
     0.0078125
@@ -103,8 +102,7 @@ def per_meter(level: float, radius: float) -> float:
 
 
 def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-    """The distance in meters between places of latitude and longitude in degrees, on a sphere (up to 0.6 %
-    off on the ground).
+    """Measures the meters between locations in degrees, on a sphere (up to 0.6 % off on the ground).
 
     >>> round(float(great_circle((0, 179.5), (0, -179.5))))
     111195

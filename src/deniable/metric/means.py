@@ -186,6 +186,7 @@ class Piecewise(Mean):
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
+        """The number of different reports; they are 0 to outputs - 1."""
         return self.k + self.window - 1
 
     @property
@@ -244,6 +245,7 @@ class Hybrid(Mean):
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
+        """The number of different reports; they are 0 to outputs - 1."""
         return self.piecewise.outputs + 2
 
     @property
@@ -283,7 +285,7 @@ def duchi(epsilon: float) -> Duchi:
 
 
 def piecewise(epsilon: float, bins: int = 1 << 16) -> Piecewise:
-    """A number near a stretched t for the mean of a number t from -1 to 1, on a grid, with an exact
+    """A number on a grid near a stretched t, for the mean of a number t from -1 to 1, with an exact
     guarantee.
 
     With z = e^(epsilon / 2) a window of 1 / (z + 1) of all outputs moves with t and holds the report with
@@ -303,7 +305,7 @@ def piecewise(epsilon: float, bins: int = 1 << 16) -> Piecewise:
 
 
 def hybrid(epsilon: float, bins: int = 1 << 16) -> Hybrid | Duchi:
-    """Mix two: piecewise with probability 1 - e^(-epsilon / 2), else duchi; up to an epsilon of 0.61 just
+    """Mixes two: piecewise with probability 1 - e^(-epsilon / 2), else duchi; up to an epsilon of 0.61 just
     duchi.
 
     Its variance above that is the same for all t: (z + 3) / (3 z (z - 1)) + (e^epsilon + 1)^2 / (z (e^epsilon

@@ -258,8 +258,8 @@ def moved(values: Integers, words: WordArray, ascending: WordArray) -> Integers:
 
 
 def geometric(n: int, epsilon: float) -> Geometric:
-    """Truncated geometric noise on counts 0 to n: neighbors are told apart by at most epsilon, counts d apart
-    by d epsilon.
+    """Truncated geometric noise on counts 0 to n: neighbors lose at most epsilon, counts d apart lose d
+    epsilon.
 
     Pr(j | i) is (1 - a) / (1 + a) a^|i - j| between the ends, where a = e^-epsilon, and a^|i - j| / (1 + a)
     at them. In the far tail, where that is below one word of 2^64, it stays at a few words: every output is

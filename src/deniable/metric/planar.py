@@ -150,7 +150,7 @@ class PlanarGeometric(ChannelMechanism):
     """
 
     noise: WordArray
-    """noise[a, b]: how many words move a cell by a rows down and b columns right; the last ones, by so many
+    """noise[a, b]: how many words move a cell by a rows down and b columns right; the last ones, by that many
     or more.
     """
     steps: tuple[float, float]
@@ -278,8 +278,7 @@ def _unfolded(noise: WordArray) -> WordArray:
 def planar_geometric(
     grid: Cells | Sequence[int], epsilon: float, measure: Measure = "euclidean"
 ) -> PlanarGeometric | ProductGeometric:
-    """Noise on a grid: two cells at distance d are told apart by at most d epsilon, in the grid's unit of
-    distance.
+    """Noise on a grid: two cells at distance d lose at most d epsilon, in the grid's unit of distance.
 
     `grid` is a `Grid`, whose distances are in meters, or a number of rows and columns with a distance of 1
     between neighbors. Values are cells, row by row. By the `euclidean` distance, a displacement z has a

@@ -21,8 +21,7 @@ _GOALS = ("mode", "mean", "median")
 
 
 def remap_to(places: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
-    """A function from reported places to the numbers of the nearest of these: post-processing, so it loses
-    nothing.
+    """Makes a function that moves reported locations to the nearest of these; post-processing loses nothing.
 
     >>> stations = [(47.64, 6.86), (47.62, 6.15), (48.86, 2.35)]
     >>> remap_to(stations)([(47.7, 6.9), (48, 2)]).tolist()
@@ -47,7 +46,7 @@ def optimal_remap(
     loss: Goal | npt.ArrayLike = "mode",
     points: npt.ArrayLike | None = None,
 ) -> Integers | Floats:
-    """What each output is best replaced by, for a public prior: post-processing, so it loses nothing.
+    """Finds what each output is best replaced by, for a public prior; post-processing loses nothing.
 
     `loss` is a table of loss[x, y], the harm of y where x is true: the answer is then the y of least expected
     harm for each output. "mode" is that for right or wrong. With `points`, coordinates of the values, "mean"

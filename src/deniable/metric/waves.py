@@ -143,7 +143,7 @@ class ContinuousWave:
 
     @property
     def width(self) -> float:
-        """Half the window: the one whose report tells most about the value."""
+        """Half the window: the width whose report reveals most about the value."""
         return half_window(self.epsilon)
 
     @property
@@ -177,8 +177,8 @@ class ContinuousWave:
         )
 
     def matrix(self, bins: int, outputs: int | None = None) -> Floats:
-        """How likely a report is in each of so many bins from -width to 1 + width, from values spread evenly
-        over each of so many bins from 0 to 1: by exact integrals.
+        """How likely a report is in each of these bins from -width to 1 + width, from values spread evenly
+        over each of these bins from 0 to 1: by exact integrals.
 
         >>> rows = ContinuousWave(1.0).matrix(4, 8)
         >>> rows.shape, bool(np.allclose(rows.sum(axis=1), 1, rtol=0, atol=1e-12))
@@ -216,8 +216,7 @@ def square_wave(epsilon: float, bins: None = None) -> ContinuousWave: ...
 @overload
 def square_wave(epsilon: float, bins: int) -> SquareWave: ...
 def square_wave(epsilon: float, bins: int | None = None) -> SquareWave | ContinuousWave:
-    """For the distribution of a number: a report near the value is e^epsilon times likelier than one that is
-    not.
+    """The distribution of a number: a report near the value is e^epsilon times likelier than a distant one.
 
     With `bins`, values are 0 to bins - 1 and the guarantee is exact: 2 B + 1 outputs around a value have the
     probability e^epsilon / ((2 B + 1) e^epsilon + bins - 1) each, the others e^epsilon times less. B is b

@@ -68,7 +68,7 @@ class StatedMetric:
 
     @staticmethod
     def from_dict(data: object) -> StatedMetric:
-        """Back from `to_dict`."""
+        """Reads what `to_dict` wrote."""
         data = checked_fields(data, "metric losses", ("rest", "units"))
         units = []
         for given in checked_list(data["units"], "units"):
@@ -107,7 +107,7 @@ class Stated:
 
     @staticmethod
     def from_dict(data: object) -> Stated:
-        """Back from `to_dict`."""
+        """Reads what `to_dict` wrote."""
         fields = ("record", "attribute", "repeated")
         metric = (
             StatedMetric.from_dict(data["metric"]) if isinstance(data, dict) and "metric" in data else None

@@ -172,9 +172,7 @@ class Plan:
             ) from None
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
-        """Write the canonical document to a file; one that is there is refused unless it may be
-        overwritten.
-        """
+        """Write the canonical document to a file; an existing file is refused unless `overwrite`."""
         files.refuse_existing(Path(path), overwrite)
         with files.replacing(Path(path)) as temporary:
             temporary.write_bytes(self.to_json().encode() + b"\n")
@@ -229,7 +227,7 @@ class Plan:
     def privatize_codes(
         self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None
     ) -> Reports:
-        """The same for answers that `encode` has made integers."""
+        """Makes reports of answers that `encode` has made integers."""
         n = codes.shape[1]
         rows = checked_source(words).rows(n, self.words)
         if people is not None:
@@ -256,8 +254,8 @@ class Plan:
         return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
 
     def estimate(self, tallies: Tallies) -> Result:
-        """Unbiased frequencies with error bars and labels, by attribute; those without any report are named
-        in the result.
+        """Estimates the shares of every attribute, with error bars and labels; the result names attributes
+        without reports.
         """
         _refuse_no_tallies(tallies, "estimates are made from", "plan.estimate(plan.tally(reports))")
         refuse_other_plan(tallies.plan_id, self.id)

@@ -43,7 +43,7 @@ class Tallies:
 
     plan_id: str
     n: int
-    """How many records were reported; the tally of an attribute counts those that report it."""
+    """How many records were reported; the tally of an attribute counts the records that report it."""
     tallies: Mapping[str, Tally]
 
     def __getitem__(self, name: str) -> Tally:
@@ -74,7 +74,7 @@ class Tallies:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for JSON."""
+        """Writes plain numbers, ready for JSON."""
         return {
             "plan": self.plan_id,
             "n": self.n,
@@ -83,7 +83,7 @@ class Tallies:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
-        """Back from `to_dict`; a collector says the round beside it."""
+        """Reads what `to_dict` wrote; a collector also gives the round."""
         if (
             not isinstance(data, Mapping)
             or set(data) - {"round"} != {"plan", "n", "tallies"}

@@ -205,7 +205,7 @@ class Result(Mapping[str, Any]):
         )
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
-        """A plain table per attribute, with at most so many values of each."""
+        """A plain table per attribute, with at most `most` values of each."""
         rows, lines = self.rows(level, project), [heading(self, level)]
         for name, estimate in self.estimates.items():
             shown = [row for row in rows if row["attribute"] == name][:most]

@@ -34,7 +34,7 @@ class Shuffled:
 
 
 def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numerical") -> Shuffled:
-    """The guarantee of n reports, each of loss epsilon, once nobody can tell which is whose.
+    """Computes the guarantee of n reports, each of loss epsilon, once names and order are stripped.
 
     All must be made by the same mechanism or share, one report each (a record is one report), and the other n
     - 1 people must be honest. delta should be far below 1 / n. bound="numerical" evaluates the reduction to

@@ -351,7 +351,7 @@ class Study:
         )
 
     def epsilon_needed(self, people: int, error: float) -> float:
-        """The smallest epsilon, in thousandths, at which so many people give standard errors of at most
+        """The smallest epsilon, in thousandths, at which this many people give standard errors of at most
         `error`.
         """
         if self.repeated:

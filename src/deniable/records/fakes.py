@@ -140,7 +140,7 @@ class Fake(ABC):
 @final
 @dataclass(frozen=True)
 class Guessed(Fake):
-    """A value drawn from a prior and sent as it is, beside direct reports: as published, and open to a good
+    """A value drawn from a prior and sent as it is, next to direct reports: as published, and open to a good
     attacker.
     """
 

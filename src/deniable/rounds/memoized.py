@@ -177,8 +177,8 @@ class Memoized(Repeated):
 @final
 @dataclass(frozen=True)
 class HashedMemoized(Repeated):
-    """A hash function kept for ever, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not
-    per value.
+    """A hash function that is always kept, and two rounds on the bucket (LOLOHA): answers are kept per
+    bucket, not per value.
     """
 
     k: int

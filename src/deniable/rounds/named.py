@@ -121,8 +121,8 @@ def loloha(
 
 
 def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
-    """A few kept bits of a histogram (dBitFlipPM): each person is asked about `bits` of the k values, for
-    ever.
+    """A few kept bits of a histogram (dBitFlipPM): each person is always asked about the same `bits` of the k
+    values.
 
     p = sqrt(e) / (sqrt(e) + 1), q = 1 - p; with one bit, only one can differ, and p = e / (e + 1). There is
     no second round, so a change of the value shows as a change of the report.

@@ -33,8 +33,7 @@ _OFF = 0.1  # from a sum of one: unbiased estimates may be off so far, and count
 
 
 def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = None) -> float:
-    """How far shares must be carried on average to turn one into the other: the area between the cumulative
-    shares.
+    """Measures how far shares must move on a line: the area between the cumulative shares.
 
     Places are 0, 1, 2, ... unless given, in ascending order.
 
@@ -49,8 +48,7 @@ def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = 
 
 
 def circle_wasserstein(one: Shares, other: Shares, length: float | None = None) -> float:
-    """The same around a circle, whose values follow each other at equal distances and the last is next to the
-    first.
+    """Measures how far shares must move around a circle of equally distant values.
 
     What flows over each border is the cumulative difference less a constant: the median costs least.
 
@@ -73,7 +71,7 @@ def grid_wasserstein(
     metric: Literal["euclidean", "manhattan"] = "euclidean",
     step: float | tuple[float, float] | Grid = 1.0,
 ) -> float:
-    """The same on a grid of cells, row by row, `step` apart: the cheapest transport, by a linear program.
+    """Measures how far shares must move on a grid of cells, row by row, `step` apart, by a linear program.
 
     Rows and columns may have steps of their own, in this order; a `Grid` has both, in meters.
 
@@ -107,7 +105,8 @@ def grid_wasserstein(
 
 
 def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
-    """The same where cost[x][y] is the distance of any two values, which must be a metric.
+    """Measures how far shares must move if cost[x][y] is the distance of any two values, which must be a
+    metric.
 
     >>> cost_wasserstein([1, 0], [0, 1], cost=[[0, 3], [3, 0]])
     3.0
@@ -123,7 +122,7 @@ def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
 def sliced_wasserstein(
     one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1
 ) -> float:
-    """The mean over directions of the distance on a line through the plane: quick, and never above the true
+    """Averages the distance on lines through the plane over directions: fast, and never above the true
     distance.
     """
     excess = _excess(one, other)
@@ -145,7 +144,7 @@ def sliced_wasserstein(
 
 
 def smoothed_kl(estimates: Shares, truth: Shares, n: int) -> float:
-    """How surprising the truth is to who believes the estimates from n reports and one more, spread over all
+    """Measures how surprising the truth is given the estimates from n reports and one more, spread over all
     values.
 
     Without that report, a most likely distribution with a zero would be infinitely surprised.
@@ -165,7 +164,7 @@ def smoothed_kl(estimates: Shares, truth: Shares, n: int) -> float:
 
 
 def total_variation(one: Shares, other: Shares) -> float:
-    """Half the sum of all differences: the most that the share of any set of values differs by.
+    """Measures half the sum of all differences: the most that the share of any set of values differs by.
 
     >>> total_variation([0.5, 0.5, 0], [0.2, 0.5, 0.3])
     0.3

@@ -50,8 +50,8 @@ class Summary:
     low: float
     high: float
     within: float = 0.0
-    """Of answers known by their bins: how far the value and both ends may be off beside, half of a bin for a
-    mean.
+    """How far the value and both ends may be off in addition, since answers are known by their bins: half a
+    bin for a mean.
     """
 
 
@@ -62,7 +62,9 @@ def mean_of(
     repeats: int = 200,
     seed: int = 1,
 ) -> Summary:
-    """The mean of the values' places, with a normal interval (Student's), or that of a bootstrap: its
+    """Estimates the mean of the values' places, with an interval.
+
+    The interval of an estimate is normal (Student's). That of most likely shares is a bootstrap: its
     percentiles or its standard error, whichever reach farther, and all places where the likelihood is `flat`.
 
     Places are numbers, one for each value. They need not be given for bins of a range, whose middles they are
@@ -98,7 +100,8 @@ def mean_of(
 def sum_of(
     result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: int = 200, seed: int = 1
 ) -> Summary:
-    """The share of some values together, with its own standard error: what they err in opposite ways cancels.
+    """Estimates the share of some values together, with its own standard error: errors of opposite signs
+    cancel.
 
     The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and
     the normal one. With distances the noise of the people without these values is as it was seen, and two
@@ -161,7 +164,7 @@ def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, 
 def circular_mean_of(
     result: Result, level: float = 0.95, length: float = 2 * math.pi, repeats: int = 200, seed: int = 1
 ) -> Summary:
-    """The mean place of values around a circle of this length: the direction of the sum of all directions.
+    """Estimates the mean position around a circle of this length: the direction of the sum of all directions.
 
     It is from 0 to the length, in radians unless a length is given, such as 24.0 for hours. Values are evenly
     spread from 0 on; of bins of a range, which begin there, the middles count. Without a clear direction (all
@@ -203,8 +206,8 @@ def quantile_of(
     repeats: int = 200,
     seed: int = 1,
 ) -> Summary:
-    """Where the cumulative share of values on a line reaches `share`: the first such place (see `mean_of`),
-    or inside of a bin.
+    """Estimates where the cumulative share of values on a line reaches `share`: the first such position (see
+    `mean_of`), or inside a bin.
 
     In bins of a range people are taken to be spread evenly, and the interval reaches to the outer edges of
     the bins that it ends in: nobody knows where in a bin its people are. A bin without an end is infinitely

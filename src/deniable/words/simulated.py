@@ -180,8 +180,7 @@ class _Fixed(Words):
 
 
 def seeded(seed: int) -> Words:
-    """Reproducible words for simulation and tests; they protect nobody, since whoever has the seed has the
-    answer.
+    """Reproducible words for simulation and tests; they protect nobody, since the seed reveals the answer.
 
     >>> [hex(word) for word in seeded(7).take(2)]
     ['0xbb99ae56dd41d789', '0x79787b4a484bbb19']

@@ -300,8 +300,7 @@ def checked_source(words: Words | None) -> Words:
 
 
 def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
-    """The same words for the same secret and labels, for ever: a permanent answer with nothing stored but a
-    key.
+    """Always the same words for the same secret and labels: a permanent answer with nothing stored but a key.
 
     >>> bool((keyed(bytes(32), "color", 1).take(5) == keyed(bytes(32), "color", 1).take(5)).all())
     True
@@ -332,7 +331,7 @@ def _checked_secret(secret: bytes) -> bytes:
 
 
 def chance(word: int | WordArray, threshold: int) -> npt.NDArray[np.bool_]:
-    """True with probability threshold / 2^64.
+    """Is true with probability threshold / 2^64.
 
     >>> chance(np.array([0, 5, 6], dtype=np.uint64), 6).tolist()
     [True, True, False]
@@ -343,7 +342,8 @@ def chance(word: int | WordArray, threshold: int) -> npt.NDArray[np.bool_]:
 
 
 def below(word: int | WordArray, bound: int | WordArray) -> WordArray:
-    """An integer from 0 to bound - 1: the high half of word * bound. bound is at most 2^32, one or an array.
+    """Turns a word into an integer from 0 to bound - 1: the high half of word * bound. bound is at most 2^32,
+    one or an array.
 
     >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 6).tolist()
     [0, 3, 5]

@@ -73,8 +73,7 @@ class Examination:
     informed: Success | None = None
     """Who knows how frequent the answers are."""
     real_attribute: Chance | None = None
-    """Among fakes: how often it is found which attribute is real, by who knows how frequent the answers are.
-    """
+    """Among fakes: how often an attacker who knows how frequent the answers are finds the real attribute."""
     found: tuple[ReidentificationRate, ...] = ()
     dropped: int = 0
     """People who were left out, since an answer is missing."""
