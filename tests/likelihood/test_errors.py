@@ -70,7 +70,7 @@ def test_what_tells_nothing_says_so() -> None:
     """One share was given with an error of 1e-15 where the unbiased estimate's is 31,597."""
     found = mle(metric.geometric(1, 1e-6), dn.Tally(1000, np.array([520, 480])))
     assert found.flat
-    assert "these reports tell next to nothing" in str(found)
+    assert "these reports say next to nothing" in str(found)
     low, high = found.interval(repeats=20)
     assert (low == 0).all()
     assert (high == 1).all()
@@ -98,7 +98,7 @@ def test_more_reports_do_not_make_sure_of_what_they_do_not_tell() -> None:
     for n in (16_000, 17_000, 70_000):
         found = mle(bits, bits.privatize(np.zeros(n, dtype=int), dn.seeded(1)))
         assert found.flat
-        assert "these reports tell next to nothing" in str(found)
+        assert "these reports say next to nothing" in str(found)
     low, high = mle(bits, bits.privatize(np.zeros(17_000, dtype=int), dn.seeded(1))).interval(repeats=2)
     assert (low == 0).all()
     assert (high == 1).all()

@@ -16,7 +16,7 @@ import pytest
 import deniable as dn
 from deniable.plan import Plan, Tallies, metric_mechanism
 from deniable.plan.findings import Findings
-from deniable.plot.result import shares_plot
+from deniable.plan.plot import shares_plot
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries import Group, groups_of
 from tests.running import Run

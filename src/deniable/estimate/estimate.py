@@ -8,7 +8,7 @@ import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from deniable.exact import number
 from deniable.formatting import format_count
 from deniable.law import Convention, Law, Marginal, Moments
 from deniable.tables import Backend, frame_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Method = Literal["exact", "wilson", "normal"]
 _METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")
@@ -169,17 +172,19 @@ class Estimate:
     def _labels(self) -> Sequence[object]:
         return range(self.k) if self.labels is None else self.labels
 
+    def plot(self, level: float = 0.95) -> Figure:
+        """A figure of matplotlib: a bar for each value's share, with its interval."""
+        from deniable.plot.charts import Bars, plot_bars
+
+        bars = Bars(self.frequencies, "", *self.interval(level))
+        title = f"{format_count(self.n, 'report')}: estimated shares with {100 * level:g} % intervals"
+        return plot_bars(self._labels(), [bars], title, "share of people")
+
     def __str__(self) -> str:
         low, high = self.interval()
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
-        how = (
-            ""
-            if self.method == "exact"
-            else f" {self.method.capitalize()}"
-            if self.method == "wilson"
-            else " normal"
-        )
+        how = {"exact": "", "wilson": " Wilson", "normal": " normal"}[self.method]
         lines = [
             f"{format_count(self.n, 'report')}, 95 %{how} intervals",
             f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}",
@@ -250,6 +255,13 @@ class MeanEstimate:
             return low, high
         reach = intervals.reach_of(tail) * self.stderr
         return self.mean - reach, self.mean + reach
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return (
+            f"mean {self.mean:.6g}, from {low:.6g} to {high:.6g} with 95 % confidence "
+            f"({format_count(self.n, 'report')})"
+        )
 
     def between(self, low: float, high: float) -> MeanEstimate:
         """Moves the estimate to numbers from low to high, where these are from -1 to 1."""

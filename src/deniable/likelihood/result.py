@@ -4,10 +4,11 @@ search ended.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Interval, reach_of
 from deniable.exact import number, whole_number
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_html_table
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
 from deniable.likelihood.intervals import flat, searched, unrefused
@@ -25,6 +26,9 @@ from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solution import Found, Stop
 from deniable.likelihood.solving import solve
 from deniable.tables import frame_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Repeats = Callable[[int, int], None]
 """Hears how many repeats are done, and of how many."""
@@ -238,22 +242,43 @@ class Likelihood:
     def _labels(self) -> Sequence[object]:
         return range(self.k) if self.labels is None else self.labels
 
+    def plot(self, level: float | None = None) -> Figure:
+        """A figure of matplotlib: a bar for each value's share; with a level, its interval, which takes a
+        bootstrap.
+        """
+        from deniable.plot.charts import Bars, plot_bars
+
+        ends = (None, None) if level is None else self.interval(level)
+        how = "" if level is None else f" with {100 * level:g} % intervals"
+        title = f"{format_count(self.n, 'report')}: most likely shares{how}"
+        return plot_bars(self._labels(), [Bars(self.frequencies, "", *ends)], title, "share of people")
+
+    def _repr_html_(self) -> str:
+        shown = 100
+        rows = [
+            [str(label), f"{share:.4f}"]
+            for label, share in list(zip(self._labels(), self.frequencies, strict=True))[:shown]
+        ]
+        more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
+        about = "".join(f"<p>{html.escape(line)}</p>" for line in self._notes())
+        return about + format_html_table(["value", "most likely share"], rows) + more
+
+    def _notes(self) -> list[str]:
+        """How the shares were found, and what to be careful of."""
+        notes = [
+            f"{format_count(self.n, 'report')}, {self.method}, {self.stop}: the log-likelihood per report is "
+            f"at most {self.gap:.2g} below the best"
+        ]
+        if self.flat:
+            notes.append("these reports say next to nothing: 95 % intervals allow any shares")
+        elif self.has_errors and not (isinstance(self.problem, Listed) and searched(self.problem)):
+            notes.append("intervals are the bootstrap's alone: falsely narrow where reports say little")
+        return notes
+
     def __str__(self) -> str:
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
-        lines = [
-            f"{format_count(self.n, 'report')}, {self.method}, {self.stop}: log-likelihood per report at "
-            f"most {self.gap:.2g} below the best",
-            f"{'value':>{wide}} {'frequency':>9}",
-        ]
-        if self.flat:
-            lines.insert(
-                1,
-                "these reports tell next to nothing: no shares are less likely by as much as 95 % intervals "
-                "allow",
-            )
-        elif self.has_errors and not (isinstance(self.problem, Listed) and searched(self.problem)):
-            lines.insert(1, "intervals are the bootstrap's alone: falsely narrow where reports tell little")
+        lines = [*self._notes(), f"{'value':>{wide}} {'frequency':>9}"]
         pairs = list(zip(self._labels(), self.frequencies, strict=True))
         lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:shown]]
         if self.k > shown:

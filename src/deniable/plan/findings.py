@@ -219,7 +219,7 @@ class Findings:
         """A figure of matplotlib: shares with their intervals, in groups unless all bins are asked for; and
         what is likely.
         """
-        from deniable.plot.result import shares_plot
+        from deniable.plan.plot import shares_plot
 
         shares = {
             of: {name: one.frequencies for name, one in found.items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, final
 
+from deniable.formatting import format_html_table, format_loss
 from deniable.plan.strict import (
     InvalidPlan,
     Json,
@@ -37,6 +38,28 @@ class Loss:
     """Where attributes have distances: of all the others, these being the same. None where none has."""
     units: tuple[UnitLoss, ...] = ()
     """Of every attribute that has distances: per unit of distance."""
+
+    def __str__(self) -> str:
+        lines = [f"{loss} {about}" for about, loss in self._rows()]
+        if self.repeated is None:
+            return "\n".join(lines)
+        return "\n".join([*lines, "many reports of one person together:", str(self.repeated)])
+
+    def _repr_html_(self) -> str:
+        what = "what one report gives away, at most"
+        table = format_html_table([what, "loss"], self._rows(), left=[what])
+        return table if self.repeated is None else table + self.repeated._repr_html_()
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Each guarantee with its loss."""
+        rows = [(f"per {one.unit} of {one.name!r}", format_loss(one.loss)) for one in self.units]
+        if self.rest:
+            rows.append(("for all other attributes", format_loss(self.rest)))
+        worst = " at worst" if self.units else ""
+        rows.append((f"per record{worst}", format_loss(self.record)))
+        if self.attribute != self.record:
+            rows.append((f"per attribute{worst}", format_loss(self.attribute)))
+        return rows
 
 
 class StatedUnit(NamedTuple):

@@ -198,7 +198,7 @@ class Result(Mapping[str, Any]):
         """A figure of matplotlib: every attribute's shares with their intervals;
         `figure.savefig("shares.png")` keeps it.
         """
-        from deniable.plot.result import shares_plot
+        from deniable.plan.plot import shares_plot
 
         return shares_plot(
             self.estimates, self.title or f"Plan {self.plan_id[:12]}", level, self.means, self.domains

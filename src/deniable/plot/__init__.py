@@ -1,1 +1,1 @@
-"""Draws estimates and results."""
+"""Draws bars, lines and maps: what all plots share. Rooms that have something to draw say what it is."""

@@ -54,6 +54,17 @@ class Summary:
     bin for a mean.
     """
 
+    def __str__(self) -> str:
+        if math.isnan(self.low):
+            return f"{self.value:.6g} (smoothed, so without error bars)"
+        within = f"; bins add up to {self.within:g} either way" if self.within else ""
+        ends = f"from {_format_end(self.low)} to {_format_end(self.high)}"
+        return f"{_format_end(self.value)}, {ends} (standard error {self.stderr:.2g}){within}"
+
+
+def _format_end(place: float) -> str:
+    return f"{place:.6g}" if math.isfinite(place) else "beyond the open end"
+
 
 def mean_of(
     result: Result,

@@ -16,8 +16,7 @@ from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.plot.figure import ESTIMATE, INK, TRUTH, require_matplotlib, style
-from deniable.plot.panels import (
+from deniable.plan.panels import (
     BELOW,
     KEYS,
     LETTER,
@@ -31,6 +30,7 @@ from deniable.plot.panels import (
     in_columns,
     what_is_shown,
 )
+from deniable.plot.figure import ESTIMATE, INK, TRUTH, require_matplotlib, style
 from deniable.summaries import groups_of
 
 if TYPE_CHECKING:

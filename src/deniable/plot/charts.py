@@ -1,0 +1,125 @@
+"""Draws bars with intervals and tables of probabilities, from names and numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.plot.figure import ESTIMATE, INK, TRUTH, format_tick, require_matplotlib, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_BARS = 60  # of more, the largest are drawn
+_LARGEST = 40
+_COLORS = (TRUTH, "#e69f00", "#009e73", "#cc79a7", "#8c8c8c")
+_LINE, _LEFT, _WIDE = 0.19, 0.07, 4.2  # inches: a bar, a letter of its label, and the axes
+_LONGEST = 36  # letters of a label
+
+
+class Bars(NamedTuple):
+    """One number for each label, with the ends of its interval where it has one."""
+
+    values: Floats
+    name: str = ""
+    """What the legend says, where there are several."""
+    low: Floats | None = None
+    high: Floats | None = None
+    numbers: Sequence[str] = ()
+    """What is written at the end of each bar, where there are few."""
+
+
+class Line(NamedTuple):
+    """A number that all bars are compared with."""
+
+    place: float
+    name: str
+
+
+def plot_bars(
+    labels: Sequence[object],
+    bars: Sequence[Bars],
+    title: str,
+    about: str,
+    percent: bool = True,
+    line: Line | None = None,
+) -> Figure:
+    """A bar for each label, from top to bottom, several side by side; of very many, the largest."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    shown = np.arange(len(labels))
+    if len(labels) > _MOST_BARS:
+        shown = np.sort(np.argsort(-bars[0].values, kind="stable")[:_LARGEST])
+        title = f"{title}; the {_LARGEST} largest of {len(labels):,}"
+    names = [_shorten(str(labels[i])) for i in shown.tolist()]
+    left = 0.3 + _LEFT * max(map(len, names))
+    heading = wrap(title, round((left + _WIDE) / 0.075))
+    keyed = len(bars) > 1 or line is not None
+    below = 0.6 + (0.25 if keyed else 0.0)
+    body = max(0.5, _LINE * len(names) * max(1.0, 0.7 * len(bars)))
+    wide, tall = left + _WIDE + 0.3, 0.2 + 0.18 * len(heading) + body + below
+    with style():
+        figure = Figure(figsize=(wide, tall))
+        figure.suptitle("\n".join(heading), x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
+        axes = figure.add_axes((left / wide, below / tall, _WIDE / wide, body / tall))
+        _draw_bars(axes, bars, shown)
+        if line is not None:
+            axes.axvline(line.place, color=INK, linewidth=1, linestyle="--", label=line.name)
+        axes.set_yticks(np.arange(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.axvline(0.0, color=INK, linewidth=0.8)
+        axes.set_xlabel(about)
+        if percent:
+            axes.xaxis.set_major_formatter(format_tick)
+        if keyed:
+            figure.legend(loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=len(bars) + 1, fontsize=8)
+    return figure
+
+
+def _draw_bars(axes: Axes, bars: Sequence[Bars], shown: np.typing.NDArray[np.intp]) -> None:
+    height = 0.8 / len(bars)
+    for i, one in enumerate(bars):
+        places = np.arange(len(shown)) + (i - (len(bars) - 1) / 2) * height
+        values = one.values[shown]
+        color = _COLORS[i % len(_COLORS)]
+        drawn = axes.barh(places, values, height=height, color=color, alpha=0.7, label=one.name)
+        if one.numbers:
+            axes.bar_label(drawn, one.numbers, padding=3, fontsize=8)
+            axes.margins(x=0.15)
+        if one.low is not None and one.high is not None:
+            ends = np.stack([values - one.low[shown], one.high[shown] - values])
+            axes.errorbar(
+                values, places, xerr=ends, color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1
+            )
+
+
+def plot_matrix(matrix: Floats, title: str, across: str, down: str) -> Figure:
+    """A table of probabilities as a map: a row for each value, a column for each report."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    rows, columns = matrix.shape
+    with style():
+        figure = Figure(figsize=(5.4, max(2.4, min(5.2, 1.2 + 3.6 * rows / columns))), layout="constrained")
+        axes = figure.subplots()
+        drawn = axes.imshow(matrix, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
+        figure.colorbar(drawn, ax=axes, label="probability", format=format_tick)
+        axes.set_title("\n".join(wrap(title, 72)), loc="left", fontsize=10)
+        axes.set_xlabel(across)
+        axes.set_ylabel(down)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(visible=False)
+    return figure
+
+
+def _shorten(label: str) -> str:
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"

@@ -1,0 +1,113 @@
+"""How results print, what a notebook shows of them, and what their plots draw."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.plot.charts import Bars, Line, plot_bars, plot_matrix
+
+N = 4000
+MECHANISM = dn.oue(6, 1.0)
+TALLY = MECHANISM.tally(MECHANISM.privatize(np.arange(N) % 3, dn.seeded(1)))
+
+
+def lengths(figure: Any) -> list[float]:
+    """How long the bars of the first axes are, from top to bottom."""
+    return [float(patch.get_width()) for patch in figure.axes[0].patches]
+
+
+def texts(figure: Any) -> str:
+    """All that is written in a figure."""
+    import matplotlib.text
+
+    return " ".join(str(one.get_text()) for one in figure.findobj(matplotlib.text.Text))
+
+
+def test_a_plot_of_an_estimate_draws_its_shares_and_intervals() -> None:
+    estimate = MECHANISM.estimate(TALLY)
+    figure: Any = estimate.plot(level=0.9)
+    np.testing.assert_allclose(lengths(figure), estimate.frequencies)
+    segments = figure.axes[0].collections[0].get_segments()
+    drawn = np.array([segment[:, 0] for segment in segments])
+    np.testing.assert_allclose(drawn, np.stack(estimate.interval(0.9), axis=1))
+    assert "4,000 reports: estimated shares with 90 % intervals" in texts(figure)
+
+
+def test_a_plot_of_likely_shares_has_intervals_only_where_they_are_asked_for() -> None:
+    likely = dn.mle(MECHANISM, TALLY)
+    np.testing.assert_allclose(lengths(likely.plot()), likely.frequencies)
+    assert not likely.plot().axes[0].collections
+    assert likely.plot(0.9).axes[0].collections
+
+
+def test_of_very_many_bars_the_largest_are_drawn() -> None:
+    values = np.arange(100) / 100
+    figure = plot_bars(range(100), [Bars(values)], "All", "share")
+    assert lengths(figure) == values[-40:].tolist()
+    assert "All; the 40 largest of 100" in texts(figure)
+
+
+def test_bars_side_by_side_have_a_legend_and_a_line() -> None:
+    bars = [Bars(np.array([0.1, 0.2]), "blind"), Bars(np.array([0.3, 0.4]), "report")]
+    words = texts(plot_bars(["a", "b" * 50], bars, "Guesses", "right", line=Line(0.5, "cap")))
+    for word in ("blind", "report", "cap", "b" * 35 + "…"):
+        assert word in words
+
+
+def test_a_matrix_is_drawn_as_it_is() -> None:
+    matrix = dn.geometric(4, 1.0).law.matrix()
+    drawn = plot_matrix(matrix, "Noise", "report", "value").axes[0].images[0].get_array()
+    np.testing.assert_array_equal(drawn, matrix)
+
+
+def test_losses_of_many_reports_print_and_draw_what_has_a_bound() -> None:
+    losses = dn.l_sue(10, 1.0, 2.0).losses(reports=5, rounds=3)
+    assert str(losses) == losses.explain()
+    assert "<td>2</td>" in losses._repr_html_()
+    assert len(lengths(losses.plot())) == 4
+    endless = dn.dbitflip(10, 1.0, 2).losses()
+    assert math.isinf(endless.changing_values)
+    assert "no bound: nothing is fresh" in str(endless)
+    assert len(lengths(endless.plot())) == 3
+
+
+def test_losses_of_a_plan_print_one_line_for_each_guarantee() -> None:
+    ages = dn.Range(0, 100, step=5, privacy="metric", epsilon=0.1)
+    loss = dn.Study({"color": ["red", "green"], "age": ages}, epsilon=1.0).plan(10_000).loss
+    assert str(loss).splitlines()[:2] == ["0.5000 per step of 'age'", "1.0000 for all other attributes"]
+    assert str(loss).count("at worst") == 2
+    assert loss._repr_html_().count("<tr>") == 5
+
+
+def test_summaries_print_with_their_ends() -> None:
+    mean = dn.mean_of(MECHANISM.estimate(TALLY), np.arange(6))
+    assert (
+        str(mean)
+        == f"{mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g} (standard error {mean.stderr:.2g})"
+    )
+    assert str(dn.Summary(1.0, 0.5, 0.0, 2.0, within=2.5)).endswith("; bins add up to 2.5 either way")
+    assert "beyond the open end" in str(dn.Summary(1.0, 0.5, 0.0, math.inf))
+    assert str(dn.Summary(1.0, math.nan, math.nan, math.nan)) == "1 (smoothed, so without error bars)"
+
+
+def test_likely_shares_are_a_table_in_a_notebook() -> None:
+    shown = dn.mle(MECHANISM, TALLY)._repr_html_()
+    assert shown.count("<tr>") == 1 + MECHANISM.k
+    assert "bootstrap&#x27;s alone" in shown
+
+
+def test_a_mean_prints_with_its_interval() -> None:
+    mean = dn.MeanEstimate(100, 5.0, 1.0)
+    low, high = mean.interval()
+    assert str(mean) == f"mean 5, from {low:.6g} to {high:.6g} with 95 % confidence (100 reports)"
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_a_plot_refuses_levels_that_are_none(level: float) -> None:
+    with pytest.raises(dn.InvalidParameter, match="a confidence level"):
+        MECHANISM.estimate(TALLY).plot(level)
