@@ -1,4 +1,4 @@
-/** A few bits of a histogram, drawn once and kept for ever (dBitFlipPM): nothing is fresh, so equal reports say "unchanged". */
+/** Builds permanent bits of a histogram (dBitFlipPM). Nothing is fresh, so equal reports say "unchanged". */
 
 import { ascending, bits, checkedFields } from "./codecs.js";
 import { sound } from "./errors.js";
@@ -29,9 +29,9 @@ export const bitFlip = (k: number, count: number, one: bigint, zero: bigint): Re
     },
     encode: async (value, row) => {
       const about = sampled(await row.recall(count), count, k).sort((a, b) => a - b);
-      const place = about.indexOf(value);
-      const kept = await row.from(count).recall(coins.words, place + 1);
-      const set = coins.flip(place < 0 ? [] : [place], kept).filter((bit) => bit < count);
+      const position = about.indexOf(value);
+      const kept = await row.from(count).recall(coins.words, position + 1);
+      const set = coins.flip(position < 0 ? [] : [position], kept).filter((bit) => bit < count);
       return { about, set: set.map((bit) => about[bit] as number) };
     },
   };
@@ -45,14 +45,17 @@ const flippedCodec = (count: number, k: number): Codec<BitFlipPart> => {
       asked.write(about, bytes, at);
       const held = new Set(set);
       coins.write(
-        [...about.keys()].filter((place) => held.has(about[place] as number)),
+        [...about.keys()].filter((position) => held.has(about[position] as number)),
         bytes,
         at + asked.size,
       );
     },
     read: (bytes, at) => {
       const about = asked.read(bytes, at) as number[];
-      return { about, set: (coins.read(bytes, at + asked.size) as number[]).map((place) => about[place] ?? k) };
+      return {
+        about,
+        set: (coins.read(bytes, at + asked.size) as number[]).map((position) => about[position] ?? k),
+      };
     },
     check: (data) => {
       const fields = checkedFields(data, "about,set");

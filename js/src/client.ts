@@ -1,5 +1,6 @@
 /**
- * All that a device needs: it verifies the plan, turns answers into one report, and sends it until it has arrived.
+ * Does all that a device needs: verifies the plan, turns answers into one report, and sends it until it
+ * arrives.
  *
  * The only randomness here is the operating system's; there is no way to pass another in.
  */
@@ -16,9 +17,15 @@ const RETRIED = [408, 425, 429, 500, 502, 503, 504];
 const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer
 
 export interface ClientOptions {
-  /** What permanent answers are kept by: at least 16 bytes, or their hexadecimal digits. The ledger's own unless given. */
+  /**
+   * What permanent answers are kept by: at least 16 bytes, or their hexadecimal digits. The ledger's own
+   * unless given.
+   */
   readonly secret?: Uint8Array | string;
-  /** The most that the person is willing to give away over all studies in the ledger, in nats. The ledger's own unless given. */
+  /**
+   * The most that the person is willing to give away over all studies in the ledger, in nats. The ledger's
+   * own unless given.
+   */
   readonly cap?: number;
   /** What the device remembers; without one, the client remembers as long as it lives. */
   readonly ledger?: Ledger;
@@ -55,7 +62,9 @@ export class Client {
     this.cap = options.cap === undefined ? this.ledger.cap : checkedCap(options.cap);
     this.refuseAboveCap();
     if (plan.rounds && secret === undefined && !ledger) {
-      throw new InvalidParameter("this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger");
+      throw new InvalidParameter(
+        "this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger",
+      );
     }
     this.secret = typeof secret === "string" ? fromHexadecimal(secret) : secret;
   }
@@ -65,14 +74,17 @@ export class Client {
     return new Client(await Plan.fromJson(text), options);
   }
 
-  /** One report of one person's answers. A round that was answered gives the same report again, whatever is answered. */
+  /**
+   * One report of one person's answers. A round that was answered gives the same report again, whatever is
+   * answered.
+   */
   report(answers: Answers, { round = 1 }: { readonly round?: number } = {}): Promise<Report> {
-    const turn = this.last.then(() => this.ledger.alone(() => this.made(answers, round)));
+    const turn = this.last.then(() => this.ledger.alone(() => this.drawOnce(answers, round)));
     this.last = turn.catch(() => undefined); // one after the other, so that none is drawn twice
     return turn;
   }
 
-  private async made(answers: Answers, round: number): Promise<Report> {
+  private async drawOnce(answers: Answers, round: number): Promise<Report> {
     const { plan, ledger, secret } = this;
     const rounds = plan.rounds ?? 1;
     if (!isWhole(round, 1, rounds)) {
@@ -84,15 +96,17 @@ export class Client {
     this.refuseAboveCap();
     const own = ledger.secret;
     const row = new Row(system(plan.words), await remembered(secret === undefined ? own : secret, plan.id));
-    const report = await drawn(plan, answers, round, row, randomBytes(16));
-    if (`${own}` !== `${ledger.secret}`) return this.made(answers, round); // forgotten meanwhile, by a page without locks
+    const report = await makeReport(plan, answers, round, row, randomBytes(16));
+    // forgotten meanwhile, by a page without locks
+    if (`${own}` !== `${ledger.secret}`) return this.drawOnce(answers, round);
     ledger.add(plan, round, report.bytes);
     return report;
   }
 
   private refuseAboveCap(): void {
     const { cap, ledger, plan } = this;
-    if (ledger.entries.some((entry) => entry.plan === plan.id) || cap === null) return; // what was answered is lost already
+    // what was answered is lost already
+    if (ledger.entries.some((entry) => entry.plan === plan.id) || cap === null) return;
     const { unchanged } = ledger.lifetime(plan);
     if (unchanged === null || unchanged > cap * 1e9) {
       const all = unchanged === null ? "without a bound" : `up to ${(unchanged / 1e9).toPrecision(6)}`;
@@ -116,15 +130,19 @@ export class Client {
         const text = await answer.text();
         said = Object(parseJson(text)) as Fields;
         const { outcome, detail } = said;
-        if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt)) return outcome as Receipt;
+        if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt))
+          return outcome as Receipt;
         problem = `${detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
-        if (!answer.ok) status = answer.status; // else not the collector's: so answers a network that wants a password
-        pause = Math.max(pause, 1000 * Number(answer.headers.get("retry-after")) || 0); // NaN for a date: not waited for
+        // else not the collector's: so answers a network that wants a password
+        if (!answer.ok) status = answer.status;
+        // NaN for a date: not waited for
+        pause = Math.max(pause, 1000 * Number(answer.headers.get("retry-after")) || 0);
       } catch (failure) {
         signal?.throwIfAborted();
         problem = (failure as Error).message;
       }
-      if (status && !RETRIED.includes(status)) throw new NotSent(`the collector refused the report: ${problem}`, status, said);
+      if (status && !RETRIED.includes(status))
+        throw new NotSent(`the collector refused the report: ${problem}`, status, said);
       // with chance, so that devices do not come back all at once
       const wait = Math.min(PATIENCE, pause) * (1 + below(system(1), 0, 1000) / 1000);
       if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
@@ -134,14 +152,29 @@ export class Client {
   }
 }
 
-const DISCREET = { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" } as const;
+const DISCREET = {
+  credentials: "omit",
+  cache: "no-store",
+  redirect: "error",
+  referrerPolicy: "no-referrer",
+} as const;
 
-/** @internal A report from these words. */
-export async function drawn(plan: Plan, answers: Answers, round: number, row: Row, id: Uint8Array): Promise<Report> {
+/** @internal Makes a report from these words. */
+export async function makeReport(
+  plan: Plan,
+  answers: Answers,
+  round: number,
+  row: Row,
+  id: Uint8Array,
+): Promise<Report> {
   const codes = plan.encode(answers);
   for (const [j, attribute] of plan.attributes.entries()) {
     if ((codes[j] as number) < 0)
-      codes[j] = below(await row.from(plan.share.words + j).recall(1), 0, Math.min(attribute.domain.k, 2 ** 32));
+      codes[j] = below(
+        await row.from(plan.mechanism.words + j).recall(1),
+        0,
+        Math.min(attribute.domain.k, 2 ** 32),
+      );
   }
-  return new Report(plan, round, id, await plan.share.encode(codes, row));
+  return new Report(plan, round, id, await plan.mechanism.encode(codes, row));
 }

@@ -35,7 +35,8 @@ export const bits = (k: number): Codec<readonly number[]> => {
   return {
     size,
     write: (part, bytes, at) => {
-      for (const value of part) bytes[at + (value >> 3)] = (bytes[at + (value >> 3)] as number) | (1 << (value & 7));
+      for (const value of part)
+        bytes[at + (value >> 3)] = (bytes[at + (value >> 3)] as number) | (1 << (value & 7));
     },
     read: (bytes, at) => {
       const found: number[] = [];
@@ -58,15 +59,23 @@ export const readInteger = (width: number, bytes: Uint8Array, at: number): numbe
 
 /** An integer from low to high - 1. */
 export const checkedInteger = (data: unknown, low: number, high: number): number => {
-  sound(isWhole(data, low, high - 1), "malformed", () => `${shown(data)} must be an integer from ${low} to ${high - 1}`);
+  sound(
+    isWhole(data, low, high - 1),
+    "malformed",
+    () => `${shown(data)} must be an integer from ${low} to ${high - 1}`,
+  );
   return data as number;
 };
 
-/** Strictly ascending values below k; so many of them, where that is given. */
+/** Strictly ascending values below k; as many as `count`, where that is given. */
 const checkedValues = (data: unknown, k: number, count?: number): readonly number[] => {
   sound(Array.isArray(data), "malformed", () => "there must be a list of values");
   for (const value of data) checkedInteger(value, 0, k);
-  sound(data.length === (count ?? data.length), "size", () => `there must be ${count} values, got ${data.length}`);
+  sound(
+    data.length === (count ?? data.length),
+    "size",
+    () => `there must be ${count} values, got ${data.length}`,
+  );
   const ascends = data.every((value, i) => !i || value > data[i - 1]);
   sound(ascends, "form", () => "values must ascend: any other order can show the truth");
   return data;

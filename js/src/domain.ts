@@ -1,5 +1,5 @@
 /**
- * What an attribute's values are: labels for people, integers from 0 to k - 1 for mechanisms.
+ * Defines the values of an attribute: labels for people, integers from 0 to k - 1 for mechanisms.
  *
  * An answer outside the domain is refused, never rounded or passed on.
  */
@@ -13,7 +13,8 @@ import type { Numbers } from "./number.js";
 export const NO_ANSWER = -1;
 
 const MOST_BINS = 1 << 16;
-export const LARGEST = 10 ** 15; // integers up to here, and their quotients by powers of ten, are told apart by every float
+// integers up to here, and their quotients by powers of ten, differ as floats
+export const LARGEST = 10 ** 15;
 const SHOWN = 8;
 // the same in Python, and what trim takes off (spec/wire.md, 4)
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
@@ -68,7 +69,10 @@ export class Range implements Values {
   readonly kind = "range";
   private readonly unit: number;
 
-  /** Bin i is from (low + i step) / 10^digits to under (low + (i + 1) step) / 10^digits, each quotient rounded once. */
+  /**
+   * Bin i is from (low + i step) / 10^digits to under (low + (i + 1) step) / 10^digits, each quotient
+   * rounded once.
+   */
   constructor(
     readonly low: number,
     readonly step: number,
@@ -108,7 +112,9 @@ export class Range implements Values {
       else last = middle;
     }
     if ((first === 0 && !this.openLow) || (first > this.bins && !this.openHigh)) {
-      throw new InvalidValue(`${number} is not a value of ${shown(name)} (${this.edge(0)} to under ${this.edge(this.bins)})`);
+      throw new InvalidValue(
+        `${number} is not a value of ${shown(name)} (${this.edge(0)} to under ${this.edge(this.bins)})`,
+      );
     }
     return Math.min(Math.max(first - 1, 0), this.bins - 1);
   }
@@ -125,7 +131,9 @@ export class Range implements Values {
   }
 }
 
-/** Text that can be shown and sent: one line, composed, no space around it, nothing in it that nobody sees. */
+/**
+ * Text that can be shown and sent: one line, composed, no space around it, nothing in it that nobody sees.
+ */
 export const checkedText = (text: string, what: string): string => {
   const seen = text.replace(JOINER, "");
   const isShown = text && text === text.trim() && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(seen);
@@ -136,7 +144,8 @@ export const checkedText = (text: string, what: string): string => {
 // it shows between Arabic letters, after a mark and between emoji
 const JOINER = /(?<=[\p{M}\p{So}\p{Sk}\p{scx=Arab}\p{scx=Syrc}])[\u200c\u200d](?=.)/gu;
 
-export const isMissing = (answer: unknown): boolean => [undefined, null, "", Number.NaN].includes(answer as string);
+export const isMissing = (answer: unknown): boolean =>
+  [undefined, null, "", Number.NaN].includes(answer as string);
 
 /** The text by which an answer is known, the same as in Python: whole numbers have no decimal point. */
 function labelOf(answer: unknown): string {

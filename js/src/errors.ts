@@ -1,4 +1,4 @@
-/** One small tree of errors. Every message says what was given, what is allowed and what to do. */
+/** Defines one small tree of errors. Every message says what was given, what is allowed and what to do. */
 
 /** The root: catch this to catch everything the library refuses. */
 export class DeniableError extends Error {
@@ -21,7 +21,10 @@ export class InvalidValue extends DeniableError {
   }
 }
 
-/** A plan that was changed, is not in its canonical form, does not fit together or leaks more than it states. */
+/**
+ * A plan that was changed, is not in its canonical form, does not fit together or leaks more than it
+ * states.
+ */
 export class InvalidPlan extends DeniableError {
   override get name(): string {
     return "InvalidPlan";

@@ -1,4 +1,4 @@
-/** Rational arithmetic with a direction: every rounding here is against the plan, never for it. */
+/** Computes with exact fractions. Every rounding here is against the plan, never for it. */
 
 import { must, shown } from "./errors.js";
 
@@ -12,7 +12,10 @@ export const NANO = 10n ** 9n;
 const BITS = 320n;
 const ONE = 1n << BITS;
 
-/** A fraction, numerator over denominator; it is not reduced, since nothing here grows enough for that to pay. */
+/**
+ * A fraction, numerator over denominator; it is not reduced, since nothing here grows enough for that to
+ * pay.
+ */
 export type Ratio = readonly [n: bigint, d: bigint];
 
 /** A loss: an upper bound of the logarithm of a ratio, in units of 2^-320, less than 2^-300 above it. */
@@ -24,7 +27,8 @@ export const plus = ([a, b]: Ratio, [c, d]: Ratio): Ratio => [a * d + c * b, b *
 export const minus = ([a, b]: Ratio, [c, d]: Ratio): Ratio => [a * d - c * b, b * d];
 export const isAbove = ([a, b]: Ratio, [c, d]: Ratio): boolean => a * d > c * b;
 export const smaller = (one: Ratio, other: Ratio): Ratio => (isAbove(one, other) ? other : one);
-export const largest = (ratios: readonly Ratio[]): Ratio => ratios.reduce((most, one) => (isAbove(one, most) ? one : most));
+export const largest = (ratios: readonly Ratio[]): Ratio =>
+  ratios.reduce((most, one) => (isAbove(one, most) ? one : most));
 export const divideUp = (n: bigint, d: bigint): bigint => (n + d - 1n) / d;
 
 /** The fewest and the most words that `below` sends to one integer: the bias that a loss must count. */
@@ -55,7 +59,10 @@ function twiceArtanh(z: bigint): bigint {
 
 const LOG_TWO = twiceArtanh(ONE / 3n + 1n);
 
-/** At least a ratio's power, less than 2^-480 of it above it; one that is above 2^1000 is taken for infinite, 1 / 0. */
+/**
+ * At least a ratio's power, less than 2^-480 of it above it; one that is above 2^1000 is taken for
+ * infinite, 1 / 0.
+ */
 export const powerUp = (ratio: Ratio, exponent: number): Ratio => {
   if (exponent < 1) return [1n, 1n];
   const half = powerUp(ratio, exponent >> 1);
@@ -80,6 +87,9 @@ export const isWhole = (value: unknown, low: number, high: number): boolean =>
 
 /** Check an integer from low to high. */
 export const wholeNumber = (name: string, value: unknown, low: number, high: number): number => {
-  must(isWhole(value, low, high), () => `${name} must be an integer from ${low} to ${high}, got ${shown(value)}`);
+  must(
+    isWhole(value, low, high),
+    () => `${name} must be an integer from ${low} to ${high}, got ${shown(value)}`,
+  );
   return value as number;
 };

@@ -1,8 +1,8 @@
 /**
- * Reports that have nothing to do with anyone's value, and what a real one looks like among them.
+ * Builds reports that do not depend on any value, and compares real reports with them.
  *
- * What a fake costs or saves is in one number per report: how many times likelier the report is from a person with value v
- * than from the fake. `evidence` lists the extreme ones.
+ * What a fake costs or saves is in one number per report: how many times likelier the report is from a
+ * person with value v than from the fake. `evidence` lists the extreme ones.
  */
 
 import { must, NOT_CANONICAL } from "./errors.js";
@@ -11,7 +11,9 @@ import type { Mechanism, Part } from "./mechanism.js";
 import type { Direct, Unary } from "./shapes.js";
 import { below, type Halves, type Row, wordOf } from "./words.js";
 
-/** How much likelier than from the fake: a report that two values can send, from the one and from the other. */
+/**
+ * How much likelier than from the fake: a report that two values can send, from the one and from the other.
+ */
 export type Evidence = readonly [one: Ratio, other: Ratio];
 
 /** A mechanism whose loss is zero: its report does not depend on the value. */
@@ -22,7 +24,9 @@ export interface Fake {
   /** How far the bias of `below` may move a fake's probability from the one in `evidence`, as a factor. */
   readonly slack: Ratio;
   encode(row: Row): Part;
-  /** The extreme pairs over all reports and all pairs of values; a value compared with itself is there too. */
+  /**
+   * The extreme pairs over all reports and all pairs of values; a value compared with itself is there too.
+   */
   readonly evidence: readonly Evidence[];
 }
 
@@ -66,7 +70,10 @@ export const prior = (weights: readonly bigint[]): Prior => {
   return { k, extremes: [least, most], draw };
 };
 
-/** A value drawn from a prior and sent as it is, beside direct reports: as published, and open to a good attacker. */
+/**
+ * A value drawn from a prior and sent as it is, among direct reports: as published, and open to a good
+ * attacker.
+ */
 export const guessed = (part: Direct, believed: Prior): Fake => ({
   part,
   words: 1,
@@ -89,7 +96,8 @@ export const imitated = (part: Direct | Unary, believed: Prior): Fake => {
     const evidence = shares.flatMap((share) => directEvidence(part, plus(q, times(share, minus(p, q)))));
     return { ...fake, evidence, slack: [FULL, FULL - 4n * BigInt(part.k)] };
   }
-  // a set bit speaks for its value by `up`, a clear one by `less`; a fake is an average of both, by the prior's share of
+  // a set bit speaks for its value by `up`, a clear one by `less`; a fake is an average of both, by the
+  // prior's share of
   // the values whose bits are set: at least one value's, at most all but one's
   const less = over(NONE, part.down);
   const evidence = [...shares, ...shares.map((share) => minus(NONE, share))].flatMap((covered) => {
@@ -109,7 +117,10 @@ export const blank = (part: Unary): Fake => ({
 });
 
 const directEvidence = ({ k, keep }: Direct, fake: Ratio): Evidence[] => {
-  const [fewest, most] = cell(k - 1).map((words) => over([(FULL - keep) * words, FULL * FULL], fake)) as [Ratio, Ratio];
+  const [fewest, most] = cell(k - 1).map((words) => over([(FULL - keep) * words, FULL * FULL], fake)) as [
+    Ratio,
+    Ratio,
+  ];
   return [...bothWays(over([keep, FULL], fake), fewest), [most, fewest]];
 };
 

@@ -1,4 +1,4 @@
-/** Places as cells of a grid: latitudes and longitudes in, cells row by row from the southwest out. */
+/** Turns latitudes and longitudes into cells of a grid, row by row from the southwest. */
 
 import { isMissing, NO_ANSWER, numberOf, type Values } from "./domain.js";
 import { InvalidValue, must, shown } from "./errors.js";
@@ -9,7 +9,10 @@ const NANO = 1e9; // degrees are the integers over this
 const EARTH = 6_371_008.8; // its radius in meters
 const RADIAN = Math.PI / 180;
 
-/** Cells of a box of latitudes and longitudes. A box across the 180th meridian has a west that is larger than its east. */
+/**
+ * Cells of a box of latitudes and longitudes. A box across the 180th meridian has a west that is larger
+ * than its east.
+ */
 export class Grid implements Values {
   readonly kind = "grid";
   readonly south: number;
@@ -33,14 +36,20 @@ export class Grid implements Values {
     for (const edge of [west, east]) wholeNumber("a longitude", edge, -180 * NANO, 180 * NANO);
     [this.south, this.west, this.north, this.east] = [south / NANO, west / NANO, north / NANO, east / NANO];
     this.wide = around(this.east - this.west);
-    must(south < north && this.wide > 0 && this.wide <= 180, () => "a grid goes north, and east by at most 180 degrees");
+    must(
+      south < north && this.wide > 0 && this.wide <= 180,
+      () => "a grid goes north, and east by at most 180 degrees",
+    );
   }
 
   get k(): number {
     return this.rows * this.columns;
   }
 
-  /** From row to row and from column to column in meters, at the edge nearest to a pole: never more than it is. */
+  /**
+   * From row to row and from column to column in meters, at the edge nearest to a pole: never more than it
+   * is.
+   */
   get meters(): [number, number] {
     const { south, north, wide, rows, columns } = this;
     const [edge, half] = [RADIAN * Math.max(Math.abs(south), Math.abs(north)), (RADIAN * wide) / 2];
@@ -69,15 +78,16 @@ export class Grid implements Values {
   code(answer: unknown, name: string): number {
     if (isMissing(answer)) return NO_ANSWER;
     const pair: unknown = typeof answer === "string" ? answer.split(",") : answer;
-    if (!Array.isArray(pair) || pair.length !== 2) throw notPlace(answer, name);
+    if (!Array.isArray(pair) || pair.length !== 2) throw notLocation(answer, name);
     if (pair === answer && pair.some(isMissing)) return NO_ANSWER;
     const [latitude, longitude] = pair.map(numberOf) as [number, number];
-    if (!Number.isFinite(latitude + longitude)) throw notPlace(answer, name);
+    if (!Number.isFinite(latitude + longitude)) throw notLocation(answer, name);
     const { south, west, north, east, wide, rows, columns } = this;
     const across = around(longitude - west);
     const row = latitude === north ? rows - 1 : Math.floor(((latitude - south) / (north - south)) * rows);
     const column = across === wide ? columns - 1 : Math.floor((across / wide) * columns);
-    const isInside = row >= 0 && row < rows && column < columns && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 360;
+    const isInside =
+      row >= 0 && row < rows && column < columns && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 360;
     if (isInside) return row * columns + column;
     const box = `latitude ${south} to ${north}, longitude ${west} to ${east}`;
     throw new InvalidValue(`${latitude}, ${longitude} is not in the box of ${shown(name)} (${box})`);
@@ -86,14 +96,16 @@ export class Grid implements Values {
   /** The middle of a cell. */
   middle(code: number): [latitude: number, longitude: number] {
     const { south, west, north, wide, rows, columns } = this;
-    const place = (part: number, size: number, many: number): number => ((part + 0.5) * size) / many;
-    const longitude = around(west + place(code % columns, wide, columns) + 180) - 180;
-    return [south + place(Math.floor(code / columns), north - south, rows), longitude];
+    const center = (part: number, size: number, many: number): number => ((part + 0.5) * size) / many;
+    const longitude = around(west + center(code % columns, wide, columns) + 180) - 180;
+    return [south + center(Math.floor(code / columns), north - south, rows), longitude];
   }
 }
 
-const notPlace = (answer: unknown, name: string): InvalidValue =>
-  new InvalidValue(`${shown(answer)} is not a place, as ${shown(name)} asks for: latitude and longitude, such as 47.64, 6.86`);
+const notLocation = (answer: unknown, name: string): InvalidValue =>
+  new InvalidValue(
+    `${shown(answer)} is not a location: ${shown(name)} takes a latitude and a longitude, such as 47.64, 6.86`,
+  );
 
 /** From 0 to 360 degrees, rounded as Python does. */
 const around = (degrees: number): number => {

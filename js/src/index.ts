@@ -1,4 +1,4 @@
-/** Deniable: verify a plan, turn answers into one randomized report, send it, and know what was given away. */
+/** Verifies a plan, turns answers into one randomized report, sends it, and records what was given away. */
 
 export { Client, type ClientOptions, type Receipt, type SendOptions } from "./client.js";
 export { Categories, type Domain, Range } from "./domain.js";
@@ -17,5 +17,13 @@ export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Stor
 export type { Part } from "./mechanism.js";
 export type { Figures } from "./memoized.js";
 export type { Numbers } from "./number.js";
-export { type Answers, type Attribute, type BestGuess, type Losses, type MetricLosses, type Missing, Plan } from "./plan.js";
+export {
+  type Answers,
+  type Attribute,
+  type BestGuess,
+  type Losses,
+  type MetricLosses,
+  type Missing,
+  Plan,
+} from "./plan.js";
 export { decode, fromBytes, fromJson, type Report, type Said } from "./wire.js";

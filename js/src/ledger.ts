@@ -1,5 +1,5 @@
 /**
- * What a device remembers: its secret, the reports that it made, and what they have given away over all studies.
+ * Stores what a device remembers: its secret, its reports, and what they have given away over all studies.
  *
  * Answers are never in it.
  */
@@ -29,13 +29,19 @@ export interface Entry {
   readonly round: number;
   /** The report's bytes in hexadecimal. */
   readonly report: string;
-  /** The loss of all of the plan's reports, in billionths, as long as the answer does not change; null without a bound. */
+  /**
+   * The loss of all of the plan's reports, in billionths, as long as the answer does not change; null
+   * without a bound.
+   */
   readonly unchanged: number | null;
   /** The same whatever changes. */
   readonly changing: number | null;
 }
 
-/** What all reports of a device give away together of the person, in billionths, by adding up: nobody can do worse. */
+/**
+ * What all reports of a device give away together of the person, in billionths, by adding up: nobody can do
+ * worse.
+ */
 export interface Lifetime {
   readonly studies: number;
   readonly reports: number;
@@ -79,14 +85,25 @@ export class Ledger {
   /** Write down a report before it is sent. */
   add(plan: Plan, round: number, report: Uint8Array): void {
     const { secret, entries } = this.read();
-    const entry = { plan: plan.id, title: plan.title, round, report: hexadecimal(report), ...statedForever(plan) };
+    const entry = {
+      plan: plan.id,
+      title: plan.title,
+      round,
+      report: hexadecimal(report),
+      ...statedForever(plan),
+    };
     this.write(secret, [...entries, entry]);
   }
 
-  /** The losses of all studies, added up; a plan with rounds counts once, for all of them. With a plan: if it is answered. */
+  /**
+   * The losses of all studies, added up; a plan with rounds counts once, for all of them. With a plan: if
+   * it is answered.
+   */
   lifetime(plan?: Plan): Lifetime {
     const { entries } = this.read();
-    const plans = new Map(entries.map((entry) => [entry.plan, entry as Omit<Entry, "report" | "round" | "title">]));
+    const plans = new Map(
+      entries.map((entry) => [entry.plan, entry as Omit<Entry, "report" | "round" | "title">]),
+    );
     if (plan) plans.set(plan.id, { plan: plan.id, ...statedForever(plan) });
     const total = (figures: readonly (number | null)[]): number | null =>
       figures.every(Number.isInteger) ? (figures as number[]).reduce((sum, one) => sum + one, 0) : null;
@@ -99,7 +116,10 @@ export class Ledger {
     };
   }
 
-  /** Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away more. */
+  /**
+   * Delete everything, the secret too. After this, permanent answers are drawn again, which gives away
+   * more.
+   */
   forget(): Promise<void> {
     return this.alone(async () => {
       this.store.remove(KEY);
@@ -165,8 +185,10 @@ export function browserStore(): Store {
 const understood = (text: string): { secret: string; entries: readonly Entry[] } => {
   try {
     const { version, secret, entries } = JSON.parse(text);
-    const isWhole = ({ plan, round, report }: Entry): unknown => plan && round && fromHexadecimal(report).length;
-    if (version === VERSION && fromHexadecimal(secret).length > 15 && entries.every(isWhole)) return { secret, entries };
+    const isWhole = ({ plan, round, report }: Entry): unknown =>
+      plan && round && fromHexadecimal(report).length;
+    if (version === VERSION && fromHexadecimal(secret).length > 15 && entries.every(isWhole))
+      return { secret, entries };
   } catch {}
   throw new DeniableError("what this device remembers is damaged, or of another version");
 };

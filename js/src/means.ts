@@ -1,4 +1,7 @@
-/** Means of numbers: a report stands for a number that is right on average, and mostly far from the one that was given. */
+/**
+ * Builds mechanisms for means: a report stands for a number that is correct on average, and mostly far from
+ * the answer.
+ */
 
 import { integer } from "./codecs.js";
 import { must } from "./errors.js";
@@ -11,15 +14,18 @@ import { below, chance, type Halves, type Row, wordOf } from "./words.js";
 const MOST = 1 << 12; // different reports
 const HALF = FULL >> 1n;
 
-/** A mechanism for places from 0 to 2^32, whose report is an integer. */
+/** A mechanism for positions from 0 to 2^32, whose report is an integer. */
 interface Mean {
   readonly words: number;
   readonly outputs: number;
   readonly ratio: Ratio;
-  /** How often the best guess of the half is right, numbers being spread evenly; less than 2^-40 off, and rounded up. */
+  /**
+   * How often the best guess of the half is right, numbers being spread evenly; less than 2^-40 off, and
+   * rounded up.
+   */
   readonly half: Ratio;
-  send(place: number, words: Halves): number;
-  /** The place that a report stands for. */
+  send(position: number, words: Halves): number;
+  /** The position that a report stands for. */
   stands(part: number): number;
 }
 
@@ -33,9 +39,9 @@ const duchi = (data: unknown): Mean => {
     outputs: 2,
     ratio: [keep, FULL - keep],
     half: [keep + HALF, 2n * FULL], // as for the number in the middle of the half
-    send: (place, words) => {
-      const moved = (BigInt(Math.abs(place - POSITIONS / 2)) * (keep - HALF)) >> 31n;
-      return Number(wordOf(words, 0) < (place < POSITIONS / 2 ? HALF - moved : HALF + moved));
+    send: (position, words) => {
+      const moved = (BigInt(Math.abs(position - POSITIONS / 2)) * (keep - HALF)) >> 31n;
+      return Number(wordOf(words, 0) < (position < POSITIONS / 2 ? HALF - moved : HALF + moved));
     },
     stands: (part) => ((part ? reach : -reach) + 1) * (POSITIONS / 2),
   };
@@ -59,8 +65,8 @@ const piecewise = (data: unknown): Mean => {
     outputs,
     ratio,
     half: halfOf(k, window, keep),
-    send: (place, words) => {
-      const fine = place * (k - 1); // of 2^32 parts of a bin
+    send: (position, words) => {
+      const fine = position * (k - 1); // of 2^32 parts of a bin
       const bin = Math.floor(fine / POSITIONS) + Number((words[5] as number) < fine % POSITIONS);
       if (chance(words, 0, kept)) return bin + below(words, 1, window);
       const other = below(words, 1, k - 1);
@@ -74,7 +80,8 @@ const piecewise = (data: unknown): Mean => {
 const halfOf = (k: number, window: number, keep: bigint): Ratio => {
   const outside = (FULL - keep) * cell(k - 1)[1];
   const extra = keep * cell(window)[1] - outside;
-  // how much of the lower half a bin stands for, in eighths: half a bin at the end, and what is left of it in the middle
+  // how much of the lower half a bin stands for, in eighths: half a bin at the end, and what is left of it
+  // in the middle
   const lower = Array.from({ length: k }, (_, bin) => {
     const left = Math.min(2, Math.max(-2, k - 1 - 2 * bin)); // from it to the middle, in halves of a bin
     return ([0, 1, 4, 7, 8][left + 2] as number) - (bin ? 0 : 4);
@@ -100,14 +107,19 @@ const hybrid = (data: unknown): Mean => {
     outputs: fine.outputs + 2,
     ratio: largest([fine.ratio, coarse.ratio]),
     half: mixed(mostly, fine.half, coarse.half),
-    send: (place, words) =>
-      chance(words, 0, share) ? fine.send(place, words.subarray(2)) : fine.outputs + coarse.send(place, words.subarray(8)),
+    send: (position, words) =>
+      chance(words, 0, share)
+        ? fine.send(position, words.subarray(2))
+        : fine.outputs + coarse.send(position, words.subarray(8)),
     stands: (part) => (part < fine.outputs ? fine.stands(part) : coarse.stands(part - fine.outputs)),
   };
 };
 
 /** The first with a probability of share / 2^64, else the second. */
-const mixed = (share: bigint, [a, b]: Ratio, [c, d]: Ratio): Ratio => [share * a * d + (FULL - share) * c * b, FULL * b * d];
+const mixed = (share: bigint, [a, b]: Ratio, [c, d]: Ratio): Ratio => [
+  share * a * d + (FULL - share) * c * b,
+  FULL * b * d,
+];
 
 const fieldsOf = (data: unknown, kind: string, ...names: string[]): Readonly<Record<string, unknown>> => {
   checkedKind(data, "a mechanism", [kind]);

@@ -35,7 +35,10 @@ export interface Mechanism<P extends Part = Part> {
   readonly k: number;
   /** How many 64-bit words one report takes. */
   readonly words: number;
-  /** At least the largest ratio of two values' probabilities of one report: e^loss, with the bias of `below` counted. */
+  /**
+   * At least the largest ratio of two values' probabilities of one report: e^loss, with the bias of `below`
+   * counted.
+   */
   readonly ratio: Ratio;
   readonly codec: Codec<P>;
   /** The report of a value that is known to be in the domain. */
@@ -50,13 +53,14 @@ export interface Mechanism<P extends Part = Part> {
 
 export interface Guess {
   readonly chance: Ratio;
-  /** Among so many that are equally likely. */
+  /** Among how many that are equally likely. */
   readonly among: number;
   /** What is guessed, where it is not the value. */
   readonly what?: string;
 }
 
-export const checkedK = (k: number, most: number): number => wholeNumber("k, the number of values,", k, 2, most);
+export const checkedK = (k: number, most: number): number =>
+  wholeNumber("k, the number of values,", k, 2, most);
 
 /** A threshold strictly between 0 and 2^64. */
 export const checkedThreshold = (whole: bigint): Threshold => {

@@ -1,5 +1,6 @@
 /**
- * Asking again: a permanent first answer that is kept for ever, and a fresh second round on it at every collection.
+ * Builds mechanisms for repeated collections: a permanent first answer, and a fresh second round at every
+ * collection.
  *
  * What repeated reports give away is not one number.
  */
@@ -10,16 +11,25 @@ import type { HashedPart, Mechanism, Part } from "./mechanism.js";
 import { bucketOf, type Direct, hashed, hashFunction, type Unary } from "./shapes.js";
 
 /** The names of the figures, as a plan states them. */
-export const FIGURES = ["one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual"] as const;
+export const FIGURES = [
+  "one_report",
+  "same_value",
+  "one_value_forever",
+  "changing_values",
+  "changing_values_usual",
+] as const;
 
 /** What a person who answers again and again gives away; null where there is no bound. */
 export type Figures<Number> = Readonly<Record<(typeof FIGURES)[number], Number | null>>;
 
-/** A mechanism for many collections: part of its words are kept, so that asking again does not average the noise away. */
+/**
+ * A mechanism for many collections: part of its words are kept, so that asking again does not average the
+ * noise away.
+ */
 export interface Repeated<P extends Part = Part> extends Mechanism<P> {
   /** The largest ratio after any number of reports of one value. */
   readonly forever: Ratio;
-  /** The losses of so many reports: the figures in their order. */
+  /** The losses of this many reports: the figures in their order. */
   losses(rounds: number): readonly (Loss | null)[];
 }
 
@@ -32,7 +42,10 @@ export interface Memoized extends Repeated<number | readonly number[]> {
 
 export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoized => {
   const { k } = first;
-  must("keep" in first === "keep" in second && k === second.k, () => "both rounds must have the same shape and size");
+  must(
+    "keep" in first === "keep" in second && k === second.k,
+    () => "both rounds must have the same shape and size",
+  );
   const own = "keep" in first ? directRounds(first, second as Direct) : unaryRounds(first, second as Unary);
   return {
     k,
@@ -41,7 +54,8 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
     codec: second.codec as Memoized["codec"],
     first,
     forever: first.ratio,
-    encode: async (value, row) => own.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
+    encode: async (value, row) =>
+      own.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
     losses: (rounds) => {
       const forever = logUp(first.ratio);
       return [
@@ -67,7 +81,8 @@ interface Rounds {
 
 const directRounds = (first: Direct, second: Direct): Rounds => ({
   after: (reports) => {
-    // both ratios are upper bounds that count the bias of `below`; the chain (a r + k - 1) / (a + r + k - 2) grows with both
+    // both ratios are upper bounds that count the bias of `below`; the chain (a r + k - 1) / (a + r + k -
+    // 2) grows with both
     const k = BigInt(first.k);
     const [[a, b], [r, s]] = [first.ratio, powerUp(second.ratio, reports)];
     const chain: Ratio = [a * r + (k - 1n) * b * s, a * s + r * b + (k - 2n) * b * s];
@@ -79,7 +94,10 @@ const directRounds = (first: Direct, second: Direct): Rounds => ({
 });
 
 const unaryRounds = (first: Unary, second: Unary): Rounds => {
-  /** How much likelier for the true value, after reports that speak so much for a kept bit that is set against a clear one. */
+  /**
+   * How much likelier for the true value, after reports that speak so much for a kept bit that is set
+   * against a clear one.
+   */
   const after = ([set, clear]: Ratio): Ratio => [
     first.one * set + (FULL - first.one) * clear,
     first.zero * set + (FULL - first.zero) * clear,
@@ -96,7 +114,10 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
   };
 };
 
-/** A hash function kept for ever, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not per value. */
+/**
+ * A permanent hash function, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not per
+ * value.
+ */
 export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPart> => {
   const { first } = buckets;
   must("keep" in first, () => "the rounds on a bucket are direct ones");

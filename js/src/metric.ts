@@ -1,4 +1,4 @@
-/** What mechanisms that know distances share. */
+/** Defines what mechanisms with distances have in common. */
 
 import type { Domain } from "./domain.js";
 import { must } from "./errors.js";
@@ -17,7 +17,7 @@ export interface MetricMechanism extends Mechanism<number> {
 
 export const isMetric = (part: Mechanism): part is MetricMechanism => "perUnit" in part;
 
-/** A list of numbers of words, at most so many. */
+/** A list of numbers of words, not longer than `most`. */
 export const table = (data: unknown, what: string, most: number): readonly bigint[] => {
   const given = checkedList(data, what);
   must(given.length <= most, () => `${what} has at most ${most} entries, got ${given.length}`);
@@ -25,7 +25,7 @@ export const table = (data: unknown, what: string, most: number): readonly bigin
 };
 
 /** An entry that is known to be there. */
-export const at = <T>(list: readonly T[], place: number): T => list[place] as T;
+export const at = <T>(list: readonly T[], position: number): T => list[position] as T;
 
 /** Something of each entry and the one after it. */
 export const pairs = <T>(list: readonly bigint[], of: (one: bigint, next: bigint) => T): T[] =>

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** Reports from the shell: a plan's file, answers as lines of JSON on standard input, reports as lines of hexadecimal. */
+/**
+ * Reports from the shell: a plan's file, answers as lines of JSON on standard input, reports as lines of
+ * hexadecimal.
+ */
 
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
@@ -11,7 +14,7 @@ import { isObject } from "./strict.js";
 const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] < answers.jsonl
 
 Each line is another person: an object of answers, or {"answers": {...}} with "secret" (hexadecimal), "round" and
-"invitation" beside it where they are wanted; a plan with rounds wants each person's own secret. Writes each report's bytes in
+"invitation" where they are needed. A plan with rounds needs each person's own secret. Writes the bytes of each report in
 hexadecimal, a line each, in order.`;
 
 interface Person {
@@ -57,14 +60,27 @@ async function main(): Promise<number> {
   return failed ? 1 : 0;
 }
 
-/** One person's report and, where that is asked, sent; null, and the reason for people, where that cannot be. */
-async function answered(plan: Plan, line: string, number: number, round: number, url?: string): Promise<string | null> {
+/**
+ * One person's report and, where that is asked, sent; null, and the reason for people, where that cannot
+ * be.
+ */
+async function answered(
+  plan: Plan,
+  line: string,
+  number: number,
+  round: number,
+  url?: string,
+): Promise<string | null> {
   try {
     const person = read(line, round);
     const client = new Client(plan, person.secret === undefined ? {} : { secret: person.secret });
     const report = await client.report(person.answers, { round: person.round });
     if (url !== undefined) {
-      await client.send(url, report, person.invitation === undefined ? {} : { invitation: person.invitation });
+      await client.send(
+        url,
+        report,
+        person.invitation === undefined ? {} : { invitation: person.invitation },
+      );
     }
     return hexadecimal(report.bytes);
   } catch (problem) {

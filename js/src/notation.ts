@@ -1,22 +1,30 @@
-/** How mechanisms, fakes, shares and domains are written in a plan: integers and text, strict to read. */
+/** Reads mechanisms, record mechanisms and domains from a plan: integers and text, strictly. */
 
 import { Categories, type Domain, Range } from "./domain.js";
-import { must } from "./errors.js";
-import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
 import type { Mechanism } from "./mechanism.js";
 import { hashedMemoized, memoized } from "./memoized.js";
-import { faked, type Share, sample, split } from "./records.js";
-import { type Direct, direct, hadamard, hashed, subset, type Unary, unary } from "./shapes.js";
-import { checkedBoolean, checkedFields, checkedInteger, checkedKind, checkedList, checkedString, threshold } from "./strict.js";
+import { type PartReaders, RECORDS, type RecordKind, type RecordMechanism, single } from "./records.js";
+import { direct, hadamard, hashed, subset, unary } from "./shapes.js";
+import {
+  checkedBoolean,
+  checkedFields,
+  checkedInteger,
+  checkedKind,
+  checkedList,
+  checkedString,
+  threshold,
+} from "./strict.js";
 
-/** Kinds of mechanisms and domains that only some plans have. */
-export type More = Readonly<Pick<typeof import("./rare_kinds.js"), "mechanisms" | "domains">>;
+/** Kinds that only some plans have. */
+export type RareKinds = Readonly<
+  Pick<typeof import("./rare_kinds.js"), "mechanisms" | "domains" | "records">
+>;
 
 const SIZES = ["k", "size", "g"];
 const THRESHOLDS = ["keep", "one", "zero"];
 const ROUNDS = ["direct", "unary"];
 
-// biome-ignore lint/suspicious/noExplicitAny: each is called with just the fields that its row names, checked one by one
+// biome-ignore lint/suspicious/noExplicitAny: each is called with just the checked fields of its row
 type Make = (...numbers: any[]) => Mechanism;
 
 const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
@@ -29,51 +37,59 @@ const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
   "hashed-memoized": [hashedMemoized, "k", "buckets"],
 };
 
-const mechanism = (data: unknown, kinds: readonly string[], more?: More["mechanisms"]): Mechanism => {
+/** The mechanism for one attribute, of one of these kinds. */
+export const mechanism = (
+  data: unknown,
+  kinds: readonly string[],
+  rare?: RareKinds["mechanisms"],
+): Mechanism => {
   const kind = checkedKind(data, "a mechanism", kinds);
-  if (more?.[kind]) return more[kind](data);
+  if (rare?.[kind]) return rare[kind](data);
   const [make, ...names] = MECHANISMS[kind] as (typeof MECHANISMS)[string];
   const fields = checkedFields(data, `a ${kind} mechanism`, ["kind", ...names]);
   return make(
     ...names.map((name) => {
       const value = fields[name];
       if (SIZES.includes(name)) return checkedInteger(value, name);
-      return THRESHOLDS.includes(name) ? threshold(value) : mechanism(value, name === "buckets" ? ["memoized"] : ROUNDS);
+      return THRESHOLDS.includes(name)
+        ? threshold(value)
+        : mechanism(value, name === "buckets" ? ["memoized"] : ROUNDS);
     }),
   );
 };
 
-const FAKES: Record<string, readonly string[]> = { guessed: ["direct"], imitated: ROUNDS, blank: ["unary"] };
-
-const fake = (data: unknown): Fake => {
-  const kind = checkedKind(data, "a fake", Object.keys(FAKES));
-  const isBlank = kind === "blank";
-  const fields = checkedFields(data, `a ${kind} fake`, ["kind", "part", ...(isBlank ? [] : ["prior"])]);
-  const part = mechanism(fields.part, FAKES[kind] as string[]);
-  if (isBlank) return blank(part as Unary);
-  const believed = fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
-  must(believed.k === part.k, () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`);
-  return kind === "guessed" ? guessed(part as Direct, believed) : imitated(part as Direct | Unary, believed);
+/** The mechanism for the records of a plan. */
+export const recordMechanism = (data: unknown, rare?: RareKinds): RecordMechanism => {
+  const kinds = { ...RECORDS, ...rare?.records };
+  const [all, ones] = [Object.keys(kinds), Object.keys({ ...MECHANISMS, ...rare?.mechanisms })];
+  const nested = all.filter((kind) => kinds[kind]?.isPart);
+  const record = (given: unknown): RecordMechanism => {
+    const kind = checkedKind(given, "a record mechanism", all);
+    const { fields, read } = kinds[kind] as RecordKind;
+    return read(checkedFields(given, `a ${kind} mechanism`, ["kind", ...fields]), readers);
+  };
+  const readers: PartReaders = {
+    mechanism: (given) => mechanism(given, ones, rare?.mechanisms),
+    part: (given) => {
+      const kind = checkedKind(given, "a part of a split", [...ones, ...nested]);
+      return nested.includes(kind) ? record(given) : single(readers.mechanism(given));
+    },
+  };
+  return record(data);
 };
 
-/** A share for so many attributes. */
-export const share = (data: unknown, attributes: number, more?: More["mechanisms"]): Share => {
-  const kind = checkedKind(data, "a share", ["single", "split", "sample", "faked"]);
-  const inside = kind === "faked" ? "fakes" : "parts";
-  const fields = checkedFields(data, `a ${kind} share`, ["kind", inside, ...(kind === "sample" ? ["drawn"] : [])]);
-  const members = checkedList(fields[inside], inside);
-  must(members.length === attributes, () => `there are ${attributes} attributes, but mechanisms for ${members.length}`);
-  if (kind === "faked") return faked(members.map(fake));
-  const parts = members.map((member) => mechanism(member, Object.keys({ ...MECHANISMS, ...more }), more));
-  if (kind === "sample") return sample(parts, checkedInteger(fields.drawn, "drawn"));
-  must((kind === "single") === (attributes === 1), () => "a single share has one attribute, a split share more");
-  return split(parts);
+/** Whether a canonical text has a kind that is loaded on demand. */
+export const hasRareKind = (text: string): boolean => {
+  const common = Object.keys({ ...MECHANISMS, ...RECORDS, categories: 0, range: 0 });
+  for (const [, kind] of text.matchAll(/"kind":"([^"]*)"/g))
+    if (!common.includes(kind as string)) return true;
+  return false;
 };
 
 /** What an attribute's values are. */
-export const domain = (data: unknown, more?: More["domains"]): Domain => {
-  const kind = checkedKind(data, "a domain", ["categories", "range", ...Object.keys({ ...more })]);
-  if (more?.[kind]) return more[kind](data);
+export const domain = (data: unknown, rare?: RareKinds["domains"]): Domain => {
+  const kind = checkedKind(data, "a domain", ["categories", "range", ...Object.keys({ ...rare })]);
+  if (rare?.[kind]) return rare[kind](data);
   if (kind === "categories") {
     const { labels } = checkedFields(data, "categories", ["kind", "labels"]);
     return new Categories(checkedList(labels, "labels").map((label) => checkedString(label, "a label")));
@@ -86,5 +102,12 @@ export const domain = (data: unknown, more?: More["domains"]): Domain => {
     number,
     number,
   ];
-  return new Range(low, step, bins, digits, checkedBoolean(fields.open_low), checkedBoolean(fields.open_high));
+  return new Range(
+    low,
+    step,
+    bins,
+    digits,
+    checkedBoolean(fields.open_low),
+    checkedBoolean(fields.open_high),
+  );
 };

@@ -1,10 +1,10 @@
-/** Numbers of which a study wants the mean: any number from a lowest to a highest one. */
+/** Defines numbers whose mean a study wants: any number from a lowest to a highest one. */
 
 import { isMissing, LARGEST, NO_ANSWER, numberFor, type Values } from "./domain.js";
 import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { wholeNumber } from "./exact.js";
 
-/** A number becomes the nearest of so many places and one more, from the lowest to the highest. */
+/** A number becomes the nearest of 2^32 + 1 positions from the lowest to the highest. */
 export const POSITIONS = 2 ** 32;
 
 /** A number from low to high. With an open end, what lies beyond counts as the end. */
@@ -30,11 +30,11 @@ export class Numbers implements Values {
     [this.low, this.high] = [low / unit, high / unit];
   }
 
-  /** The number at a place, which may be beyond the ends, with three digits or more. */
-  label(place: number): string {
+  /** The number at a position, which may be beyond the ends, with three digits or more. */
+  label(position: number): string {
     const wide = this.high - this.low;
     const digits = Math.min(100, Math.max(0, Math.ceil(3 - Math.log10(wide))));
-    return (this.low + (place / POSITIONS) * wide).toFixed(digits);
+    return (this.low + (position / POSITIONS) * wide).toFixed(digits);
   }
 
   code(answer: unknown, name: string): number {

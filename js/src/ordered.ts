@@ -1,4 +1,7 @@
-/** Ordered values: a value moves a few steps up or down, and the farther two values are apart the better they can be told. */
+/**
+ * Builds the mechanism for ordered values: a value moves a few steps up or down, so distant values differ
+ * most.
+ */
 
 import { integer } from "./codecs.js";
 import { must } from "./errors.js";
@@ -9,7 +12,10 @@ import { wordOf } from "./words.js";
 
 const MOST = 1 << 12;
 
-/** tails[m]: how many of the 2^64 words move a value by m steps or more to one side (by none counted in, for m = 0). */
+/**
+ * tails[m]: how many of the 2^64 words move a value by m steps or more to one side (by none counted in, for
+ * m = 0).
+ */
 export const geometric = (data: unknown): MetricMechanism => {
   const fields = checkedFields(data, "a geometric mechanism", ["kind", "tails"]);
   const tails = table(fields.tails, "tails", MOST);

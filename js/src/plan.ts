@@ -1,7 +1,8 @@
 /**
- * A plan: what is asked, how a record becomes a report, and what that gives away, in integers only.
+ * Reads and verifies a plan: what is asked, how a record becomes a report, and what that gives away.
  *
- * Whoever holds it can recompute what it gives away from its thresholds, and refuse.
+ * A plan holds integers only. Anyone who holds it can recompute from its thresholds what it gives away, and
+ * refuse.
  */
 
 import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
@@ -9,8 +10,8 @@ import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./er
 import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import { FIGURES, type Figures, isRepeated } from "./memoized.js";
-import { domain, share } from "./notation.js";
-import { mostOf, type Share } from "./records.js";
+import { domain, hasRareKind, recordMechanism } from "./notation.js";
+import { type RecordMechanism, sumOfLargest } from "./records.js";
 import {
   canonical,
   checkedFields,
@@ -23,12 +24,11 @@ import {
 } from "./strict.js";
 import { type Bytes, subtle } from "./words.js";
 
-type More = typeof import("./rare_kinds.js");
+type RareKinds = typeof import("./rare_kinds.js");
 
 const VERSION = 1;
 const MOST_ROUNDS = 1000;
 const NO_ANSWER_LABEL = "no answer";
-const RARE = /"kind":"(bit-flip|(planar-)?geometric|grid|number)"/; // these need what is in more.ts
 
 // A page must not freeze on a plan that somebody made for that.
 const MOST_TEXT = 1 << 24;
@@ -37,7 +37,10 @@ const MOST_WORDS = 1 << 22;
 
 export type Missing = "refuse" | "value" | "random";
 
-/** Answers by the attributes' names: labels for categories, numbers or their text for ranges, null for no answer. */
+/**
+ * Answers by the attributes' names: labels for categories, numbers or their text for ranges, null for no
+ * answer.
+ */
 export type Answers = Readonly<Record<string, unknown>>;
 
 /** Losses in billionths of a nat, rounded up; null where there is no bound. */
@@ -57,7 +60,11 @@ export interface MetricLosses {
   /** Of all attributes without distances, those with distances being the same. */
   readonly rest: number;
   /** From one bin of a range to the next, or per kilometer between the middles of two cells. */
-  readonly units: readonly { readonly name: string; readonly unit: "step" | "kilometer"; readonly loss: number }[];
+  readonly units: readonly {
+    readonly name: string;
+    readonly unit: "step" | "kilometer";
+    readonly loss: number;
+  }[];
 }
 
 /** How often somebody who has no idea beforehand guesses an answer right, at most. */
@@ -117,33 +124,48 @@ export class Plan {
   /** The losses that the plan states. */
   readonly stated: Losses;
   /** @internal */
-  readonly share: Share;
+  readonly mechanism: RecordMechanism;
   private truth: Losses | undefined;
 
   private constructor(
     /** The SHA-256 of the canonical text without the id, in hexadecimal. */
     readonly id: string,
     data: Fields,
-    private readonly more: More | undefined,
+    private readonly rare: RareKinds | undefined,
   ) {
-    checkedFields(data, "the plan", ["attributes", "losses", "missing", "people", "rounds", "share", "title", "version"]);
-    this.stated = statedLosses(data.losses, more);
+    checkedFields(data, "the plan", [
+      "attributes",
+      "losses",
+
+      "missing",
+      "people",
+      "rounds",
+      "share",
+      "title",
+      "version",
+    ]);
+    this.stated = statedLosses(data.losses, rare);
     this.title = checkedString(data.title, "title");
     if (this.title) checkedText(this.title, "a title");
     this.people = wholeNumber("people", data.people, 1, 2 ** 53);
     const missing = (this.missing = data.missing as Missing);
-    must(["refuse", "value", "random"].includes(missing), () => `${shown(missing)} is not a policy for missing answers`);
+    must(
+      ["refuse", "value", "random"].includes(missing),
+      () => `${shown(missing)} is not a policy for missing answers`,
+    );
     const asked = checkedList(data.attributes, "attributes");
     must(asked.length <= MOST_ATTRIBUTES, () => `a plan has at most ${MOST_ATTRIBUTES} attributes here`);
     this.attributes = asked.map((one) => {
       const fields = checkedFields(one, "an attribute", ["name", "domain"]);
       const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
-      return new Attribute(name, domain(fields.domain, more?.domains), missing);
+      return new Attribute(name, domain(fields.domain, rare?.domains), missing);
     });
-    this.share = share(data.share, asked.length, more?.mechanisms);
+    this.mechanism = recordMechanism(data.share, rare);
+    const found = this.mechanisms.length;
+    must(found === asked.length, () => `there are ${asked.length} attributes, but mechanisms for ${found}`);
     this.checkSizes();
     this.rounds = data.rounds as number | null;
-    const again = this.parts.filter(isRepeated).length;
+    const again = this.mechanisms.filter(isRepeated).length;
     must(!again || again === asked.length, () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, () => "rounds are for plans that ask again");
@@ -155,42 +177,58 @@ export class Plan {
     const data = parseJson(text);
     must(isObject(data), () => "a plan is a JSON object");
     const { id, ...body } = data;
-    must(body.version === VERSION, () => `this is a plan of version ${shown(body.version)}; only ${VERSION} is known`);
+    must(body.version === VERSION, () => wrongVersion(body.version));
     const written = canonical(body);
     const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
     const found = hexadecimal(new Uint8Array(digest));
     must(id === found, () => `the plan was changed after it was made: its id is ${found}, not ${shown(id)}`);
-    const plan = new Plan(found, body, RARE.test(written) ? await import("./rare_kinds.js") : undefined);
+    const plan = new Plan(found, body, hasRareKind(written) ? await import("./rare_kinds.js") : undefined);
     plan.verify();
-    must(text.trim() === canonical({ ...body, id }), () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`);
+    must(
+      text.trim() === canonical({ ...body, id }),
+      () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`,
+    );
     return plan;
   }
 
   /** @internal The mechanisms, one per attribute. */
-  get parts(): readonly Mechanism[] {
-    return this.share.parts;
+  get mechanisms(): readonly Mechanism[] {
+    return this.mechanism.mechanisms;
   }
 
-  /** @internal How many words one record takes: the share's, then one per attribute if missing answers are random. */
+  /**
+   * @internal How many words one record takes: the mechanism's, then one per attribute if missing answers
+   * are random.
+   */
   get words(): number {
-    return this.share.words + (this.missing === "random" ? this.parts.length : 0);
+    return this.mechanism.words + (this.missing === "random" ? this.mechanisms.length : 0);
   }
 
   /** Recompute the losses from the integers alone; refuse a plan that leaks more than it states. */
   verify(): Losses {
     if (this.truth) return this.truth;
-    const { rounds, share, stated } = this;
-    must((rounds === null) === (stated.repeated === null), () => "repeated losses are for a plan that asks again");
-    const record = refuseLess("record", stated.record, share.loss);
-    const attribute = refuseLess("attribute", stated.attribute, mostOf(share.ratios.map(logUp), 1));
+    const { rounds, mechanism, stated } = this;
+    must(
+      (rounds === null) === (stated.repeated === null),
+      () => "repeated losses are for a plan that asks again",
+    );
+    const record = refuseLess(
+      "record",
+      stated.record,
+      mechanism.loss(({ ratio }) => logUp(ratio)),
+    );
+    const attribute = refuseLess("attribute", stated.attribute, sumOfLargest(mechanism.ratios.map(logUp), 1));
     // all attributes that one person reports, together; which ones is drawn once and kept
-    const each = rounds === null ? [] : this.parts.filter(isRepeated).map((part) => part.losses(rounds));
+    const again = rounds === null ? [] : this.mechanisms.filter(isRepeated);
+    const each = new Map<Mechanism, readonly (Loss | null)[]>(
+      again.map((one) => [one, one.losses(rounds as number)]),
+    );
     const repeated = FIGURES.map((name, i) => {
-      const losses = each.map((figures) => figures[i] as Loss | null);
-      const total = losses.includes(null) ? null : mostOf(losses as Loss[], share.drawn || each.length);
+      const hasBound = [...each.values()].every((figures) => figures[i] !== null);
+      const total = hasBound ? mechanism.loss((one) => each.get(one)?.[i] ?? 0n) : null;
       return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
     });
-    const metric = this.more?.verifiedMetric(this);
+    const metric = this.rare?.verifiedMetric(this);
     this.truth = {
       record: record as number,
       attribute: attribute as number,
@@ -201,18 +239,26 @@ export class Plan {
   }
 
   /**
-   * How often an attacker, to whom all answers to this question were equally likely before, guesses it right at most, if the
-   * other answers are known or say nothing about it.
+   * How often an attacker, to whom all answers to this question were equally likely before, guesses it
+   * right at most, if the other answers are known or say nothing about it.
    */
   bestGuess(attribute: string): BestGuess {
     const j = this.attributes.findIndex((one) => one.name === attribute);
-    const part = this.parts[j];
+    const part = this.mechanisms[j];
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
-    const { chance, among, what = "" } = part.guess ?? { chance: guess(this.share.ratios[j] as Ratio, part.k), among: part.k };
+    const {
+      chance,
+      among,
+      what = "",
+    } = part.guess ?? { chance: guess(this.mechanism.ratios[j] as Ratio, part.k), among: part.k };
     const oneReport = rounded(chance);
-    const allReports = isRepeated(part) ? Math.max(oneReport, rounded(guess(part.forever, part.k))) : oneReport;
-    const again = this.rounds ? `; whoever sees all of them, if your answer does not change: ${often(allReports)}` : "";
-    const sentence = `whoever sees your report guesses right${what} at most ${often(oneReport)}${again}; blind guessing: 1 in ${among}`;
+    const allReports = isRepeated(part)
+      ? Math.max(oneReport, rounded(guess(part.forever, part.k)))
+      : oneReport;
+    const again = this.rounds
+      ? `; anyone who sees all of them, if your answer does not change: ${often(allReports)}`
+      : "";
+    const sentence = `anyone who sees your report guesses right${what} at most ${often(oneReport)}${again}; blind guessing: 1 in ${among}`;
     return { blind: 1 / among, oneReport, allReports, sentence };
   }
 
@@ -220,9 +266,12 @@ export class Plan {
   encode(answers: Answers): number[] {
     if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
     const names = this.attributes.map(({ name }) => name);
-    const unknown = Object.keys(answers).find((name) => !names.includes(name)); // misspelt, it would be taken as no answer
+    // misspelt, it would be taken as no answer
+    const unknown = Object.keys(answers).find((name) => !names.includes(name));
     if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(names)})`);
-    return this.attributes.map((one) => one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null));
+    return this.attributes.map((one) =>
+      one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null),
+    );
   }
 
   private checkSizes(): void {
@@ -230,18 +279,27 @@ export class Plan {
     for (const [j, { name, domain, k }] of this.attributes.entries()) {
       must(!names.has(name), () => `the attribute ${shown(name)} is there twice`);
       names.add(name);
-      const isFree = this.missing !== "value" || domain.kind !== "categories" || !domain.labels.includes(NO_ANSWER_LABEL);
+      const isFree =
+        this.missing !== "value" || domain.kind !== "categories" || !domain.labels.includes(NO_ANSWER_LABEL);
       must(isFree, () => `${shown(name)} has a value "${NO_ANSWER_LABEL}" already`);
-      const found = this.parts[j]?.k;
+      const found = this.mechanisms[j]?.k;
       must(found === k, () => `${shown(name)} has ${k} values, its mechanism ${found}`);
     }
     must(this.words <= MOST_WORDS, () => `a report takes at most ${MOST_WORDS} words here`);
   }
 }
 
-const statedLosses = (data: unknown, more?: More): Losses => {
-  const metric = more && isObject(data) && data.metric;
-  const fields = checkedFields(data, "losses", ["record", "attribute", "repeated", ...(metric ? ["metric"] : [])]);
+const wrongVersion = (given: unknown): string =>
+  `this plan has version ${shown(given)}, and this program reads version ${VERSION}: make it again with \`deniable plan\``;
+
+const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
+  const metric = rare && isObject(data) && data.metric;
+  const fields = checkedFields(data, "losses", [
+    "record",
+    "attribute",
+    "repeated",
+    ...(metric ? ["metric"] : []),
+  ]);
   const { repeated } = fields;
   if (repeated !== null) {
     const figures = checkedFields(repeated, "repeated losses", FIGURES);
@@ -251,7 +309,7 @@ const statedLosses = (data: unknown, more?: More): Losses => {
     record: checkedInteger(fields.record, "a loss"),
     attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
-    ...(metric ? { metric: more.statedMetric(metric) } : {}),
+    ...(metric ? { metric: rare.statedMetric(metric) } : {}),
   };
 };
 

@@ -1,4 +1,4 @@
-/** Places: a cell moves on its grid, and the farther two cells are apart the better they can be told. */
+/** Builds the mechanism for locations: a cell moves on its grid, so distant cells differ most. */
 
 import { integer } from "./codecs.js";
 import { must } from "./errors.js";
@@ -19,7 +19,8 @@ export const planarGeometric = (data: unknown): MetricMechanism => {
   const fields = checkedFields(data, "a planar-geometric mechanism", ["kind", "noise", "steps"]);
   const noise = checkedList(fields.noise, "noise").map((row) => table(row, "a row of noise", MOST));
   const [rows, columns] = [noise.length, noise[0]?.length ?? 0];
-  const isTable = rows > 1 && columns > 1 && rows * columns <= MOST && noise.every((row) => row.length === columns);
+  const isTable =
+    rows > 1 && columns > 1 && rows * columns <= MOST && noise.every((row) => row.length === columns);
   must(isTable, () => `noise is a table of two rows and columns or more, and at most ${MOST} cells`);
   const every = sum(mirrored(noise.map((row) => sum(mirrored(row)))));
   must(every === FULL, () => "the words of all displacements must add up to 2^64");
@@ -28,13 +29,21 @@ export const planarGeometric = (data: unknown): MetricMechanism => {
   must(steps.length === 2, () => "steps are the height and the width of a cell");
   const shells = sent(noise);
   const tables = shells.filter((one) => one[0]?.length);
-  const [inside, row, column, corner] = shells.map((one) => extreme(one, (a, b) => a > b)) as [bigint, bigint, bigint, bigint];
+  const [inside, row, column, corner] = shells.map((one) => extreme(one, (a, b) => a > b)) as [
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+  ];
   const [high, wide] = [BigInt(rows - 2), BigInt(columns - 2)];
-  const likeliest = high * wide * inside + 2n * (wide * row + high * column) + 4n * corner; // over all outputs
+  // over all outputs
+  const likeliest = high * wide * inside + 2n * (wide * row + high * column) + 4n * corner;
   return {
     k: rows * columns,
     words: 1,
-    ratio: largest(tables.map((one): Ratio => [extreme(one, (a, b) => a > b), extreme(one, (a, b) => a < b)])),
+    ratio: largest(
+      tables.map((one): Ratio => [extreme(one, (a, b) => a > b), extreme(one, (a, b) => a < b)]),
+    ),
     codec: integer(rows * columns),
     guess: { chance: [likeliest, BigInt(rows * columns) * FULL], among: rows * columns },
     encode: (value, { fresh }) => {
@@ -57,7 +66,7 @@ export const planarGeometric = (data: unknown): MetricMechanism => {
   };
 };
 
-const within = (place: number, size: number): number => Math.min(size - 1, Math.max(0, place));
+const within = (index: number, size: number): number => Math.min(size - 1, Math.max(0, index));
 const sum = (words: readonly bigint[]): bigint => words.reduce((one, other) => one + other);
 const mirrored = <T>(list: readonly T[]): readonly T[] => [...list.slice(1).reverse(), ...list];
 
@@ -72,7 +81,10 @@ const turned = (rows: Rows): Rows => at(rows, 0).map((_, j) => rows.map((row) =>
 /** The same from the first row to the last: the words of all rows from here on. */
 const fallen = (rows: Rows): Rows => turned(turned(rows).map(gathered));
 
-/** How many words send a cell from so far away: one inside the grid, in its first or last row, at a side, in a corner. */
+/**
+ * How many words send a cell from so far away: one inside the grid, in its first or last row, at a side, in
+ * a corner.
+ */
 const sent = (noise: Rows): readonly Rows[] => {
   const inner = <T>(list: readonly T[]): readonly T[] => (list.length > 2 ? list.slice(0, -1) : []);
   const wide = (rows: Rows): Rows => rows.map((row) => mirrored(inner(row)));
@@ -97,10 +109,16 @@ interface Apart {
 }
 
 /**
- * The largest loss per kilometer. Logarithms as floats say which pairs may have it; those are compared in integers. Where they
- * are too many to compare, which no honest table has, the bound is what the floats cannot exceed.
+ * The largest loss per kilometer. Logarithms as floats say which pairs may have it; those are compared in
+ * integers. Where they are too many to compare, which no honest table has, the bound is what the floats
+ * cannot exceed.
  */
-const perKilometer = (tables: readonly Rows[], rows: number, columns: number, [high, wide]: [number, number]): Loss => {
+const perKilometer = (
+  tables: readonly Rows[],
+  rows: number,
+  columns: number,
+  [high, wide]: [number, number],
+): Loss => {
   const found: Apart[] = [];
   for (const one of tables) {
     const logs = one.map((row) => Float64Array.from(row, (words) => Math.log(Number(words))));
@@ -119,7 +137,8 @@ const perKilometer = (tables: readonly Rows[], rows: number, columns: number, [h
     if ((one.gap + ERROR) / one.length < worst) continue;
     const ratios = nearest(one);
     near += ratios.length;
-    if (near > MOST_NEAR) return BigInt(Math.ceil(bound * 1e6 * (1 + 1e-15) * 2 ** 40)) << 280n; // a loss is in 2^-320
+    // a loss is in 2^-320
+    if (near > MOST_NEAR) return BigInt(Math.ceil(bound * 1e6 * (1 + 1e-15) * 2 ** 40)) << 280n;
     const loss = logUp(largest(ratios));
     best = largest([best, [loss ** 2n, BigInt(one.down * high) ** 2n + BigInt(one.right * wide) ** 2n]]);
   }
@@ -146,7 +165,8 @@ const nearest = ({ rows, logs, down, right, gap }: Apart): Ratio[] => {
     for (const [j, one] of at(rows, i - down).entries()) {
       const other = rows[i]?.[j + right];
       const apart = (logs[i - down]?.[j] as number) - (logs[i]?.[j + right] as number);
-      if (other !== undefined && Math.abs(apart) >= gap - 2 * ERROR) found.push(one > other ? [one, other] : [other, one]);
+      if (other !== undefined && Math.abs(apart) >= gap - 2 * ERROR)
+        found.push(one > other ? [one, other] : [other, one]);
     }
   }
   return found;

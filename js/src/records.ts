@@ -1,151 +1,156 @@
 /**
- * How one record of many attributes becomes one report, and what that report gives away: of the record, of an attribute.
+ * Turns one record of many attributes into one report, and computes what that report gives away.
  *
- * `split` reports every attribute, `sample` some of them, `faked` all of them with only one real. The two guarantees differ:
- * per record compares any two people, per attribute two who differ in one answer only.
+ * `split` reports every attribute, `sample` some of them; `faked` (faked.ts) reports all of them with only
+ * one real. The two guarantees differ: per record compares any two people, per attribute two people who
+ * differ in one answer only.
  */
 
 import { must } from "./errors.js";
-import { cell, divideUp, isAbove, type Loss, largest, logUp, type Ratio, smaller, times, wholeNumber } from "./exact.js";
-import type { Fake } from "./fakes.js";
+import { type Loss, type Ratio, wholeNumber } from "./exact.js";
 import type { Mechanism, Part } from "./mechanism.js";
+import { checkedList, type Fields } from "./strict.js";
 import { type Row, sampled } from "./words.js";
 
 /** A part for every attribute; none where it is not reported. */
 export type Parts = readonly (Part | undefined)[];
 
-/** A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not quoted. */
-export interface Share {
-  readonly parts: readonly Mechanism[];
+/** Neighboring attributes that a report holds together. */
+export interface Group {
+  /** How many attributes these are. */
+  readonly size: number;
+  /** How many of them are reported and named; 0 where all are reported. */
+  readonly named: number;
+  /** How many of their answers are in the report. */
+  readonly real: number;
+}
+
+/** A read-only recipe for records, with a guarantee that is computed, not quoted. */
+export interface RecordMechanism {
+  /** One mechanism per attribute, in order. */
+  readonly mechanisms: readonly Mechanism[];
+  /** How the attributes lie in a report, one group after the other. */
+  readonly groups: readonly Group[];
   /** How many 64-bit words one record takes. */
   readonly words: number;
-  /** How many attributes are drawn at random and named; 0 where all are there. */
-  readonly drawn: number;
-  /** The loss of one report between any two people. */
-  readonly loss: Loss;
   /** For each attribute, at least the largest ratio between people who differ in this answer only. */
   readonly ratios: readonly Ratio[];
+  /** The loss of one report between any two people, from what each attribute alone loses. */
+  loss(of: (mechanism: Mechanism) => Loss): Loss;
   /** The report of values that are known to be in the domain. */
   encode(values: readonly number[], row: Row): Promise<Parts>;
 }
 
-/** Every attribute is reported, each with its own part of the budget (SPL); or the only one there is. */
-export const split = (parts: readonly Mechanism[]): Share => {
-  const ratios = parts.map((part) => part.ratio);
-  return {
-    parts,
-    words: parts.reduce((sum, part) => sum + part.words, 0),
-    drawn: 0,
-    loss: mostOf(ratios.map(logUp), parts.length),
-    ratios,
-    encode: async (values, row) => {
-      const found: Part[] = [];
-      let start = 0;
-      for (const [j, part] of parts.entries()) {
-        const made = part.encode(values[j] as number, row.from(start));
-        found.push(made instanceof Promise ? await made : made);
-        start += part.words;
-      }
-      return found;
-    },
-  };
-};
+/** The only attribute is reported. */
+export const single = (mechanism: Mechanism): RecordMechanism => ({
+  mechanisms: [mechanism],
+  groups: [{ size: 1, named: 0, real: 1 }],
+  words: mechanism.words,
+  ratios: [mechanism.ratio],
+  loss: (of) => of(mechanism),
+  encode: async ([value], row) => [await mechanism.encode(value as number, row)],
+});
+
+/** Every part is reported, each with its own portion of the budget (SPL). */
+export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
+  mechanisms: parts.flatMap(({ mechanisms }) => mechanisms),
+  groups: parts.flatMap(({ groups }) => groups),
+  words: parts.reduce((sum, { words }) => sum + words, 0),
+  ratios: parts.flatMap(({ ratios }) => ratios),
+  loss: (of) => parts.reduce((sum, part) => sum + part.loss(of), 0n),
+  encode: async (values, row) => {
+    const found: (Part | undefined)[] = [];
+    let start = 0;
+    for (const { mechanisms, words, encode } of parts) {
+      found.push(
+        ...(await encode(values.slice(found.length, found.length + mechanisms.length), row.from(start))),
+      );
+      start += words;
+    }
+    return found;
+  },
+});
 
 /** Some attributes, drawn at random and named in the report, are reported (SMP: one of them). */
-export const sample = (parts: readonly Mechanism[], drawn: number): Share => {
-  checkedParts(parts);
-  wholeNumber("drawn, the number of attributes reported,", drawn, 1, parts.length);
-  const room = parts.reduce((most, part) => Math.max(most, part.words), 0);
-  const ratios = parts.map((part) => part.ratio);
+export const sample = (mechanisms: readonly Mechanism[], reported: number): RecordMechanism => {
+  const size = checkedSeveral(mechanisms).length;
+  wholeNumber("reported, the number of attributes in a report,", reported, 1, size);
+  const room = mechanisms.reduce((most, { words }) => Math.max(most, words), 0);
   return {
-    parts,
-    words: drawn * (1 + room),
-    drawn,
+    mechanisms,
+    groups: [{ size, named: reported, real: reported }],
+    words: reported * (1 + room),
+    ratios: mechanisms.map(({ ratio }) => ratio),
     // which attributes are named does not depend on the record, so only those that are reported count
-    loss: mostOf(ratios.map(logUp), drawn),
-    ratios,
+    loss: (of) => sumOfLargest(mechanisms.map(of), reported),
     encode: async (values, row) => {
-      const found: (Part | undefined)[] = parts.map(() => undefined);
-      for (const [draw, j] of sampled(await row.recall(drawn), drawn, parts.length).entries()) {
-        found[j] = await (parts[j] as Mechanism).encode(values[j] as number, row.from(drawn + draw * room));
+      const found: (Part | undefined)[] = mechanisms.map(() => undefined);
+      for (const [draw, j] of sampled(await row.recall(reported), reported, size).entries()) {
+        found[j] = await (mechanisms[j] as Mechanism).encode(
+          values[j] as number,
+          row.from(reported + draw * room),
+        );
       }
       return found;
     },
   };
 };
 
-const BITS = 512n; // evidence is from 2^-160 to 2^160, so this leaves more than 300 bits of each
-const STEPS = 100;
+/** How a kind of record mechanism is read from a plan. */
+export interface RecordKind {
+  /** Its fields besides `kind`. */
+  readonly fields: readonly string[];
+  /** Whether it can be a part of a split. */
+  readonly isPart: boolean;
+  read(fields: Fields, read: PartReaders): RecordMechanism;
+}
 
-/** Evidence in units of 2^-512: `one` rounded up, `other` rounded down. */
-type Weighed = readonly [one: bigint, other: bigint];
+/** What parts of a record mechanism are read by. */
+export interface PartReaders {
+  /** A mechanism for one attribute. */
+  mechanism(data: unknown): Mechanism;
+  /** The same, or a record mechanism that can be a part. */
+  part(data: unknown): RecordMechanism;
+}
 
-/**
- * One attribute, drawn at random and not named, is reported; the others are fakes (RS+FD, RS+RFD).
- *
- * Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each report is from this
- * person than from its fake. So the loss per record is that of the parts, whatever the fakes are.
- */
-export const faked = (fakes: readonly Fake[]): Share => {
-  const parts = fakes.map((fake) => fake.part);
-  checkedParts(parts);
-  const widths = fakes.map((fake) => Math.max(fake.words, fake.part.words));
-  const evidence = fakes.map((fake) =>
-    fake.evidence.map(([one, other]): Weighed => [divideUp(one[0] << BITS, one[1]), (other[0] << BITS) / other[1]]),
-  );
-  const [fewest, most] = cell(fakes.length); // the words of an attribute: not quite as many for each
-  const slack = times(largest(fakes.map((fake) => fake.slack)), [most, fewest]);
-  const record = smaller(times(largestRatio(evidence), slack), largest(parts.map((part) => part.ratio)));
-  const least = evidence.map((pairs) => pairs.map(([, other]) => other).sort(byNumber)[0] as bigint);
-  const all = least.reduce((sum, one) => sum + one);
-  return {
-    parts,
-    words: widths.reduce((sum, width) => sum + width, 1),
-    drawn: 0,
-    loss: logUp(record),
-    // one attribute changes, and the others, which do not, say as little as they can
-    ratios: evidence.map((pairs, j) => {
-      const rest = all - (least[j] as bigint);
-      const single = largest(pairs.map(([one, other]): Ratio => [one + rest, other + rest]));
-      return smaller(times(single, slack), record);
-    }),
-    encode: async (values, row) => {
-      const [real] = sampled(await row.recall(1), 1, fakes.length);
-      let start = 1;
-      return fakes.map((fake, j) => {
-        const own = row.from(start);
-        start += widths[j] as number;
-        return j === real ? (fake.part.encode(values[j] as number, own) as Part) : fake.encode(own);
-      });
+/** The kinds that every page knows; rare_kinds.ts has those that are loaded on demand. */
+export const RECORDS: Readonly<Record<string, RecordKind>> = {
+  single: {
+    fields: ["parts"],
+    isPart: false,
+    read: ({ parts }, read) => {
+      const [part, ...more] = checkedList(parts, "parts");
+      must(!more.length, () => `a single mechanism has one part, got ${more.length + 1}`);
+      return single(read.mechanism(part));
     },
-  };
-};
-
-/** The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method. */
-const largestRatio = (evidence: readonly (readonly Weighed[])[]): Ratio => {
-  let ratio: Ratio = [1n, 1n];
-  for (let step = 0; step < STEPS; step++) {
-    const [n, d] = ratio;
-    const gain = ([one, other]: Weighed): bigint => one * d - n * other;
-    let better: Ratio = [0n, 0n];
-    for (const pairs of evidence) {
-      const [one, other] = pairs.reduce((best, pair) => (gain(pair) > gain(best) ? pair : best));
-      better = [better[0] + one, better[1] + other];
-    }
-    if (!isAbove(better, ratio)) return ratio;
-    ratio = better;
-  }
-  return [1n, 0n]; // never seen; the bound of the parts holds then
+  },
+  split: {
+    fields: ["parts"],
+    isPart: false,
+    read: ({ parts }, read) => split(checkedSeveral(checkedList(parts, "parts")).map(read.part)),
+  },
+  sample: {
+    fields: ["parts", "drawn"],
+    isPart: true,
+    read: ({ parts, drawn: reported }, read) =>
+      sample(checkedList(parts, "parts").map(read.mechanism), reported as number),
+  },
 };
 
 /** The sum of the largest few of some losses. */
-export const mostOf = (losses: readonly Loss[], count: number): Loss =>
+export const sumOfLargest = (losses: readonly Loss[], count: number): Loss =>
   [...losses]
     .sort((a, b) => byNumber(b, a))
     .slice(0, count)
     .reduce((sum, loss) => sum + loss, 0n);
 
-const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
+export const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
 
-const checkedParts = (parts: readonly Mechanism[]): void =>
-  must(parts.length > 1, () => `a share needs at least two attributes, got ${parts.length}`);
+/** Two parts or more. */
+export const checkedSeveral = <T>(parts: readonly T[]): readonly T[] => {
+  must(
+    parts.length > 1,
+    () => `a record mechanism needs at least two parts, got ${parts.length}: use a single one`,
+  );
+  return parts;
+};

@@ -1,6 +1,17 @@
-/** The set-valued shapes: what a report looks like, and how words become one. A shape holds thresholds out of 2^64. */
+/**
+ * Builds the set-valued shapes: what a report looks like, and how words become one. Thresholds are out of
+ * 2^64.
+ */
 
-import { ascending, bits, checkedFields, checkedInteger, integer, readInteger, writeInteger } from "./codecs.js";
+import {
+  ascending,
+  bits,
+  checkedFields,
+  checkedInteger,
+  integer,
+  readInteger,
+  writeInteger,
+} from "./codecs.js";
 import { must } from "./errors.js";
 import { cell, FULL, PRIME, type Ratio, times, wholeNumber } from "./exact.js";
 import { type Codec, checkedK, checkedThreshold, type HashedPart, type Mechanism } from "./mechanism.js";
@@ -24,8 +35,8 @@ export const direct = (k: number, keep: bigint): Direct => {
 /**
  * The report is k bits: the true value's is 1 with probability one / 2^64, each other's with zero / 2^64.
  *
- * The coins of 64 values fall together: word 64 g + l gives binary digit l (the first one first) of the numbers that are
- * compared with the thresholds of values 64 g to 64 g + 63, one per bit position.
+ * The coins of 64 values fall together: word 64 g + l gives binary digit l (the first one first) of the
+ * numbers that are compared with the thresholds of values 64 g to 64 g + 63, one per bit position.
  */
 export interface Unary extends Mechanism<readonly number[]> {
   readonly one: bigint;
@@ -68,11 +79,15 @@ export const unary = (k: number, one: bigint, zero: bigint): Unary => {
   };
 };
 
-/** Coins for 32 values, each stopped as soon as it has fallen; every other half of the words from here on is theirs. */
+/**
+ * Coins for 32 values, each stopped as soon as it has fallen; every other half of the words from here on is
+ * theirs.
+ */
 function coins(one: Threshold, zero: Threshold, truth: number, words: Halves, at: number): number {
   let [undecided, result] = [-1, 0];
   for (let level = 0; level < 64 && undecided; level++) {
-    const digit = (threshold: Threshold): number => -(((threshold[level >> 5] as number) >>> (31 - (level & 31))) & 1);
+    const digit = (threshold: Threshold): number =>
+      -(((threshold[level >> 5] as number) >>> (31 - (level & 31))) & 1);
     const digits = (digit(one) & truth) | (digit(zero) & ~truth);
     const word = words[at + 2 * level] as number;
     result |= undecided & digits & ~word;
@@ -81,7 +96,10 @@ function coins(one: Threshold, zero: Threshold, truth: number, words: Halves, at
   return result;
 }
 
-/** The report is a set of `size` values in ascending order: the true one is a member with probability keep / 2^64. */
+/**
+ * The report is a set of `size` values in ascending order: the true one is a member with probability keep /
+ * 2^64.
+ */
 export const subset = (k: number, size: number, keep: bigint): Mechanism<readonly number[]> => {
   checkedK(k, 1 << 16);
   wholeNumber("size, the number of members,", size, 1, k - 1);
@@ -91,13 +109,16 @@ export const subset = (k: number, size: number, keep: bigint): Mechanism<readonl
   return {
     k,
     words: 1 + size,
-    // each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the truth
+    // each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the
+    // truth
     ratio: [keep * (many - members) * FULL, (FULL - keep) * members * (FULL - 2n * members * (many - 1n))],
     codec: ascending(size, k),
     encode: (value, { fresh }) => {
       const isKept = chance(fresh, 0, kept);
       const others = sampled(fresh.subarray(2), size - Number(isKept), k - 1);
-      return [...others.map((other) => other + Number(other >= value)), ...(isKept ? [value] : [])].sort((a, b) => a - b);
+      return [...others.map((other) => other + Number(other >= value)), ...(isKept ? [value] : [])].sort(
+        (a, b) => a - b,
+      );
     },
   };
 };
@@ -143,7 +164,8 @@ export const hashed = (k: number, g: number, keep: bigint): Mechanism<HashedPart
 };
 
 /**
- * The report is a column of a Hadamard matrix, uniform in the half that agrees with the value's row, or else not.
+ * The report is a column of a Hadamard matrix, uniform in the half that agrees with the value's row, or
+ * else not.
  *
  * Report y supports v where (v + 1) and y have an even number of common bits.
  */
@@ -170,7 +192,10 @@ export const hashFunction = ([low, high]: Halves): [number, number] => [
   ((((high as number) & 1) * 2 ** 30) | ((low as number) >>> 2)) % PRIME,
 ];
 
-/** The bucket of a value: ((a (v + 1) + b) mod P) mod g, in two steps that floating-point numbers hold exactly. */
+/**
+ * The bucket of a value: ((a (v + 1) + b) mod P) mod g, in two steps that floating-point numbers hold
+ * exactly.
+ */
 export const bucketOf = (a: number, b: number, value: number, g: number): number =>
   (((((a >>> 16) * (value + 1)) % PRIME) * 65_536 + (a & 65_535) * (value + 1) + b) % PRIME) % g;
 

@@ -19,14 +19,20 @@ export const canonical = (data: unknown, depth = 0): string => {
 
 /** The order of text by code points, where JavaScript's own is by halves of surrogate pairs. */
 export const byCodePoint = (one: string, other: string): number => {
-  const [a, b] = [one, other].map((text) => Array.from(text, (sign) => sign.codePointAt(0) as number)) as [number[], number[]];
+  const [a, b] = [one, other].map((text) => Array.from(text, (sign) => sign.codePointAt(0) as number)) as [
+    number[],
+    number[],
+  ];
   const i = a.findIndex((code, at) => code !== b[at]);
   return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1);
 };
 
 export const checkedKind = (data: unknown, what: string, allowed: readonly string[]): string => {
   const kind = isObject(data) && data.kind;
-  must(allowed.includes(kind as string), () => `${shown(kind)} is not ${what} that can be here (${allowed.join(", ")})`);
+  must(
+    allowed.includes(kind as string),
+    () => `${shown(kind)} is not ${what} that can be here (${allowed.join(", ")})`,
+  );
   return kind as string;
 };
 
@@ -70,7 +76,7 @@ export const threshold = (data: unknown): bigint => {
 export const isObject = (data: unknown): data is Readonly<Record<string, unknown>> =>
   typeof data === "object" && data !== null && !Array.isArray(data);
 
-/** What a text of JSON says; undefined where it is none. */
+/** What a text of JSON says; undefined where it is not JSON. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** A report as it travels: one byte string and one JSON text each, and whatever is not in that form is refused. */
+/** Writes and reads reports: one byte string and one JSON text each. Any other form is refused. */
 
 import { checkedFields, readInteger, writeInteger } from "./codecs.js";
 import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
@@ -56,7 +56,7 @@ export class Report {
   get readable(): readonly Said[] {
     return this.reported.map(([attribute, part, j]) => {
       const label = (code: number): string => this.plan.attributes[j]?.label(code) as string;
-      const supports = supported(this.plan.parts[j] as Mechanism, part).map(label);
+      const supports = supported(this.plan.mechanisms[j] as Mechanism, part).map(label);
       return isObject(part) && "about" in part
         ? { attribute, supports, about: (part as BitFlipPart).about.map(label) }
         : { attribute, supports };
@@ -73,7 +73,11 @@ export class Report {
 
 /** A report from its bytes; what is not canonical is refused with a reason. */
 export const fromBytes = (plan: Plan, bytes: Uint8Array): Report => {
-  sound(bytes.length >= HEADER, "malformed", () => `a report has at least ${HEADER} bytes, got ${bytes.length}`);
+  sound(
+    bytes.length >= HEADER,
+    "malformed",
+    () => `a report has at least ${HEADER} bytes, got ${bytes.length}`,
+  );
   const made = hexadecimal(bytes.subarray(1, 1 + PREFIX));
   const round = checkedHeader(plan, bytes[0], made, readInteger(4, bytes, 1 + PREFIX));
   return new Report(plan, round, bytes.slice(HEADER - ID, HEADER), fromBody(plan, bytes.subarray(HEADER)));
@@ -81,7 +85,13 @@ export const fromBytes = (plan: Plan, bytes: Uint8Array): Report => {
 
 /** A report from its JSON text; what is not canonical is refused with a reason. */
 export const fromJson = (plan: Plan, text: string): Report => {
-  const { id, plan: made, report, round: number, version } = checkedFields(parseJson(text), "id,plan,report,round,version");
+  const {
+    id,
+    plan: made,
+    report,
+    round: number,
+    version,
+  } = checkedFields(parseJson(text), "id,plan,report,round,version");
   const round = checkedHeader(plan, version, checkedHexadecimal(made, PREFIX), number);
   const found = new Report(plan, round, fromHexadecimal(checkedHexadecimal(id, ID)), fromSaid(plan, report));
   sound(found.json === text, "form", () => `the report ${NOT_CANONICAL}`);
@@ -95,57 +105,100 @@ export const decode = (plan: Plan, report: Uint8Array | string): Report =>
 /** The round of a report of this version, for this plan. */
 const checkedHeader = (plan: Plan, version: unknown, made: string, round: unknown): number => {
   const rounds = plan.rounds ?? 1;
-  sound(version === VERSION, "version", () => `this is a report of version ${shown(version)}; only ${VERSION} is known`);
-  sound(made === prefix(plan), "plan", () => `the report was made for plan ${made}..., this plan is ${prefix(plan)}...`);
+  sound(
+    version === VERSION,
+    "version",
+    () => `this is a report of version ${shown(version)}; only ${VERSION} is known`,
+  );
+  sound(
+    made === prefix(plan),
+    "plan",
+    () => `the report was made for plan ${made}..., this plan is ${prefix(plan)}...`,
+  );
   sound(Number.isInteger(round), "malformed", () => `round must be a number, got ${shown(round)}`);
-  sound(isWhole(round, 1, rounds), "round", () => `the report is of round ${round}; the plan has 1 to ${rounds}`);
+  sound(
+    isWhole(round, 1, rounds),
+    "round",
+    () => `the report is of round ${round}; the plan has 1 to ${rounds}`,
+  );
   return round as number;
 };
 
 const toBytes = (plan: Plan, round: number, name: Uint8Array, parts: Parts): Bytes => {
-  const named = [...parts.keys()].filter((j) => parts[j] !== undefined);
-  const [width, start] = indices(plan);
-  const bytes = new Uint8Array(named.reduce((sum, j) => sum + codecOf(plan, j).size, HEADER + start));
+  const { groups } = plan.mechanism;
+  const names = groups.reduce((sum, { size, named }) => sum + named * widthOf(size), HEADER);
+  const bytes = new Uint8Array(
+    parts.reduce<number>((sum, part, j) => sum + (part === undefined ? 0 : codecOf(plan, j).size), names),
+  );
   bytes.set([VERSION, ...fromHexadecimal(prefix(plan))]);
   writeInteger(round, 4, bytes, 1 + PREFIX);
   bytes.set(name, HEADER - ID);
-  let at = HEADER + start;
-  for (const [i, j] of named.entries()) {
-    if (start) writeInteger(j, width, bytes, HEADER + i * width);
-    const { size, write } = codecOf(plan, j);
-    write(parts[j] as Part, bytes, at);
-    at += size;
+  let [at, first] = [HEADER, 0];
+  for (const { size, named } of groups) {
+    const width = widthOf(size);
+    let index = at;
+    at += named * width;
+    for (let j = first; j < first + size; j++) {
+      const part = parts[j];
+      if (part === undefined) continue;
+      if (named) writeInteger(j - first, width, bytes, index);
+      index += width;
+      const { size: length, write } = codecOf(plan, j);
+      write(part, bytes, at);
+      at += length;
+    }
+    first += size;
   }
   return bytes;
 };
 
 const fromBody = (plan: Plan, body: Uint8Array): Parts => {
-  const all = [...plan.parts.keys()];
-  const [width, start] = indices(plan);
-  let at = start;
-  sound(body.length >= start, "size", () => `${body.length} bytes after the header are too few`);
-  const named = start ? all.slice(0, plan.share.drawn).map((i) => readInteger(width, body, i * width)) : all;
-  const ascends = named.every((j, i) => j < all.length && (!i || j > (named[i - 1] as number)));
-  sound(ascends, "form", () => "a report's attributes must ascend");
-  const size = named.reduce((sum, j) => sum + codecOf(plan, j).size, at);
-  sound(body.length === size, "size", () => `such a report has ${size} bytes after its header, got ${body.length}`);
-  const parts: (Part | undefined)[] = all.map(() => undefined);
-  for (const j of named) {
-    const codec = codecOf(plan, j);
-    parts[j] = about(plan, j, codec.read(body, at), "form");
-    at += codec.size;
+  const starts: (number | undefined)[] = [];
+  let at = 0;
+  for (const { size, named } of plan.mechanism.groups) {
+    const [width, first, index] = [widthOf(size), starts.length, at];
+    at += named * width;
+    sound(body.length >= at, "size", () => `${body.length} bytes after the header are too few`);
+    const held = Array.from({ length: named || size }, (_, i) =>
+      named ? readInteger(width, body, index + i * width) : i,
+    );
+    const ascends = held.every((j, i) => j < size && (!i || j > (held[i - 1] as number)));
+    sound(ascends, "form", () => "a report's attributes must ascend");
+    starts.length += size;
+    for (const j of held) {
+      starts[first + j] = at;
+      at += codecOf(plan, first + j).size;
+    }
   }
-  return parts;
+  sound(
+    body.length === at,
+    "size",
+    () => `such a report has ${at} bytes after its header, got ${body.length}`,
+  );
+  return Array.from(starts, (start, j) =>
+    start === undefined ? undefined : about(plan, j, codecOf(plan, j).read(body, start), "form"),
+  );
 };
 
 const fromSaid = (plan: Plan, said: unknown): Parts => {
   sound(isObject(said), "malformed", () => "report must be an object, a field per attribute");
-  const given = Object.keys(said);
-  const names = new Set(plan.attributes.map(({ name }) => name));
-  for (const name of given) sound(names.has(name), "malformed", () => `${shown(name)} is not an attribute of this plan`);
-  const wanted = plan.share.drawn || names.size;
-  sound(given.length === wanted, "size", () => `a report of this plan has ${wanted} attributes, got ${given.length}`);
-  return plan.attributes.map(({ name }, j) => (Object.hasOwn(said, name) ? about(plan, j, said[name]) : undefined));
+  const names = plan.attributes.map(({ name }) => name);
+  const known = new Set(names);
+  for (const name of Object.keys(said))
+    sound(known.has(name), "malformed", () => `${shown(name)} is not an attribute of this plan`);
+  let first = 0;
+  for (const { size, named } of plan.mechanism.groups) {
+    const group = names.slice(first, (first += size));
+    const [wanted, found] = [named || size, group.filter((name) => Object.hasOwn(said, name)).length];
+    sound(
+      found === wanted,
+      "size",
+      () => `a report of this plan holds ${wanted} of ${shown(group)}, got ${found}`,
+    );
+  }
+  return plan.attributes.map(({ name }, j) =>
+    Object.hasOwn(said, name) ? about(plan, j, said[name]) : undefined,
+  );
 };
 
 /** What is said about one attribute, checked; its name is put before what is refused. */
@@ -160,7 +213,8 @@ const about = (plan: Plan, j: number, said: unknown, reason?: Reason): Part => {
 
 /** The values that a part supports, in order. */
 const supported = (mechanism: Mechanism, part: Part): readonly number[] => {
-  if (mechanism.supports) return [...Array(mechanism.k).keys()].filter((value) => mechanism.supports?.(part, value));
+  if (mechanism.supports)
+    return [...Array(mechanism.k).keys()].filter((value) => mechanism.supports?.(part, value));
   if (typeof part === "number") return [mechanism.stands?.(part) ?? part];
   return "set" in part ? part.set : (part as readonly number[]);
 };
@@ -173,10 +227,7 @@ const checkedHexadecimal = (data: unknown, size: number): string => {
 
 const prefix = (plan: Plan): string => plan.id.slice(0, 2 * PREFIX);
 
-/** How wide the number of an attribute is, and how wide all of those are that a report names. */
-const indices = ({ parts, share }: Plan): [number, number] => {
-  const width = parts.length <= 256 ? 1 : 2;
-  return [width, width * share.drawn];
-};
+/** How many bytes name one of these attributes. */
+const widthOf = (attributes: number): number => (attributes <= 256 ? 1 : 2);
 
-const codecOf = (plan: Plan, j: number): Codec => (plan.parts[j] as Mechanism).codec;
+const codecOf = (plan: Plan, j: number): Codec => (plan.mechanisms[j] as Mechanism).codec;

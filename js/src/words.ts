@@ -1,5 +1,5 @@
 /**
- * Randomness is data: 64-bit words go in, a report comes out, and the same words give the same report.
+ * Draws and keeps random words: the same 64-bit words give the same report.
  *
  * Word c of a row is two halves of 32 bits: the low one at 2 c, the high one at 2 c + 1.
  */
@@ -56,22 +56,41 @@ export function sampled(words: Halves, count: number, bound: number): number[] {
   return [...taken];
 }
 
-/** The words that a device keeps for one plan: `count` of them from `start` on, of the key stream with this label. */
+/**
+ * The words that a device keeps for one plan: `count` of them from `start` on, of the key stream with this
+ * label.
+ */
 export type Memory = (label: number, start: number, count: number) => Promise<Halves>;
 
 /** HMAC-SHA256 in counter mode, so that nothing is stored but the secret. */
 export async function remembered(secret: Uint8Array, planId: string): Promise<Memory> {
-  if (!(secret instanceof Uint8Array && secret.length >= 16)) throw new InvalidParameter("secret must be at least 16 bytes");
-  const key = await subtle().importKey("raw", new Uint8Array(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  if (!(secret instanceof Uint8Array && secret.length >= 16))
+    throw new InvalidParameter("secret must be at least 16 bytes");
+  const key = await subtle().importKey(
+    "raw",
+    new Uint8Array(secret),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign"],
+  );
   const prefix = encodedLabel("s", planId);
   return async (label, start, count) => {
-    const [message, first, last] = [[...prefix, ...encodedLabel("i", `${label}`)], start >> 2, (start + count + 3) >> 2];
+    const [message, first, last] = [
+      [...prefix, ...encodedLabel("i", `${label}`)],
+      start >> 2,
+      (start + count + 3) >> 2,
+    ];
     const words = new Uint32Array(8 * (last - first));
     for (let from = first; from < last; from += BLOCKS) {
       const some = Array.from({ length: Math.min(BLOCKS, last - from) }, async (_, i) => {
-        const block = await subtle().sign("HMAC", key, new Uint8Array([...message, ...littleEndian(from + i)]));
+        const block = await subtle().sign(
+          "HMAC",
+          key,
+          new Uint8Array([...message, ...littleEndian(from + i)]),
+        );
         const view = new DataView(block);
-        for (let half = 0; half < 8; half++) words[8 * (from + i - first) + half] = view.getUint32(4 * half, true);
+        for (let half = 0; half < 8; half++)
+          words[8 * (from + i - first) + half] = view.getUint32(4 * half, true);
       });
       await Promise.all(some);
     }
@@ -79,7 +98,7 @@ export async function remembered(secret: Uint8Array, planId: string): Promise<Me
   };
 }
 
-/** One record's words: fresh ones, and beside them, column by column, those that the device keeps. */
+/** One record's words: fresh ones and, column by column, those that the device keeps. */
 export class Row {
   constructor(
     readonly fresh: Halves,
@@ -112,4 +131,5 @@ function encodedLabel(kind: "s" | "i", text: string): number[] {
 }
 
 /** A small integer in 8 bytes. */
-const littleEndian = (number: number): number[] => [0, 1, 2, 3, 4, 5, 6, 7].map((i) => Math.floor(number / 256 ** i) % 256);
+const littleEndian = (number: number): number[] =>
+  [0, 1, 2, 3, 4, 5, 6, 7].map((i) => Math.floor(number / 256 ** i) % 256);

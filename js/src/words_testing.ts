@@ -1,9 +1,13 @@
-/** Words that are given instead of drawn: for test vectors. Nothing that is shipped imports this. */
+/** Takes given words instead of drawing them, for test vectors. Nothing that is shipped imports this. */
 
 import { type Halves, Row, remembered } from "./words.js";
 
 /** A device's row with these fresh words. */
-export async function fixedRow(words: readonly (string | bigint)[], secret: Uint8Array, planId: string): Promise<Row> {
+export async function fixedRow(
+  words: readonly (string | bigint)[],
+  secret: Uint8Array,
+  planId: string,
+): Promise<Row> {
   return new Row(halves(words), await remembered(secret, planId));
 }
 

@@ -41,7 +41,11 @@ describe.skipIf(!built)("the bundle for pages", () => {
   });
 
   it("stays small, and so does what is loaded only for some plans", () => {
-    const [entry, shared, more] = PAGE.map((file) => readFileSync(here(`../dist/${file}`)).length) as [number, number, number];
+    const [entry, shared, more] = PAGE.map((file) => readFileSync(here(`../dist/${file}`)).length) as [
+      number,
+      number,
+      number,
+    ];
     expect(entry + shared).toBeLessThan(30_000);
     expect(more).toBeLessThan(30_000);
   });
@@ -61,7 +65,10 @@ describe.skipIf(!built)("the bundle for pages", () => {
 
 describe.skipIf(!built)("the program for the shell", () => {
   const folder = mkdtempSync(join(tmpdir(), "deniable-"));
-  const run = async (input: string, ...args: string[]): Promise<{ status: number | null; out: string; err: string }> => {
+  const run = async (
+    input: string,
+    ...args: string[]
+  ): Promise<{ status: number | null; out: string; err: string }> => {
     writeFileSync(join(folder, "plan.json"), `${await small()}\n`);
     const { spawn } = await import("node:child_process");
     const child = spawn(process.execPath, [here("../dist/node.js"), join(folder, "plan.json"), ...args]);
@@ -76,7 +83,9 @@ describe.skipIf(!built)("the program for the shell", () => {
   it("writes a report for each line", async () => {
     const plan = await Plan.fromJson(await small());
     const lines = Array.from({ length: 300 }, () => '{"color":"red"}').join("\n");
-    const { status, out } = await run(`${lines}\n\n{"answers":{"color":"blue"},"secret":"${"ab".repeat(32)}"}\n`);
+    const { status, out } = await run(
+      `${lines}\n\n{"answers":{"color":"blue"},"secret":"${"ab".repeat(32)}"}\n`,
+    );
     expect(status).toBe(0);
     const reports = out
       .trim()
@@ -129,8 +138,16 @@ describe.skipIf(!built)("the program for the shell", () => {
     });
     await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
     const { port } = server.address() as AddressInfo;
-    const lines = Array.from({ length: 40 }, (_, i) => JSON.stringify({ answers: { color: "red" }, invitation: `t${i}` }));
-    const { status, out } = await run(lines.join("\n"), "--send", `http://127.0.0.1:${port}`, "--concurrency", "4");
+    const lines = Array.from({ length: 40 }, (_, i) =>
+      JSON.stringify({ answers: { color: "red" }, invitation: `t${i}` }),
+    );
+    const { status, out } = await run(
+      lines.join("\n"),
+      "--send",
+      `http://127.0.0.1:${port}`,
+      "--concurrency",
+      "4",
+    );
     server.close();
     expect(status).toBe(0);
     expect(bodies.length).toBe(41);
@@ -141,14 +158,16 @@ describe.skipIf(!built)("the program for the shell", () => {
   });
 
   it("explains itself, and refuses a plan that is none", async () => {
-    expect(spawnSync(process.execPath, [here("../dist/node.js"), "--help"], { encoding: "utf8" }).stdout).toContain("usage");
+    expect(
+      spawnSync(process.execPath, [here("../dist/node.js"), "--help"], { encoding: "utf8" }).stdout,
+    ).toContain("usage");
     expect(spawnSync(process.execPath, [here("../dist/node.js")]).status).toBe(2);
     const wrong = spawnSync(process.execPath, [here("../dist/node.js"), here("../package.json")], {
       encoding: "utf8",
       input: "",
     });
     expect(wrong.status).toBe(2);
-    expect(wrong.stderr).toContain("plan of version");
+    expect(wrong.stderr).toContain("this program reads version 1: make it again with `deniable plan`");
     rmSync(folder, { recursive: true });
   });
 });

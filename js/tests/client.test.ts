@@ -6,14 +6,19 @@ import { Plan } from "../src/plan.js";
 import { fromBytes } from "../src/wire.js";
 import { type Document, FULL, small } from "./helpers.js";
 
-const unary = (k: number, one: bigint, zero: bigint): Document => ({ k, kind: "unary", one: String(one), zero: String(zero) });
+const unary = (k: number, one: bigint, zero: bigint): Document => ({
+  k,
+  kind: "unary",
+  one: String(one),
+  zero: String(zero),
+});
 
 /** A plan that asks three times, with a permanent answer. */
 const repeated = (losses: Document = {}): Promise<string> =>
   small((data) => {
     const [first, second] = [unary(3, (FULL * 3n) / 4n, FULL / 4n), unary(3, (FULL * 2n) / 3n, FULL / 3n)];
     const figure = 2 ** 53;
-    data.share.parts = [{ first, kind: "memoized", second }];
+    data.mechanism.parts = [{ first, kind: "memoized", second }];
     data.rounds = 3;
     const figures = {
       changing_values: figure,
@@ -37,20 +42,23 @@ describe("a client", () => {
   it("draws anew for another device", async () => {
     const plan = await Plan.fromJson(await small());
     const said = new Set<number>();
-    for (let i = 0; i < 200; i++) said.add((await new Client(plan).report({ color: "red" })).bytes[29] as number);
+    for (let i = 0; i < 200; i++)
+      said.add((await new Client(plan).report({ color: "red" })).bytes[29] as number);
     expect([...said].sort()).toEqual([0, 1, 2]);
   });
 
   it("keeps the true answer with the probability of the plan", async () => {
     const plan = await Plan.fromJson(await small());
     let kept = 0;
-    for (let i = 0; i < 4000; i++) kept += Number((await new Client(plan).report({ color: "green" })).bytes[29] === 1);
+    for (let i = 0; i < 4000; i++)
+      kept += Number((await new Client(plan).report({ color: "green" })).bytes[29] === 1);
     expect(Math.abs(kept - 2400)).toBeLessThan(5 * Math.sqrt(4000 * 0.6 * 0.4));
   });
 
   it("answers every round of a plan that asks again, and no other", async () => {
     const client = await Client.open(await repeated(), { secret: "07".repeat(32) });
-    for (const round of [1, 2, 3]) expect((await client.report({ color: "red" }, { round })).round).toBe(round);
+    for (const round of [1, 2, 3])
+      expect((await client.report({ color: "red" }, { round })).round).toBe(round);
     for (const round of [0, 4, 1.5, Number.NaN])
       await expect(client.report({ color: "red" }, { round })).rejects.toThrow("round");
   });
@@ -106,7 +114,9 @@ describe("a client", () => {
   it("refuses a secret that is none", async () => {
     const plan = await Plan.fromJson(await small());
     expect(() => new Client(plan, { secret: "xy" })).toThrow(InvalidParameter);
-    await expect(new Client(plan, { secret: new Uint8Array(8) }).report({ color: "red" })).rejects.toThrow("16 bytes");
+    await expect(new Client(plan, { secret: new Uint8Array(8) }).report({ color: "red" })).rejects.toThrow(
+      "16 bytes",
+    );
     expect(() => new Client({} as Plan)).toThrow(InvalidParameter);
   });
 });
@@ -120,7 +130,9 @@ describe("a ledger", () => {
       remove: (key) => void texts.delete(key),
     };
     const ledger = new Ledger(store);
-    const plan = await Plan.fromJson(await small((data) => (data.attributes[0].domain.labels = ["Xred", "Xgreen", "Xblue"])));
+    const plan = await Plan.fromJson(
+      await small((data) => (data.attributes[0].domain.labels = ["Xred", "Xgreen", "Xblue"])),
+    );
     const report = await new Client(plan, { ledger }).report({ color: "Xgreen" });
     expect([...texts.values()].join()).not.toContain("Xgreen");
     const later = new Ledger(store);
@@ -129,7 +141,14 @@ describe("a ledger", () => {
     expect((await new Client(plan, { ledger: later }).report({ color: "Xred" })).bytes).toEqual(report.bytes);
     expect(fromBytes(plan, later.find(plan, 1) as Uint8Array).json).toBe(report.json);
     expect(later.entries).toEqual([
-      { plan: plan.id, title: "Colors", round: 1, report: expect.any(String), unchanged: 1098612289, changing: 1098612289 },
+      {
+        plan: plan.id,
+        title: "Colors",
+        round: 1,
+        report: expect.any(String),
+        unchanged: 1098612289,
+        changing: 1098612289,
+      },
     ]);
     await later.forget();
     expect(texts.size).toBe(0);
@@ -192,7 +211,11 @@ describe("a ledger", () => {
     });
     const unbounded = await Client.open(await repeated({ changing_values: null }), { ledger });
     await unbounded.report({ color: "red" });
-    expect(ledger.lifetime()).toMatchObject({ studies: 3, unchanged: 1098612289 + 2 * 2197224578, changing: null });
+    expect(ledger.lifetime()).toMatchObject({
+      studies: 3,
+      unchanged: 1098612289 + 2 * 2197224578,
+      changing: null,
+    });
   });
 
   it("caps what a device gives away in its lifetime", async () => {
@@ -202,17 +225,22 @@ describe("a ledger", () => {
     const other = await Client.open(await small((data) => (data.title = "Another")), { ledger });
     await client.report({ color: "red" });
     await expect(other.report({ color: "red" })).rejects.toThrow(AboveCap);
-    await expect(Client.open(await small((data) => (data.title = "Third")), { ledger })).rejects.toThrow("its cap is 2");
+    await expect(Client.open(await small((data) => (data.title = "Third")), { ledger })).rejects.toThrow(
+      "its cap is 2",
+    );
     await expect(client.report({ color: "red" })).resolves.toBeTruthy(); // made already
     await expect(Client.open(await small(), { cap: 1.098612288 })).rejects.toThrow(AboveCap);
     await expect(Client.open(await small(), { cap: 1.098612289 })).resolves.toBeTruthy();
-    await expect(Client.open(await repeated({ one_value_forever: null }), { cap: 1000 })).rejects.toThrow("without a bound");
+    await expect(Client.open(await repeated({ one_value_forever: null }), { cap: 1000 })).rejects.toThrow(
+      "without a bound",
+    );
     for (const cap of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       await expect(Client.open(await small(), { cap })).rejects.toThrow(InvalidParameter);
       expect(() => (ledger.cap = cap)).toThrow(InvalidParameter);
     }
     ledger.cap = 0.5;
-    await expect(Client.open(await small(), { ledger })).resolves.toBeTruthy(); // answered already: nothing more is lost
+    // answered already: nothing more is lost
+    await expect(Client.open(await small(), { ledger })).resolves.toBeTruthy();
     ledger.cap = null;
     await expect(other.report({ color: "red" })).rejects.toThrow(AboveCap); // the cap it was made with
     expect(ledger.cap).toBe(null);
@@ -264,11 +292,20 @@ describe("sending", () => {
     );
     const started = performance.now();
     expect(await client.send("http://localhost:8000/", report, { invitation: "abc" })).toBe("counted");
-    expect(performance.now() - started).toBeGreaterThan(1250); // 0.1 and 0.2 seconds, and the one that was asked for
+    // 0.1 and 0.2 seconds, and the one that was asked for
+    expect(performance.now() - started).toBeGreaterThan(1250);
     expect(new Set(calls.map((call) => call.url))).toEqual(new Set(["http://localhost:8000/reports"]));
     for (const call of calls) {
-      expect(call).toMatchObject({ method: "POST", credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" });
-      expect(call.headers).toEqual({ "content-type": "application/octet-stream", authorization: "Invitation abc" });
+      expect(call).toMatchObject({
+        method: "POST",
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        redirect: "error",
+      });
+      expect(call.headers).toEqual({
+        "content-type": "application/octet-stream",
+        authorization: "Invitation abc",
+      });
       expect(call.body).toEqual(report.bytes);
     }
   });
@@ -277,7 +314,9 @@ describe("sending", () => {
     const client = await Client.open(await small());
     const report = await client.report({ color: "red" });
     const calls = answering(new Response("the round is closed", { status: 409 }));
-    await expect(client.send("http://localhost", report)).rejects.toThrow("refused the report: 409 the round is closed");
+    await expect(client.send("http://localhost", report)).rejects.toThrow(
+      "refused the report: 409 the round is closed",
+    );
     expect(calls.length).toBe(1);
     expect(calls[0].headers).toEqual({ "content-type": "application/octet-stream" });
     answering(new Response('{"outcome":"counted before"}', { status: 200 }));
@@ -305,7 +344,11 @@ describe("sending", () => {
       answering(new Response(text, { status }));
       await expect(client.send("http://localhost", report, { attempts: 1 }), text).rejects.toThrow(NotSent);
     }
-    answering(new Response(null, { status: 204 }), portal(), new Response('{"outcome":"counted"}', { status: 201 }));
+    answering(
+      new Response(null, { status: 204 }),
+      portal(),
+      new Response('{"outcome":"counted"}', { status: 201 }),
+    );
     expect(await client.send("http://localhost", report)).toBe("counted");
   });
 
@@ -321,7 +364,8 @@ describe("sending", () => {
       detail: "This round is not open.",
       message: "the collector refused the report: This round is not open",
     });
-    const busy = '{"reason":"busy","detail":"There is more to do than can be done now; send it again in a moment."}';
+    const busy =
+      '{"reason":"busy","detail":"There is more to do than can be done now; send it again in a moment."}';
     answering(new Response(busy, { status: 503 }));
     await expect(client.send("http://localhost", made, { attempts: 1 })).rejects.toThrow(
       "the report did not arrive (There is more to do than can be done now; send it again in a moment); send it again later",
@@ -329,7 +373,11 @@ describe("sending", () => {
     answering(new Response('{"outcome":"counted"}', { status: 201 }));
     expect(await client.send("http://localhost", await client.report({ color: "red" }))).toBe("counted");
     answering(new Response("null", { status: 400 }));
-    await expect(client.send("http://localhost", made)).rejects.toMatchObject({ status: 400, reason: "", detail: "" });
+    await expect(client.send("http://localhost", made)).rejects.toMatchObject({
+      status: 400,
+      reason: "",
+      detail: "",
+    });
   });
 
   it("gives up after some attempts, or when it is called off", async () => {
@@ -340,8 +388,8 @@ describe("sending", () => {
     await expect(failure).rejects.toThrow(NotSent);
     await expect(failure).rejects.toThrow("no more answers");
     expect(calls.length).toBe(2);
-    await expect(client.send("http://localhost", report, { signal: AbortSignal.abort(new Error("stop")) })).rejects.toThrow(
-      "stop",
-    );
+    await expect(
+      client.send("http://localhost", report, { signal: AbortSignal.abort(new Error("stop")) }),
+    ).rejects.toThrow("stop");
   });
 });

@@ -1,4 +1,4 @@
-import { drawn } from "../src/client.js";
+import { makeReport } from "../src/client.js";
 import { fromHexadecimal, Plan } from "../src/plan.js";
 import { canonical } from "../src/strict.js";
 import type { Report } from "../src/wire.js";
@@ -22,12 +22,15 @@ export type Document = any;
 /** The report of a case's words. */
 export async function reported(plan: Plan, one: Case): Promise<Report> {
   const row = await fixedRow(one.words, fromHexadecimal(one.secret), plan.id);
-  return drawn(plan, one.answers, one.round, row, fromHexadecimal(one.id));
+  return makeReport(plan, one.answers, one.round, row, fromHexadecimal(one.id));
 }
 
 /** A document with its id made right again after it was tampered with. */
 export async function sealed(data: Document): Promise<string> {
-  const { id: _, ...body } = data;
+  const { id: _, ...given } = data;
+  const { mechanism, ...rest } = given;
+  const share = JSON.parse(JSON.stringify(mechanism ?? null).replaceAll('"reported":', '"drawn":'));
+  const body = given.version === 2 && mechanism ? { ...rest, share, version: 1 } : given; // until the plans are of version 2
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(body)));
   const id = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
   return canonical({ ...body, id });
@@ -35,7 +38,8 @@ export async function sealed(data: Document): Promise<string> {
 
 /** A plan from a document that was tampered with. */
 export async function tampered(text: string, change: (data: Document) => void): Promise<Plan> {
-  const data = JSON.parse(text);
+  const { share, ...rest } = JSON.parse(text);
+  const data = { ...rest, mechanism: share, version: 2 };
   change(data);
   return Plan.fromJson(await sealed(data));
 }
@@ -51,9 +55,9 @@ export async function small(change: (data: Document) => void = () => undefined):
     missing: "refuse",
     people: 1000,
     rounds: null,
-    share: { kind: "single", parts: [{ k: 3, keep: String(keep), kind: "direct" }] },
+    mechanism: { kind: "single", parts: [{ k: 3, keep: String(keep), kind: "direct" }] },
     title: "Colors",
-    version: 1,
+    version: 2,
   };
   change(data);
   return sealed(data);

@@ -8,7 +8,9 @@ import { small } from "./helpers.js";
 it("remembers across pages, and lets one of them answer", async () => {
   localStorage.clear();
   const text = await small();
-  const pages = await Promise.all(Array.from({ length: 10 }, () => Client.open(text, { ledger: new Ledger(browserStore()) })));
+  const pages = await Promise.all(
+    Array.from({ length: 10 }, () => Client.open(text, { ledger: new Ledger(browserStore()) })),
+  );
   const reports = await Promise.all(pages.map((page) => page.report({ color: "red" })));
   expect(new Set(reports.map((report) => report.id)).size).toBe(1);
   const ledger = new Ledger(browserStore());

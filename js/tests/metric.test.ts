@@ -1,4 +1,7 @@
-/** Plans with distances and means: what is refused, what answers become, how often a guess is right, and how long it takes. */
+/**
+ * Plans with distances and means: what is refused, what answers become, how often a guess is right, and how
+ * long it takes.
+ */
 
 import { describe, expect, it } from "vitest";
 import { Client } from "../src/client.js";
@@ -10,7 +13,10 @@ import { Plan } from "../src/plan.js";
 import type { Said } from "../src/wire.js";
 import { type Case, type Document, FULL, quickest, reported, small } from "./helpers.js";
 
-const files = import.meta.glob<Case[]>("../../spec/vectors/metric/reports.json", { eager: true, import: "default" });
+const files = import.meta.glob<Case[]>("../../spec/vectors/metric/reports.json", {
+  eager: true,
+  import: "default",
+});
 const cases = Object.values(files).flat();
 const named = (name: string): Case => cases.find((one) => one.name === `${name}, 0`) as Case;
 const MOST = 2 ** 53;
@@ -19,7 +25,7 @@ const MOST = 2 ** 53;
 const alone = (name: string, domain: Document, part: Document, unit?: string, loss = MOST): Promise<string> =>
   small((data) => {
     data.attributes = [{ domain, name }];
-    data.share.parts = [part];
+    data.mechanism.parts = [part];
     data.losses = { attribute: MOST, record: MOST, repeated: null };
     if (unit) data.losses.metric = { rest: 0, units: [{ loss, name, unit }] };
   });
@@ -54,7 +60,9 @@ const box = (rows: number, columns: number): Document => ({
 
 /** Words for displacements by a function of rows and columns; what is left over goes to none. */
 const noiseOf = (rows: number, columns: number, of: (a: number, b: number) => number): bigint[][] => {
-  const noise = Array.from({ length: rows }, (_, a) => Array.from({ length: columns }, (_, b) => BigInt(of(a, b))));
+  const noise = Array.from({ length: rows }, (_, a) =>
+    Array.from({ length: columns }, (_, b) => BigInt(of(a, b))),
+  );
   let others = 0n;
   for (const [a, row] of noise.entries()) {
     for (const [b, words] of row.entries()) if (a || b) others += words * (a ? 2n : 1n) * (b ? 2n : 1n);
@@ -82,12 +90,21 @@ describe("a plan with distances", () => {
     const part = { kind: "geometric", tails };
     await expect(Plan.fromJson(await alone("age", years(5), part, "step"))).resolves.toBeInstanceOf(Plan);
     const value = async (data: Document): Promise<void> => {
-      const text = await small((made) => Object.assign(made, JSON.parse(data), { missing: "value" }));
+      const text = await small((made) =>
+        Object.assign(
+          made,
+          JSON.parse(data),
+          { mechanism: JSON.parse(data).share, missing: "value", version: 2 },
+          { share: undefined },
+        ),
+      );
       await expect(Plan.fromJson(text)).rejects.toThrow(/without these distances/);
     };
     await value(await alone("age", years(4), part, "step"));
     const labels = ["a", "b", "c", "d", "e"];
-    await expect(Plan.fromJson(await alone("age", { kind: "categories", labels }, part, "step"))).rejects.toThrow(InvalidPlan);
+    await expect(
+      Plan.fromJson(await alone("age", { kind: "categories", labels }, part, "step")),
+    ).rejects.toThrow(InvalidPlan);
   });
 
   it("is refused for one word that makes a ratio larger than is stated", async () => {
@@ -100,7 +117,13 @@ describe("a plan with distances", () => {
     const loss = plan.verify().metric?.units[0]?.loss as number;
     const stating = async (tampered: bigint[][]): Promise<Plan> =>
       Plan.fromJson(
-        await alone("home", box(8, 9), { kind: "planar-geometric", noise: texts(tampered), steps }, "kilometer", loss),
+        await alone(
+          "home",
+          box(8, 9),
+          { kind: "planar-geometric", noise: texts(tampered), steps },
+          "kilometer",
+          loss,
+        ),
       );
     await expect(stating(noise)).resolves.toBeInstanceOf(Plan);
     const words = noise.map((row) => [...row]);
@@ -113,45 +136,61 @@ describe("a plan with distances", () => {
   it.each([
     ["4 x 5", 4, 5, (a: number, b: number) => Math.floor(2 ** 58 / (1 + a * a + 2 * b + a * b))],
     ["2 x 6", 2, 6, (a: number, b: number) => Math.floor(2 ** 59 / (1 + a + b))],
-    ["5 x 4, not likeliest from itself", 5, 4, (a: number, b: number) => Math.floor(2 ** 58 * (1 + Math.sin(3 * a + b) / 2))],
-  ])("has a loss per kilometer that equals the largest over all pairs of cells: %s", async (name, rows, columns, of) => {
-    const noise = noiseOf(rows, columns, of);
-    const steps = [900_000, 700_000];
-    const plan = await Plan.fromJson(
-      await alone("home", box(rows, columns), { kind: "planar-geometric", noise: texts(noise), steps }, "kilometer"),
-    );
-    const chances = Array.from({ length: rows * columns }, (_, cell) => {
-      const found = new Array<number>(rows * columns).fill(0);
-      for (let a = 1 - rows; a < rows; a++) {
-        for (let b = 1 - columns; b < columns; b++) {
-          const row = Math.min(rows - 1, Math.max(0, Math.floor(cell / columns) + a));
-          const column = Math.min(columns - 1, Math.max(0, (cell % columns) + b));
-          const at = row * columns + column;
-          found[at] = (found[at] as number) + Number(noise[Math.abs(a)]?.[Math.abs(b)]);
+    [
+      "5 x 4, not likeliest from itself",
+      5,
+      4,
+      (a: number, b: number) => Math.floor(2 ** 58 * (1 + Math.sin(3 * a + b) / 2)),
+    ],
+  ])(
+    "has a loss per kilometer that equals the largest over all pairs of cells: %s",
+    async (name, rows, columns, of) => {
+      const noise = noiseOf(rows, columns, of);
+      const steps = [900_000, 700_000];
+      const plan = await Plan.fromJson(
+        await alone(
+          "home",
+          box(rows, columns),
+          { kind: "planar-geometric", noise: texts(noise), steps },
+          "kilometer",
+        ),
+      );
+      const chances = Array.from({ length: rows * columns }, (_, cell) => {
+        const found = new Array<number>(rows * columns).fill(0);
+        for (let a = 1 - rows; a < rows; a++) {
+          for (let b = 1 - columns; b < columns; b++) {
+            const row = Math.min(rows - 1, Math.max(0, Math.floor(cell / columns) + a));
+            const column = Math.min(columns - 1, Math.max(0, (cell % columns) + b));
+            const at = row * columns + column;
+            found[at] = (found[at] as number) + Number(noise[Math.abs(a)]?.[Math.abs(b)]);
+          }
+        }
+        return found;
+      });
+      let [rate, ratio, right] = [0, 0, 0];
+      for (const [x, one] of chances.entries()) {
+        for (const [y, other] of chances.entries()) {
+          const [down, across] = [
+            Math.floor(x / columns) - Math.floor(y / columns),
+            (x % columns) - (y % columns),
+          ];
+          const apart = Math.hypot(down * (steps[0] as number), across * (steps[1] as number)) / 1e6;
+          const gap = Math.max(...one.map((words, i) => Math.log(words / (other[i] as number))));
+          if (x !== y) rate = Math.max(rate, gap / apart);
+          ratio = Math.max(ratio, gap);
         }
       }
-      return found;
-    });
-    let [rate, ratio, right] = [0, 0, 0];
-    for (const [x, one] of chances.entries()) {
-      for (const [y, other] of chances.entries()) {
-        const [down, across] = [Math.floor(x / columns) - Math.floor(y / columns), (x % columns) - (y % columns)];
-        const apart = Math.hypot(down * (steps[0] as number), across * (steps[1] as number)) / 1e6;
-        const gap = Math.max(...one.map((words, i) => Math.log(words / (other[i] as number))));
-        if (x !== y) rate = Math.max(rate, gap / apart);
-        ratio = Math.max(ratio, gap);
+      for (let output = 0; output < rows * columns; output++) {
+        right += Math.max(...chances.map((one) => one[output] as number)) / Number(FULL) / (rows * columns);
       }
-    }
-    for (let output = 0; output < rows * columns; output++) {
-      right += Math.max(...chances.map((one) => one[output] as number)) / Number(FULL) / (rows * columns);
-    }
-    const { record, metric } = plan.verify();
-    expect((metric?.units[0]?.loss as number) / 1e9).toBeCloseTo(rate, 8);
-    expect(record / 1e9).toBeCloseTo(ratio, 8);
-    const { oneReport } = plan.bestGuess("home");
-    expect(oneReport).toBeGreaterThan(right - 1e-8);
-    if (!name.includes("not")) expect(oneReport).toBeCloseTo(right, 8);
-  });
+      const { record, metric } = plan.verify();
+      expect((metric?.units[0]?.loss as number) / 1e9).toBeCloseTo(rate, 8);
+      expect(record / 1e9).toBeCloseTo(ratio, 8);
+      const { oneReport } = plan.bestGuess("home");
+      expect(oneReport).toBeGreaterThan(right - 1e-8);
+      if (!name.includes("not")) expect(oneReport).toBeCloseTo(right, 8);
+    },
+  );
 
   it("says how often a guess is right, of a number about its half", async () => {
     const age = (await Plan.fromJson(named("geometric").plan)).bestGuess("age");
@@ -167,8 +206,8 @@ describe("a plan with distances", () => {
 
   it.each(["piecewise", "hybrid"])("says of %s what the best guess by each report gives", async (name) => {
     const plan = await Plan.fromJson(named(name).plan);
-    const { share } = JSON.parse(named(name).plan);
-    const of = name === "hybrid" ? share.parts[0].piecewise : share.parts[0];
+    const [part] = JSON.parse(named(name).plan).share.parts;
+    const of = name === "hybrid" ? part.piecewise : part;
     const { k, window, keep } = of;
     const inside = Number(keep) / 2 ** 64;
     const many = 20_000; // numbers, in the middles of as many parts of the range
@@ -190,8 +229,8 @@ describe("a plan with distances", () => {
     const [low, high] = chances as [Float64Array, Float64Array];
     let right = low.reduce((sum, one, report) => sum + Math.max(one, high[report] as number), 0) / 2;
     if (name === "hybrid") {
-      const mostly = Number(share.parts[0].share) / 2 ** 64;
-      right = mostly * right + (1 - mostly) * (1 / 4 + Number(share.parts[0].duchi.keep) / 2 ** 65);
+      const mostly = Number(part.share) / 2 ** 64;
+      right = mostly * right + (1 - mostly) * (1 / 4 + Number(part.duchi.keep) / 2 ** 65);
     }
     expect(plan.bestGuess("income").oneReport).toBeCloseTo(right, 5);
   });
@@ -205,7 +244,8 @@ describe("a plan with distances", () => {
         const { supports } = (await new Client(plan).report({ income: 2500 })).readable[0] as Said;
         sum += Number(supports[0]);
       }
-      // a report of the widest of them scatters by less than 11,000, so that this fails falsely less than once in a million
+      // a report of the widest of them scatters by less than 11,000, so that this fails falsely less than
+      // once in a million
       expect(Math.abs(sum / many - 2500), name).toBeLessThan((5 * 11_000) / Math.sqrt(many));
     }
   });
@@ -219,7 +259,18 @@ describe("a grid", () => {
     expect(grid.code("47.642, 6.862", "home")).toBe(168);
     expect(grid.code([47.7, 6.95], "home")).toBe(399);
     expect(grid.code([null, 6.9], "home")).toBe(-1);
-    const wrong = ["47.6", "a, b", "47.6, 6.9, 1", [47.6], 47.6, [true, 6.9], "48.6, 6.9", [47.59, 6.9], [" ", 6.9], "47.6,"];
+    const wrong = [
+      "47.6",
+      "a, b",
+      "47.6, 6.9, 1",
+      [47.6],
+      47.6,
+      [true, 6.9],
+      "48.6, 6.9",
+      [47.59, 6.9],
+      [" ", 6.9],
+      "47.6,",
+    ];
     for (const one of wrong) expect(() => grid.code(one, "home"), String(one)).toThrow(InvalidValue);
   });
 
@@ -235,7 +286,10 @@ describe("a grid", () => {
   it("has cells as wide as they are at the edge nearest to a pole", () => {
     expect(grid.meters.map(Math.round)).toEqual([556, 561]);
     const half = new Grid(-1e9, -90e9, 1e9, 90e9, 2, 2);
-    expect(half.meters[1]).toBeCloseTo((6_371_008.8 * 2 * Math.atan2(Math.cos(Math.PI / 180), Math.sin(Math.PI / 180))) / 2, 3);
+    expect(half.meters[1]).toBeCloseTo(
+      (6_371_008.8 * 2 * Math.atan2(Math.cos(Math.PI / 180), Math.sin(Math.PI / 180))) / 2,
+      3,
+    );
   });
 
   it("is refused where it is none", () => {
@@ -248,14 +302,21 @@ describe("a grid", () => {
       [47, 6, 48, 181, 2, 2],
       [47, 6, 48, 7, 2, 5000],
     ] as const)
-      expect(() => new Grid(south * 1e9, west * 1e9, north * 1e9, east * 1e9, rows, columns)).toThrow(InvalidPlan);
+      expect(() => new Grid(south * 1e9, west * 1e9, north * 1e9, east * 1e9, rows, columns)).toThrow(
+        InvalidPlan,
+      );
   });
 });
 
 describe("a number", () => {
   it("is one of 2^32 + 1 places, beyond an open end the last one", () => {
     const income = new Numbers(0, 10_000, 0, false, true);
-    expect([0, 2500, "40000", 1e308].map((one) => income.code(one, "income"))).toEqual([0, 2 ** 30, 2 ** 32, 2 ** 32]);
+    expect([0, 2500, "40000", 1e308].map((one) => income.code(one, "income"))).toEqual([
+      0,
+      2 ** 30,
+      2 ** 32,
+      2 ** 32,
+    ]);
     expect(income.code(null, "income")).toBe(-1);
     for (const wrong of [-1, "much", true, Number.POSITIVE_INFINITY, "1e999"]) {
       expect(() => income.code(wrong, "income")).toThrow(InvalidValue);
@@ -269,11 +330,20 @@ describe("a number", () => {
 describe("the largest tables are verified in a moment", () => {
   const planar = (rows: number, columns: number, of: (a: number, b: number) => number): Promise<string> => {
     const noise = texts(noiseOf(rows, columns, of));
-    return alone("home", box(rows, columns), { kind: "planar-geometric", noise, steps: [1e5, 1e5] }, "kilometer");
+    return alone(
+      "home",
+      box(rows, columns),
+      { kind: "planar-geometric", noise, steps: [1e5, 1e5] },
+      "kilometer",
+    );
   };
-  const round = (a: number, b: number): number => Math.floor(2 ** 54 * Math.exp(-0.2 * Math.hypot(a, b))) + 2 ** 33;
+  const round = (a: number, b: number): number =>
+    Math.floor(2 ** 54 * Math.exp(-0.2 * Math.hypot(a, b))) + 2 ** 33;
   const tables: [string, () => Promise<string>][] = [
-    ["4,096 tails", () => alone("age", years(4096), { kind: "geometric", tails: tailsOf(4096).map(String) }, "step")],
+    [
+      "4,096 tails",
+      () => alone("age", years(4096), { kind: "geometric", tails: tailsOf(4096).map(String) }, "step"),
+    ],
     ["32 x 64 cells", () => planar(32, 64, round)],
     ["2 x 1,024 cells", () => planar(2, 1024, round)],
     // all steps down have one and the same ratio: floats cannot say which pair is the worst
@@ -292,7 +362,10 @@ describe("the largest tables are verified in a moment", () => {
     const text = await small((data) => {
       const names = Array.from({ length: 9 }, (_, i) => `home ${i}`);
       data.attributes = names.map((name) => ({ domain: box(32, 64), name }));
-      data.share = { kind: "split", parts: names.map(() => ({ kind: "planar-geometric", noise, steps: [1e5, 1e5] })) };
+      data.mechanism = {
+        kind: "split",
+        parts: names.map(() => ({ kind: "planar-geometric", noise, steps: [1e5, 1e5] })),
+      };
       const units = names.map((name) => ({ loss: MOST, name, unit: "kilometer" }));
       data.losses = { attribute: MOST, metric: { rest: 0, units }, record: MOST, repeated: null };
     });

@@ -17,7 +17,7 @@ describe("a plan at the edge", () => {
     }
     const plan = (keep: bigint): Promise<string> =>
       small((data) => {
-        data.share.parts[0].keep = String(keep);
+        data.mechanism.parts[0].keep = String(keep);
         data.losses.record = data.losses.attribute = Number(stated);
       });
     expect((await Plan.fromJson(await plan(low))).verify().record).toBe(Number(stated));
@@ -31,26 +31,33 @@ describe("a plan at the edge", () => {
   it("is refused where it states a billionth less than is true", async () => {
     const plan = await Plan.fromJson(await small());
     const { record } = plan.verify();
-    await expect(small((data) => (data.losses.record = record - 1)).then(Plan.fromJson)).rejects.toThrow(InvalidPlan);
-    expect((await Plan.fromJson(await small((data) => (data.losses.record = record + 1)))).verify().record).toBe(record);
+    await expect(small((data) => (data.losses.record = record - 1)).then(Plan.fromJson)).rejects.toThrow(
+      InvalidPlan,
+    );
+    expect(
+      (await Plan.fromJson(await small((data) => (data.losses.record = record + 1)))).verify().record,
+    ).toBe(record);
   });
 });
 
 describe("a plan that was tampered with is refused", () => {
   const changes: [string, (data: Document) => void][] = [
     ["an unknown field", (data) => (data.extra = 1)],
-    ["an unknown field of a mechanism", (data) => (data.share.parts[0].extra = 1)],
+    ["an unknown field of a mechanism", (data) => (data.mechanism.parts[0].extra = 1)],
     ["a missing field", (data) => delete data.title],
-    ["another version", (data) => (data.version = 2)],
+    ["another version", (data) => (data.version = 3)],
     ["a version in text", (data) => (data.version = "1")],
-    ["an unknown kind", (data) => (data.share.parts[0].kind = "gaussian")],
-    ["the kind of an object's ancestors", (data) => (data.share.parts[0].kind = "constructor")],
-    ["a threshold as a number", (data) => (data.share.parts[0].keep = 5)],
-    ["a threshold with a zero first", (data) => (data.share.parts[0].keep = `0${data.share.parts[0].keep}`)],
-    ["a threshold of 2^64", (data) => (data.share.parts[0].keep = String(FULL))],
-    ["a threshold that is too small", (data) => (data.share.parts[0].keep = "5")],
-    ["another k", (data) => (data.share.parts[0].k = 4)],
-    ["another share", (data) => (data.share.kind = "split")],
+    ["an unknown kind", (data) => (data.mechanism.parts[0].kind = "gaussian")],
+    ["the kind of an object's ancestors", (data) => (data.mechanism.parts[0].kind = "constructor")],
+    ["a threshold as a number", (data) => (data.mechanism.parts[0].keep = 5)],
+    [
+      "a threshold with a zero first",
+      (data) => (data.mechanism.parts[0].keep = `0${data.mechanism.parts[0].keep}`),
+    ],
+    ["a threshold of 2^64", (data) => (data.mechanism.parts[0].keep = String(FULL))],
+    ["a threshold that is too small", (data) => (data.mechanism.parts[0].keep = "5")],
+    ["another k", (data) => (data.mechanism.parts[0].k = 4)],
+    ["another record mechanism", (data) => (data.mechanism.kind = "split")],
     ["no attributes", (data) => (data.attributes = [])],
     ["the same name twice", (data) => data.attributes.push(data.attributes[0])],
     ["a name with a line feed", (data) => (data.attributes[0].name = "a\nb")],
@@ -76,7 +83,14 @@ describe("a text that is no plan is refused", () => {
     const twice = text.replace('"people":1000', '"people":1000,"people":1000');
     const point = text.replace('"people":1000', '"people":1000.0');
     const escaped = text.replace("Colors", "\\u0043olors");
-    for (const other of [JSON.stringify(JSON.parse(text), null, 1), twice, point, escaped, `\u00a0${text}`, `\ufeff${text}`]) {
+    for (const other of [
+      JSON.stringify(JSON.parse(text), null, 1),
+      twice,
+      point,
+      escaped,
+      `\u00a0${text}`,
+      `\ufeff${text}`,
+    ]) {
       await expect(Plan.fromJson(other)).rejects.toThrow(InvalidPlan);
     }
   });
@@ -91,7 +105,7 @@ describe("a text that is no plan is refused", () => {
       "1",
       '"plan"',
       deep,
-      `{"version":1,"x":${deep}}`,
+      `{"version":2,"x":${deep}}`,
       "{".repeat(1000),
       `"${"x".repeat(2 ** 24)}"`,
     ];
@@ -116,20 +130,39 @@ it("a plan made to keep a page busy is done with soon", async () => {
     one: String(FULL / 2n + BigInt(i)),
     zero: String(FULL / 3n + BigInt(i)),
   });
-  const attributes = Array.from({ length: many }, (_, i) => ({ domain: { kind: "categories", labels }, name: `${i}` }));
+  const attributes = Array.from({ length: many }, (_, i) => ({
+    domain: { kind: "categories", labels },
+    name: `${i}`,
+  }));
   const fakes = attributes.map((_, i) => ({
     kind: "imitated",
     part: part(2, i),
     prior: [String(FULL / 3n + BigInt(i)), String(FULL - FULL / 3n - BigInt(i))],
   }));
   const wide = await small((data) =>
-    Object.assign(data, { attributes, losses: { ...data.losses, attribute: 1 }, share: { fakes, kind: "faked" } }),
+    Object.assign(data, {
+      attributes,
+      losses: { ...data.losses, attribute: 1 },
+      mechanism: { fakes, kind: "faked" },
+    }),
   );
   const rounds = 1000;
-  const parts = attributes.slice(0, 256).map((_, i) => ({ first: part(2, i), kind: "memoized", second: part(2, i + 1) }));
-  const figures = { changing_values: 0, changing_values_usual: 0, one_report: 0, one_value_forever: 0, same_value: 0 };
+  const parts = attributes
+    .slice(0, 256)
+    .map((_, i) => ({ first: part(2, i), kind: "memoized", second: part(2, i + 1) }));
+  const figures = {
+    changing_values: 0,
+    changing_values_usual: 0,
+    one_report: 0,
+    one_value_forever: 0,
+    same_value: 0,
+  };
   const again = await small((data) => {
-    Object.assign(data, { attributes: attributes.slice(0, 256), rounds, share: { kind: "split", parts } });
+    Object.assign(data, {
+      attributes: attributes.slice(0, 256),
+      rounds,
+      mechanism: { kind: "split", parts },
+    });
     data.losses = { attribute: 2 ** 53, record: 2 ** 53, repeated: figures };
   });
   const taken = await quickest(async () => {
@@ -147,7 +180,9 @@ describe("what an attacker can guess", () => {
     expect(oneReport).toBeGreaterThanOrEqual(0.6);
     expect(oneReport).toBeLessThan(0.6 + 1e-8);
     expect(allReports).toBe(oneReport);
-    expect(sentence).toBe("whoever sees your report guesses right at most 60 times in 100; blind guessing: 1 in 3");
+    expect(sentence).toBe(
+      "anyone who sees your report guesses right at most 60 times in 100; blind guessing: 1 in 3",
+    );
     expect(() => plan.bestGuess("colour")).toThrow(InvalidParameter);
   });
 
@@ -155,22 +190,26 @@ describe("what an attacker can guess", () => {
     const labels = ["a", "b", "c", "d", "e"];
     const plan = await tampered(await small(), (data) => {
       data.attributes[0].domain.labels = labels;
-      data.share.parts[0] = { k: 5, keep: String((FULL * 33n) / 100n), kind: "direct" };
+      data.mechanism.parts[0] = { k: 5, keep: String((FULL * 33n) / 100n), kind: "direct" };
     });
     expect(plan.bestGuess("color").sentence).toBe(
-      "whoever sees your report guesses right at most 1 time in 3; blind guessing: 1 in 5",
+      "anyone who sees your report guesses right at most 1 time in 3; blind guessing: 1 in 5",
     );
   });
 });
 
 it("canonical text is sorted by code points", async () => {
-  expect(canonical({ "\ufb01": 1, "🙂": 2, a: [1, "é"], b: null })).toBe('{"a":[1,"é"],"b":null,"\ufb01":1,"🙂":2}');
+  expect(canonical({ "\ufb01": 1, "🙂": 2, a: [1, "é"], b: null })).toBe(
+    '{"a":[1,"é"],"b":null,"\ufb01":1,"🙂":2}',
+  );
   expect(await sealed(JSON.parse(await small()))).toBe(await small());
 });
 
 it("has names and titles that are what they look like", async () => {
   for (const text of ["\u202eevil", "a\u200bb", "\u{e0041}", " a", "a ", "a\u2066b\u2069", "a\tb"]) {
-    await expect(Plan.fromJson(await small((data) => (data.title = text)))).rejects.toThrow("a title must be visible text");
+    await expect(Plan.fromJson(await small((data) => (data.title = text)))).rejects.toThrow(
+      "a title must be visible text",
+    );
     const named = small((data) => (data.attributes[0].name = text));
     await expect(named.then(Plan.fromJson)).rejects.toThrow("an attribute's name must be visible text");
   }

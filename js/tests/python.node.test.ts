@@ -11,7 +11,9 @@ const COUNT = Number(process.env.CASES ?? 150);
 const SEED = process.env.SEED ?? "1";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
-const python = process.env.PYTHON ?? (existsSync(here("../../.venv/bin/python")) ? here("../../.venv/bin/python") : "python3");
+const python =
+  process.env.PYTHON ??
+  (existsSync(here("../../.venv/bin/python")) ? here("../../.venv/bin/python") : "python3");
 const found = spawnSync(python, ["-c", "import deniable.wire"]).status === 0;
 
 if (!found && process.env.CI === "true")
@@ -29,7 +31,10 @@ describe.skipIf(!found)("the Python library", () => {
   let cases: readonly PythonCase[] = [];
 
   beforeAll(() => {
-    const made = spawnSync(python, [here("cases.py"), SEED, String(COUNT)], { encoding: "utf8", maxBuffer: 1 << 30 });
+    const made = spawnSync(python, [here("cases.py"), SEED, String(COUNT)], {
+      encoding: "utf8",
+      maxBuffer: 1 << 30,
+    });
     if (made.status !== 0) throw new Error(made.stderr);
     cases = made.stdout
       .trim()
@@ -57,7 +62,10 @@ describe.skipIf(!found)("the Python library", () => {
       expect(distances.length).toBe(one.metric?.length ?? 0);
       for (const [i, truth] of distances.entries()) {
         const stated = one.metric?.[i] as number;
-        expect(truth === stated || truth === stated - 1, `${one.name} ${one.plan} ${i} ${truth} ${stated}`).toBe(true);
+        expect(
+          truth === stated || truth === stated - 1,
+          `${one.name} ${one.plan} ${i} ${truth} ${stated}`,
+        ).toBe(true);
       }
       const figures = repeated && [
         repeated.one_report,
@@ -68,8 +76,12 @@ describe.skipIf(!found)("the Python library", () => {
       ];
       for (const [i, truth] of [record, attribute, ...(figures ?? [])].entries()) {
         const stated = one.losses[i] as number | null;
-        // Python rounds up to a float first, which may lie just above a billionth that the truth is just below
-        expect(stated === null ? truth === null : truth === stated || truth === stated - 1, `${one.name} ${i}`).toBe(true);
+        // Python rounds up to a float first, which may lie just above a billionth that the truth is just
+        // below
+        expect(
+          stated === null ? truth === null : truth === stated || truth === stated - 1,
+          `${one.name} ${i}`,
+        ).toBe(true);
       }
     }
   }, 600_000);
@@ -91,17 +103,28 @@ describe.skipIf(!found)("the Python library", () => {
   it("has no loss that could be stated a billionth lower than it is", async () => {
     for (const one of cases) {
       const truth: Document = (await Plan.fromJson(one.plan)).verify();
-      const lower = (change: (losses: Document) => void): Promise<Plan> => tampered(one.plan, (data) => change(data.losses));
-      await expect(lower((losses) => (losses.record = truth.record - 1))).rejects.toThrow(/states a loss of .* \(record\)/);
-      await expect(lower((losses) => (losses.attribute = truth.attribute - 1))).rejects.toThrow(/\(attribute\)/);
+      const lower = (change: (losses: Document) => void): Promise<Plan> =>
+        tampered(one.plan, (data) => change(data.losses));
+      await expect(lower((losses) => (losses.record = truth.record - 1))).rejects.toThrow(
+        /states a loss of .* \(record\)/,
+      );
+      await expect(lower((losses) => (losses.attribute = truth.attribute - 1))).rejects.toThrow(
+        /\(attribute\)/,
+      );
       for (const [name, figure] of Object.entries(JSON.parse(one.plan).losses.repeated ?? {})) {
         const claim = figure === null ? 10 ** 15 : truth.repeated[name] - 1;
-        await expect(lower((losses) => (losses.repeated[name] = claim))).rejects.toThrow(name.replaceAll("_", " "));
+        await expect(lower((losses) => (losses.repeated[name] = claim))).rejects.toThrow(
+          name.replaceAll("_", " "),
+        );
       }
       if (truth.metric?.rest)
-        await expect(lower(({ metric }) => (metric.rest = truth.metric.rest - 1))).rejects.toThrow(/\(the rest\)/);
+        await expect(lower(({ metric }) => (metric.rest = truth.metric.rest - 1))).rejects.toThrow(
+          /\(the rest\)/,
+        );
       for (const [i, { loss, unit }] of (truth.metric?.units ?? []).entries()) {
-        await expect(lower(({ metric }) => (metric.units[i].loss = loss - 1))).rejects.toThrow(`per ${unit})`);
+        await expect(lower(({ metric }) => (metric.units[i].loss = loss - 1))).rejects.toThrow(
+          `per ${unit})`,
+        );
       }
     }
   }, 600_000);

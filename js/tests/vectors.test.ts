@@ -15,7 +15,9 @@ interface Hostile {
   readonly refused: string;
 }
 
-/** Answers to a plan's one attribute, with their codes: -1 for a missing one, null for one that is refused. */
+/**
+ * Answers to a plan's one attribute, with their codes: -1 for a missing one, null for one that is refused.
+ */
 interface Answered {
   readonly name: string;
   readonly plan: string;
@@ -30,7 +32,7 @@ const all = Object.values(files).flat();
 const sound = all.filter((one): one is Case => "words" in one);
 const hostile = all.filter((one): one is Hostile => "refused" in one);
 
-it("has examples of every share, and hostile ones", () => {
+it("has examples of every record mechanism, and hostile ones", () => {
   const kinds = new Set(sound.map((one) => JSON.parse(one.plan).share.kind));
   expect([...kinds].sort()).toEqual(["faked", "sample", "single", "split"]);
   expect(hostile.length).toBeGreaterThan(20);

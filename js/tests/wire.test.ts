@@ -12,8 +12,11 @@ it("reads back what it wrote, and nothing else", async () => {
   expect(report.bytes.length).toBe(30);
   expect(decode(plan, report.bytes).json).toBe(report.json);
   expect(decode(plan, report.json).bytes).toEqual(report.bytes);
-  expect(report.readable).toEqual([{ attribute: "color", supports: [plan.attributes[0]?.label(report.bytes[29] as number)] }]);
-  for (let cut = 0; cut < 30; cut++) expect(() => fromBytes(plan, report.bytes.subarray(0, cut))).toThrow(InvalidReport);
+  expect(report.readable).toEqual([
+    { attribute: "color", supports: [plan.attributes[0]?.label(report.bytes[29] as number)] },
+  ]);
+  for (let cut = 0; cut < 30; cut++)
+    expect(() => fromBytes(plan, report.bytes.subarray(0, cut))).toThrow(InvalidReport);
   for (let at = 0; at < 30; at++) {
     const other = report.bytes.slice();
     other[at] = (other[at] as number) ^ 0x80;

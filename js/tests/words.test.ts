@@ -31,7 +31,9 @@ it("keeps words by secret, plan, label and column", async () => {
   const memory = await remembered(new Uint8Array(32), "plan");
   const whole = await memory(3, 0, 21);
   for (const start of [0, 1, 4, 5, 7]) {
-    expect([...(await memory(3, start, 9))].slice(0, 18)).toEqual([...whole].slice(2 * start, 2 * start + 18));
+    expect([...(await memory(3, start, 9))].slice(0, 18)).toEqual(
+      [...whole].slice(2 * start, 2 * start + 18),
+    );
   }
   expect(await memory(4, 0, 21)).not.toEqual(whole);
   expect(await (await remembered(new Uint8Array(32), "plans"))(3, 0, 21)).not.toEqual(whole);

@@ -1,0 +1,102 @@
+/** Reports one attribute of a record, hidden among fakes of the others. */
+
+import { must } from "./errors.js";
+import { cell, divideUp, isAbove, largest, logUp, type Ratio, smaller, times } from "./exact.js";
+import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
+import type { Part } from "./mechanism.js";
+import { mechanism } from "./notation.js";
+import { byNumber, checkedSeveral, type RecordKind, type RecordMechanism } from "./records.js";
+import type { Direct, Unary } from "./shapes.js";
+import { checkedFields, checkedKind, checkedList, threshold } from "./strict.js";
+import { sampled } from "./words.js";
+
+const BITS = 512n; // evidence is from 2^-160 to 2^160, so this leaves more than 300 bits of each
+const STEPS = 100;
+
+/** Evidence in units of 2^-512: `one` rounded up, `other` rounded down. */
+type Weighed = readonly [one: bigint, other: bigint];
+
+/**
+ * One attribute, drawn at random and not named, is reported; the others are fakes (RS+FD, RS+RFD).
+ *
+ * Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each
+ * report is from this person than from its fake. So the loss per record is that of the parts, whatever the
+ * fakes are.
+ */
+export const faked = (fakes: readonly Fake[]): RecordMechanism => {
+  const mechanisms = checkedSeveral(fakes).map((fake) => fake.part);
+  const widths = fakes.map((fake) => Math.max(fake.words, fake.part.words));
+  const evidence = fakes.map((fake) =>
+    fake.evidence.map(
+      ([one, other]): Weighed => [divideUp(one[0] << BITS, one[1]), (other[0] << BITS) / other[1]],
+    ),
+  );
+  const [fewest, most] = cell(fakes.length); // the words of an attribute: not quite as many for each
+  const slack = times(largest(fakes.map((fake) => fake.slack)), [most, fewest]);
+  const record = smaller(times(largestRatio(evidence), slack), largest(mechanisms.map(({ ratio }) => ratio)));
+  const least = evidence.map((pairs) => pairs.map(([, other]) => other).sort(byNumber)[0] as bigint);
+  const all = least.reduce((sum, one) => sum + one);
+  return {
+    mechanisms,
+    groups: [{ size: fakes.length, named: 0, real: 1 }],
+    words: widths.reduce((sum, width) => sum + width, 1),
+    loss: () => logUp(record),
+    // one attribute changes, and the others, which do not, say as little as they can
+    ratios: evidence.map((pairs, j) => {
+      const rest = all - (least[j] as bigint);
+      const single = largest(pairs.map(([one, other]): Ratio => [one + rest, other + rest]));
+      return smaller(times(single, slack), record);
+    }),
+    encode: async (values, row) => {
+      const [real] = sampled(await row.recall(1), 1, fakes.length);
+      let start = 1;
+      return fakes.map((fake, j) => {
+        const own = row.from(start);
+        start += widths[j] as number;
+        return j === real ? (fake.part.encode(values[j] as number, own) as Part) : fake.encode(own);
+      });
+    },
+  };
+};
+
+/** The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method. */
+const largestRatio = (evidence: readonly (readonly Weighed[])[]): Ratio => {
+  let ratio: Ratio = [1n, 1n];
+  for (let step = 0; step < STEPS; step++) {
+    const [n, d] = ratio;
+    const gain = ([one, other]: Weighed): bigint => one * d - n * other;
+    let better: Ratio = [0n, 0n];
+    for (const pairs of evidence) {
+      const [one, other] = pairs.reduce((best, pair) => (gain(pair) > gain(best) ? pair : best));
+      better = [better[0] + one, better[1] + other];
+    }
+    if (!isAbove(better, ratio)) return ratio;
+    ratio = better;
+  }
+  return [1n, 0n]; // never seen; the bound of the parts holds then
+};
+
+const FAKES: Record<string, readonly string[]> = {
+  guessed: ["direct"],
+  imitated: ["direct", "unary"],
+  blank: ["unary"],
+};
+
+const readFake = (data: unknown): Fake => {
+  const kind = checkedKind(data, "a fake", Object.keys(FAKES));
+  const isBlank = kind === "blank";
+  const fields = checkedFields(data, `a ${kind} fake`, ["kind", "part", ...(isBlank ? [] : ["prior"])]);
+  const part = mechanism(fields.part, FAKES[kind] as string[]);
+  if (isBlank) return blank(part as Unary);
+  const believed =
+    fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
+  must(believed.k === part.k, () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`);
+  return kind === "guessed" ? guessed(part as Direct, believed) : imitated(part as Direct | Unary, believed);
+};
+
+/** How it is read from a plan. */
+export const FAKED: RecordKind = {
+  fields: ["fakes"],
+  isPart: true,
+  read: ({ fakes }) => faked(checkedList(fakes, "fakes").map(readFake)),
+};

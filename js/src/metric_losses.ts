@@ -1,0 +1,64 @@
+/**
+ * Verifies what a plan states about its distances: the loss per unit, and the loss of all other attributes.
+ */
+
+import { must, shown } from "./errors.js";
+import { logUp } from "./exact.js";
+import type { Mechanism } from "./mechanism.js";
+import { isMetric } from "./metric.js";
+import { type MetricLosses, type Plan, refuseLess } from "./plan.js";
+import { checkedFields, checkedInteger, checkedList } from "./strict.js";
+
+const MOST_CELLS = 1 << 14; // a page must not freeze on a plan that somebody made for that
+
+/** What a plan states of its distances. */
+export const statedMetric = (data: unknown): MetricLosses => {
+  const { rest, units } = checkedFields(data, "metric losses", ["rest", "units"]);
+  for (const one of checkedList(units, "units")) {
+    const { loss } = checkedFields(one, "the loss per unit", ["name", "unit", "loss"]);
+    checkedInteger(loss, "the loss per unit");
+  }
+  return { rest: checkedInteger(rest, "the loss of the rest"), units: units as MetricLosses["units"] };
+};
+
+/**
+ * Recompute what is lost per unit of distance; refuse a plan that leaks more, or whose values have no such
+ * distances.
+ */
+export const verifiedMetric = ({
+  attributes,
+  missing,
+  mechanism,
+  stated,
+}: Plan): MetricLosses | undefined => {
+  const units = attributes.flatMap(({ name, domain }, j) => {
+    const part = mechanism.mechanisms[j] as Mechanism;
+    if (!isMetric(part)) return [];
+    const fits = missing !== "value" && part.fits(domain);
+    must(fits, () => `${shown(name)} has values without these distances, or smaller ones than the plan says`);
+    return [{ name, unit: part.unit, part }];
+  });
+  const { metric } = stated;
+  const isSame = (metric?.units ?? []).every(
+    ({ name, unit }, i) => name === units[i]?.name && unit === units[i]?.unit,
+  );
+  const isStated = isSame && metric?.units.length === (units.length || undefined);
+  must(
+    isStated,
+    () => "a plan states the loss per unit of each attribute that has distances, in order, and of the rest",
+  );
+  if (!metric) return undefined;
+  const cells = units.reduce((sum, { unit, part }) => sum + (unit === "kilometer" ? part.k : 0), 0);
+  must(
+    cells <= MOST_CELLS,
+    () => `the grids of a plan have at most ${MOST_CELLS} cells with distances together here`,
+  );
+  const others = mechanism.loss((part) => (isMetric(part) ? 0n : logUp(part.ratio)));
+  return {
+    rest: refuseLess("the rest", metric.rest, others) as number,
+    units: units.map(({ name, unit, part }, i) => {
+      const truth = refuseLess(`${name} per ${unit}`, metric.units[i]?.loss as number, part.perUnit());
+      return { name, unit, loss: truth as number };
+    }),
+  };
+};
