@@ -3,7 +3,12 @@ import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
 const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+const quiet = [
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
 
 if (process.env.CI === "true" && !existsSync(chromium)) {
   throw new Error("the tests run in a real browser too: install chromium, or say where it is in CHROMIUM");

@@ -7,7 +7,12 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, "../../src/deniable/collect/pages"));
-const MOST = { "survey.js survey-chunk.js": 60_000, "survey-rare_kinds.js": 30_000, "survey-location.js": 8_000, "dashboard.js": 350_000 }; // bytes
+const MOST = {
+  "survey.js survey-chunk.js": 60_000,
+  "survey-rare_kinds.js": 30_000,
+  "survey-location.js": 8_000,
+  "dashboard.js": 350_000,
+}; // bytes
 
 await mkdir(folder, { recursive: true });
 const common = {
@@ -22,7 +27,8 @@ const common = {
 };
 const location = {
   name: "location",
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/location\.js$/ }, () => ({ path: "./survey-location.js", external: true })),
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\.\/location\.js$/ }, () => ({ path: "./survey-location.js", external: true })),
 };
 await build({
   ...common,
@@ -44,7 +50,9 @@ for (const name of ["survey.html", "dashboard.html", "icon.svg"]) {
   await writeFile(join(folder, name), await readFile(join(here, name)));
 }
 for (const [names, most] of Object.entries(MOST)) {
-  const sizes = await Promise.all(names.split(" ").map(async (name) => (await stat(join(folder, name))).size));
+  const sizes = await Promise.all(
+    names.split(" ").map(async (name) => (await stat(join(folder, name))).size),
+  );
   const size = sizes.reduce((sum, one) => sum + one);
   console.log(`${names}: ${size} bytes`);
   if (size > most) throw new Error(`${names} must stay below ${most} bytes`);

@@ -1,4 +1,4 @@
-/** What stays beside what leaves. */
+/** Shows what stays on the device and what leaves it. */
 
 import type { Attribute, Plan, Report, Said } from "../src/index.js";
 import { perUnit } from "./distances.js";
@@ -9,7 +9,12 @@ const MOST = 12;
 
 /** The two cards. Without answers they were given before, and nobody has kept them. */
 export function cards(plan: Plan, report: Report, given: readonly Given[] | null, sent = false): HTMLElement {
-  return h("div", { class: "cards" }, stays(given), leaves(plan, report, sent ? "Left this device" : "Leaves this device"));
+  return h(
+    "div",
+    { class: "cards" },
+    stays(given),
+    leaves(plan, report, sent ? "Left this device" : "Leaves this device"),
+  );
 }
 
 function stays(given: readonly Given[] | null): HTMLElement {
@@ -23,8 +28,8 @@ function stays(given: readonly Given[] | null): HTMLElement {
           {},
           given.map(({ name, shown }) => [h("dt", {}, quoted(name)), h("dd", {}, quoted(shown))]),
         )
-      : h("p", {}, "Your answers. The report was drawn from them, and then they were forgotten, here too."),
-    given && h("p", { class: "soft" }, "Your answers. They are gone when you leave this page."),
+      : h("p", {}, "Your answers. This device made the report from them and then deleted them."),
+    given && h("p", { class: "soft" }, "Your answers. They are deleted when you leave this page."),
   );
 }
 
@@ -47,14 +52,14 @@ function leaves(plan: Plan, report: Report, title: string): HTMLElement {
       { class: "soft" },
       "A random report. What it points to may or may not be your answer: nobody can be sure, and you can deny it.",
       plan.stated.metric &&
-        " Where answers have distances, that holds for those near yours; ones far away can be told from it.",
+        " For questions with distances, this holds for answers near yours. The report can rule out answers far from yours.",
     ),
     bytesOf(report.bytes),
   );
 }
 
 function spoken(said: Said | undefined, { domain }: Attribute, moved: boolean): HTMLElement {
-  if (!said) return h("span", { class: "soft" }, "not drawn: the report has nothing of it");
+  if (!said) return h("span", { class: "soft" }, "not drawn: the report says nothing about it");
   const { supports, about } = said;
   if (domain.kind === "number")
     return h(
@@ -62,12 +67,16 @@ function spoken(said: Said | undefined, { domain }: Attribute, moved: boolean): 
       { class: "said" },
       h("span", { class: "soft" }, "stands for "),
       h("bdi", { class: "chip" }, signed(Number(supports[0]))),
-      h("span", { class: "soft" }, ", which is right only on average, over many people"),
+      h("span", { class: "soft" }, ", which is correct only on average over many people"),
     );
   const single = domain.kind === "range" && domain.step === 1 && domain.digits === 0;
   const plain = (label: string): string => (single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
   if (!supports.length)
-    return h("span", { class: "soft" }, about ? `points to none of ${about.length} answers` : "points to no answer");
+    return h(
+      "span",
+      { class: "soft" },
+      about ? `points to none of ${about.length} answers` : "points to no answer",
+    );
   const more = supports.length - MOST;
   return h(
     "span",
@@ -79,7 +88,10 @@ function spoken(said: Said | undefined, { domain }: Attribute, moved: boolean): 
     ),
     supports
       .slice(0, MOST)
-      .map((label, i) => [i > 0 && h("span", { class: "soft" }, " or "), h("bdi", { class: "chip" }, plain(label))]),
+      .map((label, i) => [
+        i > 0 && h("span", { class: "soft" }, " or "),
+        h("bdi", { class: "chip" }, plain(label)),
+      ]),
     more > 0 && h("span", { class: "soft" }, ` or ${more} more`),
   );
 }
@@ -90,11 +102,14 @@ function signed(number: number): string {
 
 /** The bytes themselves. */
 export function bytesOf(bytes: Uint8Array | string): HTMLElement {
-  const text = typeof bytes === "string" ? bytes : Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const text =
+    typeof bytes === "string"
+      ? bytes
+      : Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return h(
     "details",
     { class: "bytes" },
-    h("summary", {}, `All of its ${text.length / 2} bytes`),
+    h("summary", {}, `All ${text.length / 2} bytes`),
     h("code", {}, text.replace(/../g, "$& ").trim()),
   );
 }

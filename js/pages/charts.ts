@@ -1,4 +1,4 @@
-/** Estimates as drawings. Every drawing has a text beside it that says the same, and a table to replace it. */
+/** Draws estimates. Every drawing has a text that says the same, and a table to replace it. */
 
 import {
   areaY,
@@ -51,8 +51,9 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
   const where = { y: "value" } as const;
   const label = { fill: TEXT, stroke: "var(--card)", strokeWidth: 4, fontSize: 14 } as const;
   const projected = shown.filter((row) => row.projected !== undefined);
-  const beside = (width - NUMBERS) / 7; // letters of a name that fit beside the numbers; longer ones get a line of their own
-  const more = shown.some((row) => row.value.length > beside) ? LINE : 0;
+  // letters of a name that fit next to the numbers; longer ones get a line of their own
+  const room = (width - NUMBERS) / 7;
+  const more = shown.some((row) => row.value.length > room) ? LINE : 0;
   const below = 25 + more; // names and numbers have lines of their own, which no other line crosses
   const scale = outward(reach(shown));
   const marks = marksOn(scale, Math.max(3, Math.round(width / 90)));
@@ -88,11 +89,35 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         clip: true,
       }),
       tickX(shown, { ...where, x: () => 0, stroke: SOFT, insetTop: below }),
-      ruleY(shown, { ...where, x1: "low", x2: "high", stroke: STRONG, strokeWidth: 2, dy: 9 + more / 2, clip: true }),
+      ruleY(shown, {
+        ...where,
+        x1: "low",
+        x2: "high",
+        stroke: STRONG,
+        strokeWidth: 2,
+        dy: 9 + more / 2,
+        clip: true,
+      }),
       ["low", "high"].map((x) =>
-        tickX(shown, { ...where, x, stroke: STRONG, strokeWidth: 2, insetTop: below + 2, insetBottom: 9, clip: true }),
+        tickX(shown, {
+          ...where,
+          x,
+          stroke: STRONG,
+          strokeWidth: 2,
+          insetTop: below + 2,
+          insetBottom: 9,
+          clip: true,
+        }),
       ),
-      dot(shown, { ...where, x: "frequency", r: 4, fill: STRONG, dy: 9 + more / 2, title: spoken, clip: true }),
+      dot(shown, {
+        ...where,
+        x: "frequency",
+        r: 4,
+        fill: STRONG,
+        dy: 9 + more / 2,
+        title: spoken,
+        clip: true,
+      }),
       dot(projected, {
         ...where,
         x: "projected",
@@ -125,9 +150,17 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
       }),
     ],
   );
-  const others = rows.length > shown.length ? `The ${shown.length} largest of ${rows.length} values; the table has all.` : "";
+  const others =
+    rows.length > shown.length
+      ? `The ${shown.length} largest of ${rows.length} values; the table has all.`
+      : "";
   const key = projected.length ? "◇ after the consistency step" : "";
-  return figure(drawing, `Estimates of ${name}`, shown.map(spoken).join("; "), [others, key].filter(Boolean).join(" "));
+  return figure(
+    drawing,
+    `Estimates of ${name}`,
+    shown.map(spoken).join("; "),
+    [others, key].filter(Boolean).join(" "),
+  );
 }
 
 /** For long ordered lists: the shares as a line, the intervals as a band. */
@@ -146,10 +179,21 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
       y: { domain: reach(rows), nice: true },
     },
     [
-      axisY({ label: null, tickFormat: (share: number) => percent(share, 0), tickSize: 0, fill: SOFT, ticks: 5 }),
+      axisY({
+        label: null,
+        tickFormat: (share: number) => percent(share, 0),
+        tickSize: 0,
+        fill: SOFT,
+        ticks: 5,
+      }),
       axisX(
         numbered.filter(({ i }) => i % every === 0).map(({ i }) => i),
-        { label: null, tickSize: 4, fill: SOFT, tickFormat: (i: number) => rows[i]?.value.split(" to ")[0] ?? "" },
+        {
+          label: null,
+          tickSize: 4,
+          fill: SOFT,
+          tickFormat: (i: number) => rows[i]?.value.split(" to ")[0] ?? "",
+        },
       ),
       ruleY([0], { stroke: SOFT }),
       areaY(numbered, { x: "i", y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.22, clip: true }),
@@ -162,7 +206,9 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
 /** A number with as many digits as its error leaves. */
 export function figured(number: number, { low, high }: Mean): string {
   const digits = Math.max(0, Math.min(9, Math.ceil(1.5 - Math.log10(Math.max((high - low) / 2, 1e-9)))));
-  return signed(number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  return signed(
+    number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+  );
 }
 
 /** A mean and where the true one is. */
@@ -179,7 +225,15 @@ export function besides({ within }: Mean): string {
 export function mean(found: Mean, low: number, high: number, width: number): HTMLElement {
   const ends = [Math.min(low, found.low), Math.max(high, found.high)];
   const drawing = drawn(
-    { width, height: 66, marginLeft: 20, marginRight: 20, marginTop: 6, marginBottom: 28, x: { domain: ends } },
+    {
+      width,
+      height: 66,
+      marginLeft: 20,
+      marginRight: 20,
+      marginTop: 6,
+      marginBottom: 28,
+      x: { domain: ends },
+    },
     [
       axisX({
         label: null,
@@ -218,15 +272,32 @@ export function means(
       y: { nice: true },
     },
     [
-      axisY({ label: null, ticks: 4, tickSize: 0, fill: SOFT, tickFormat: (one: number) => signed(count(one)) }),
+      axisY({
+        label: null,
+        ticks: 4,
+        tickSize: 0,
+        fill: SOFT,
+        tickFormat: (one: number) => signed(count(one)),
+      }),
       axisX((first === end ? [first] : [first, end]).map(place), {
         label: null,
         tickSize: 0,
         tickFormat: (_: number, i: number) => short(i ? end : first),
         fill: SOFT,
       }),
-      areaY(along, { x: ({ at }: { at: number }) => place(at), y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.24 }),
-      lineY(along, { x: ({ at }: { at: number }) => place(at), y: "mean", stroke: STRONG, strokeWidth: 1.75 }),
+      areaY(along, {
+        x: ({ at }: { at: number }) => place(at),
+        y1: "low",
+        y2: "high",
+        fill: MAIN,
+        fillOpacity: 0.24,
+      }),
+      lineY(along, {
+        x: ({ at }: { at: number }) => place(at),
+        y: "mean",
+        stroke: STRONG,
+        strokeWidth: 1.75,
+      }),
       dot(kind === "rounds" ? along : along.slice(-1), {
         x: ({ at }: { at: number }) => place(at),
         y: "mean",
@@ -236,7 +307,9 @@ export function means(
       }),
     ],
   );
-  const said = along.map((one) => `${kind === "rounds" ? `round ${one.at}` : `${one.at} reports`}: ${around(one)}`).join("; ");
+  const said = along
+    .map((one) => `${kind === "rounds" ? `round ${one.at}` : `${one.at} reports`}: ${around(one)}`)
+    .join("; ");
   return figure(drawing, title, said, "");
 }
 
@@ -248,7 +321,7 @@ const placed =
   (at: number): number =>
     kind === "reports" ? Math.log(at) : at;
 
-/** One estimate of one value, at a place along a line. */
+/** One estimate of one value, at a point along a line. */
 export interface Step {
   readonly at: number;
   readonly rows: readonly Row[];
@@ -323,7 +396,10 @@ export function steps(title: string, along: readonly Step[], width: number, kind
     return h("div", { class: "small" }, h("p", { title: name }, quoted(name)), drawing);
   };
   const text = along
-    .map(({ at, rows }) => `${kind === "rounds" ? `round ${at}` : `${at} reports`}: ${rows.map(spoken).join(", ")}`)
+    .map(
+      ({ at, rows }) =>
+        `${kind === "rounds" ? `round ${at}` : `${at} reports`}: ${rows.map(spoken).join(", ")}`,
+    )
     .join("; ");
   return h(
     "figure",
@@ -349,7 +425,7 @@ function reach(rows: readonly Row[]): [number, number] {
 
 /** The next round numbers beyond. */
 function outward([low, high]: readonly [number, number]): [number, number] {
-  const unit = high - low > 0.25 ? 20 : 100; // so many make a whole
+  const unit = high - low > 0.25 ? 20 : 100; // units in a whole
   return [Math.floor(low * unit + 1e-9) / unit, Math.ceil(high * unit - 1e-9) / unit];
 }
 
@@ -364,13 +440,16 @@ function short(number: number): string {
   return number >= 10_000 ? `${Math.round(number / 1000)}k` : number.toLocaleString("en");
 }
 
-/** Plot's own inline style is left out: the security policy refuses it, and the stylesheet has what it says. */
+/**
+ * Plot's own inline style is left out: the security policy refuses it, and the stylesheet has what it says.
+ */
 function drawn(options: Record<string, unknown>, marks: Markish[]): SVGElement {
   const drawing = plot({ axis: null, ...options, className: "plot", marks } as Parameters<
     typeof plot
   >[0]) as unknown as SVGElement;
   for (const style of drawing.querySelectorAll("style")) style.remove();
-  for (const mark of drawing.querySelectorAll("[aria-label]")) mark.removeAttribute("aria-label"); // the whole has one
+  // the whole has one
+  for (const mark of drawing.querySelectorAll("[aria-label]")) mark.removeAttribute("aria-label");
   return drawing;
 }
 

@@ -1,4 +1,4 @@
-/** What the pages ask of the collector that served them. */
+/** Asks the collector that served the pages. */
 
 /** The collector's address: both pages lie directly below it. */
 export const HERE = new URL(".", location.href).href;
@@ -83,11 +83,15 @@ export function fragment(taken: string): { values: URLSearchParams; secret: stri
 
 const INVITATION = /^[\w-]{32}$/; // as `deniable tokens` makes them
 
-/** The invitation in a text that somebody has pasted: a link that has one, or the bare code; null where there is none. */
+/**
+ * The invitation in a text that somebody has pasted: a link that has one, or the bare code; null where
+ * there is none.
+ */
 export function invitationIn(text: string): string | null {
   const given = text.trim();
-  const place = given.indexOf("#");
-  const found = place < 0 ? given : (new URLSearchParams(given.slice(place + 1)).get("invitation") ?? "").trim();
+  const hash = given.indexOf("#");
+  const found =
+    hash < 0 ? given : (new URLSearchParams(given.slice(hash + 1)).get("invitation") ?? "").trim();
   const code = found.replace(/[^\w-]+$/, ""); // a full stop or a bracket that was copied with it
   return INVITATION.test(code) ? code : null;
 }

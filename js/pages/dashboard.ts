@@ -1,14 +1,25 @@
-/** The dashboard: what the reports say, with error bars, as they arrive. For the operator, by token. */
+/** Shows the operator, by token, the results with error bars as reports arrive. */
 
 import { ask, askJson, fragment, Refused, type Round, remember } from "./collector.js";
 import { announce, find, h, skipping } from "./dom.js";
-import { attribute, collector, facts, heading, keep, losses, type Mode, rounds, unbiased, waiting } from "./panels.js";
+import {
+  attribute,
+  collector,
+  facts,
+  heading,
+  keep,
+  losses,
+  type Mode,
+  rounds,
+  unbiased,
+  waiting,
+} from "./panels.js";
 import { moment, sentence } from "./phrases.js";
 import { type Choice, Results, type View } from "./results.js";
 
 const PERIOD = 4000; // milliseconds
 const OLD =
-  "This is not the operator’s token, or not any more. The one that holds is in operator.token, in the folder where the collector was started, or in its DENIABLE_TOKEN.";
+  "This is not the operator’s token, or it is out of date. The current one is in the file operator.token, in the folder where the collector was started, or in its DENIABLE_TOKEN.";
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
 const STEPS = ["norm-sub", "clip", "norm-cut", "norm-mul", "isotonic", "base-cut"];
 
@@ -24,7 +35,7 @@ let turn = 0;
 let shown: View | null = null;
 let shell: Shell | null = null;
 
-/** The places of the page, and the controls, which are made once. */
+/** The sections of the page, and the controls, which are made once. */
 interface Shell {
   readonly heading: HTMLElement;
   readonly facts: HTMLElement;
@@ -75,7 +86,7 @@ function signIn(problem: string): void {
       h(
         "p",
         { class: "soft", id: "token-hint" },
-        "The collector printed it when it was first started, and keeps it in its token file. It stays in this tab.",
+        "The collector printed the token at its first start and keeps it in its token file. It stays in this tab.",
       ),
       h("button", { type: "submit", class: "main" }, "Show results"),
     ),
@@ -112,49 +123,55 @@ function show(view: View): void {
   choice = { ...choice, round: view.round }; // it stays when another round is opened
   shell ??= build();
   document.title = `${view.plan.title || "Dashboard"} · Deniable`;
-  shell.updated.textContent = paused ? "Paused" : `Updated ${new Date().toLocaleTimeString("en", { hour12: false })}`;
+  shell.updated.textContent = paused
+    ? "Paused"
+    : `Updated ${new Date().toLocaleTimeString("en", { hour12: false })}`;
   draw();
 }
 
-/** Put what is known on the page; places whose content has not changed are left alone. */
+/** Put what is known on the page; sections whose content has not changed stay as they are. */
 function draw(): void {
-  const [view, places] = [shown, shell];
-  if (!view || !places) return;
+  const [view, sections] = [shown, shell];
+  if (!view || !sections) return;
   const { plan, summary, plans, estimates, round, reports, counters } = view;
-  keep(places.heading, [plans, summary.id], () => heading(view));
-  keep(places.facts, [plan.id, reports, round, view.rounds, choice.level, estimates?.n], () => facts(view));
-  keep(places.round, [plan.id, view.rounds.map(({ number }) => number)], () =>
+  keep(sections.heading, [plans, summary.id], () => heading(view));
+  keep(sections.facts, [plan.id, reports, round, view.rounds, choice.level, estimates?.n], () => facts(view));
+  keep(sections.round, [plan.id, view.rounds.map(({ number }) => number)], () =>
     view.rounds.map(({ number }) => h("option", { value: number }, `Round ${number}`)),
   );
-  places.round.value = String(round);
-  (places.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
+  sections.round.value = String(round);
+  (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
   const note = choice.project ? null : unbiased(view);
-  keep(places.unbiased, Boolean(note), () => note);
-  drawResults(view, places.results);
-  keep(places.rounds, [plan.id, view.rounds, view.counts], () =>
+  keep(sections.unbiased, Boolean(note), () => note);
+  drawResults(view, sections.results);
+  keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
     rounds(view, (number, open) => void setRound(view, number, open)),
   );
-  keep(places.losses, plan.id, () => losses(view));
-  keep(places.collector, counters && { ...counters, reports: 0 }, () => collector(view));
+  keep(sections.losses, plan.id, () => losses(view));
+  keep(sections.collector, counters && { ...counters, reports: 0 }, () => collector(view));
 }
 
-function drawResults(view: View, place: HTMLElement): void {
+function drawResults(view: View, section: HTMLElement): void {
   const { plan, estimates, history, series } = view;
-  if (!estimates) return keep(place, [plan.id, view.round, view.reports, view.few], () => waiting(view));
+  if (!estimates) return keep(section, [plan.id, view.round, view.reports, view.few], () => waiting(view));
   const names = plan.attributes.map(({ name }) => name);
-  keep(place, [plan.id, "results"], () => names.map((name) => h("section", { class: "panel attribute", "aria-label": name })));
-  const first = place.firstElementChild as HTMLElement;
+  keep(section, [plan.id, "results"], () =>
+    names.map((name) => h("section", { class: "panel attribute", "aria-label": name })),
+  );
+  const first = section.firstElementChild as HTMLElement;
   const room = Math.max(240, first.clientWidth - 2 * Number.parseFloat(getComputedStyle(first).paddingLeft));
   for (const [i, name] of names.entries()) {
-    const of = ({ rows, means }: typeof estimates): unknown => [...rows, ...means].filter((one) => one.attribute === name);
+    const of = ({ rows, means }: typeof estimates): unknown =>
+      [...rows, ...means].filter((one) => one.attribute === name);
     const key = [of(estimates), history.map(of), series.map(of), mode, room];
-    keep(place.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
+    keep(section.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
   }
 }
 
 async function setRound(view: View, number: number, open: boolean): Promise<void> {
   try {
-    const { rounds: found } = await askJson<{ rounds: Round[] }>(`plans/${view.plan.id}/rounds`); // others may have closed it
+    // others may have closed it
+    const { rounds: found } = await askJson<{ rounds: Round[] }>(`plans/${view.plan.id}/rounds`);
     const before = found.find((one) => one.number === number);
     const now = new Date();
     if (!open && before?.closes && Date.parse(before.closes) <= now.getTime()) {
@@ -188,18 +205,18 @@ async function download(path: string, name: string): Promise<void> {
 }
 
 function build(): Shell {
-  const place = (name: string): HTMLElement => h("section", { class: name });
+  const section = (name: string): HTMLElement => h("section", { class: name });
   const updated = h("span", { class: "soft" });
   const round = h("select", { id: "round", change: () => choose({ round: Number(round.value) }) });
   const made: Shell = {
-    heading: place("heading"),
-    facts: place(""),
+    heading: section("heading"),
+    facts: section(""),
     round,
-    unbiased: place("note"),
-    results: place("results"),
-    rounds: place("panel rounds"),
-    losses: place("panel"),
-    collector: place("panel"),
+    unbiased: section("note"),
+    results: section("results"),
+    rounds: section("panel rounds"),
+    losses: section("panel"),
+    collector: section("panel"),
     updated,
   };
   session(updated);
@@ -233,7 +250,9 @@ function controls(round: HTMLSelectElement): HTMLElement {
   const level = h(
     "select",
     { id: "level", change: () => choose({ level: level.value }) },
-    LEVELS.map((one) => h("option", { value: one, selected: one === choice.level }, `${100 * Number(one)} %`)),
+    LEVELS.map((one) =>
+      h("option", { value: one, selected: one === choice.level }, `${100 * Number(one)} %`),
+    ),
   );
   const project = h(
     "select",
@@ -246,11 +265,17 @@ function controls(round: HTMLSelectElement): HTMLElement {
       mode = value;
       draw();
     };
-    return h("label", {}, h("input", { type: "radio", name: "mode", value, checked: mode === value, change: set }), label);
+    return h(
+      "label",
+      {},
+      h("input", { type: "radio", name: "mode", value, checked: mode === value, change: set }),
+      label,
+    );
   };
   const file = (label: string, path: () => string, name: string): HTMLElement => {
     const get = (): void => {
-      if (shown) void download(`plans/${shown.plan.id}/${path()}`, `${name.replace("ID", shown.plan.id.slice(0, 8))}`);
+      if (shown)
+        void download(`plans/${shown.plan.id}/${path()}`, `${name.replace("ID", shown.plan.id.slice(0, 8))}`);
     };
     return h("button", { type: "button", click: get }, label);
   };

@@ -1,4 +1,4 @@
-/** What this device remembers, the limit that the person sets, and how to forget. */
+/** Shows what this device remembers, takes the person’s limit, and forgets. */
 
 import type { Entry, Ledger } from "../src/index.js";
 import { bytesOf } from "./cards.js";
@@ -18,7 +18,10 @@ export function received(): Set<string> {
 }
 
 /** A report was sent when a receipt for it came; the ledger also has those that were only made. */
-export function isReceived({ plan, round }: Pick<Entry, "plan" | "round">, known: ReadonlySet<string> = received()): boolean {
+export function isReceived(
+  { plan, round }: Pick<Entry, "plan" | "round">,
+  known: ReadonlySet<string> = received(),
+): boolean {
   return known.has(`${plan} ${round}`);
 }
 
@@ -71,7 +74,7 @@ function sent(ledger: Ledger, open: boolean): HTMLElement {
             { class: "figures lifetime" },
             h("dt", {}, `Lifetime loss over ${over}, if your answers do not change`),
             h("dd", {}, loss(total.unchanged)),
-            h("dt", {}, "The same, whatever changes"),
+            h("dt", {}, "The same, even if your answers change"),
             h("dd", {}, loss(total.changing)),
           ),
           [...plans.values()].map((rounds) => study(rounds, known)),
@@ -84,7 +87,7 @@ function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElemen
   const both =
     unchanged === changing
       ? loss(unchanged)
-      : `${loss(unchanged)} if your answers do not change, ${loss(changing)} whatever changes`;
+      : `${loss(unchanged)} if your answers do not change, ${loss(changing)} even if they change`;
   return h(
     "article",
     { class: "study" },
@@ -158,12 +161,12 @@ function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
       h(
         "p",
         {},
-        "This deletes from this device its secret, the list of what was sent, the limit, and your invitation. What was sent cannot be called back.",
+        "This deletes the secret, the list of sent reports, the limit and your invitation from this device. Reports that were sent cannot be taken back.",
       ),
       h(
         "p",
         {},
-        "If you then answer a study that you have answered before, a new random answer is drawn. Both together give away more than was promised, and this device will not know it.",
+        "If you then answer a study again, this device draws a new random answer. Both reports together give away more than was promised, and this device will not know it.",
       ),
     ),
     h(
@@ -178,7 +181,7 @@ function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
     localStorage.removeItem(RECEIVED);
     remember("invitation", null);
     dialog.close();
-    announce("Everything that this device remembered is deleted.");
+    announce("Everything that this device remembered was deleted.");
     changed();
   };
   return h(

@@ -1,4 +1,4 @@
-/** What is promised of answers that have distances, in words; nothing here says less than is true. */
+/** Puts into words what is promised about answers with distances; nothing here says less than is true. */
 
 import type { Plan } from "../src/index.js";
 import { atMost, count, likelier } from "./phrases.js";
@@ -13,7 +13,10 @@ interface Apart {
 }
 
 /** The loss per unit that a plan states of an attribute; none where its values have no distances. */
-export function perUnit(plan: Plan, name: string): { readonly unit: "step" | "kilometer"; readonly loss: number } | undefined {
+export function perUnit(
+  plan: Plan,
+  name: string,
+): { readonly unit: "step" | "kilometer"; readonly loss: number } | undefined {
   return plan.verify().metric?.units.find((one) => one.name === name);
 }
 
@@ -23,7 +26,7 @@ export function unitName(plan: Plan, name: string): string {
   return domain?.kind === "range" ? `per ${count(domain.step / 10 ** domain.digits)} in` : "per kilometer in";
 }
 
-/** What a report tells of answers that are near, of some that are farther away, and in the worst case. */
+/** What a report reveals about people near you, about some farther away, and in the worst case. */
 export interface ByDistance {
   readonly name: string;
   readonly near: string;
@@ -44,7 +47,10 @@ export function byDistance(plan: Plan, name: string): ByDistance | null {
     const step = domain.step / 10 ** domain.digits;
     const far = nice(FAR / nats);
     for (const steps of far > 1 && far < domain.bins ? [1, far] : [1])
-      apart.push({ words: `off by ${count(Number((steps * step).toPrecision(12)))}`, loss: steps * found.loss });
+      apart.push({
+        words: `off by ${count(Number((steps * step).toPrecision(12)))}`,
+        loss: steps * found.loss,
+      });
   } else {
     for (const limit of [CLOSE, FAR]) {
       const kilometers = nice(limit / nats);
@@ -54,14 +60,14 @@ export function byDistance(plan: Plan, name: string): ByDistance | null {
   }
   const [first, ...more] = apart as [Apart, ...Apart[]];
   const others = more.map(({ words, loss }) => `; from someone ${words}, at most ${likelier(loss)}`).join("");
-  const [n, d] = plan.share.ratios[j] as readonly [bigint, bigint];
+  const [n, d] = plan.mechanism.ratios[j] as readonly [bigint, bigint];
   const loss = Math.ceil(Math.log(Number(n) / Number(d)) * 1e9) + 1;
   const whom = domain?.kind === "grid" ? "someone elsewhere in the box" : "someone with any other answer";
-  const told = loss > FAR * 1e9 ? "Answers far from yours can be told from it: in" : "In";
+  const start = loss > FAR * 1e9 ? "It can distinguish you from people far from you: in" : "In";
   return {
     name,
-    near: `${first.loss <= CLOSE * 1e9 ? "answers near yours can hardly be told from it: " : ""}your report is at most ${likelier(first.loss)} likelier from you than from someone ${first.words}${others}.`,
-    worst: `${told} the worst case, your report is ${atMost(loss)} likelier from you than from ${whom}.`,
+    near: `your report ${first.loss <= CLOSE * 1e9 ? "hardly distinguishes you from people near you: it " : ""}is at most ${likelier(first.loss)} likelier from you than from someone ${first.words}${others}.`,
+    worst: `${start} the worst case, it is ${atMost(loss)} likelier from you than from ${whom}.`,
     loss,
   };
 }

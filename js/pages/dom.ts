@@ -1,4 +1,4 @@
-/** Elements in one line. Nothing here sets a style: the pages' security policy allows none but the stylesheet's. */
+/** Makes elements in one line. Nothing here sets a style: the security policy allows only the stylesheet. */
 
 export type Child = Node | string | null | undefined | false | readonly Child[];
 type Property = string | number | boolean | null | undefined | ((event: Event) => void);
@@ -28,7 +28,8 @@ function dress(element: Element, properties: Properties): void {
   for (const [name, value] of Object.entries(properties)) {
     if (typeof value === "function") element.addEventListener(name, value);
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(name, String(value));
   }
 }
 

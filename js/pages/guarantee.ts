@@ -1,40 +1,74 @@
-/** What a plan promises, in plain words. Only plans that were verified on this device get here. */
+/** Explains what a plan promises. Only plans that were verified on this device get here. */
 
 import type { Plan } from "../src/index.js";
+import type { Group } from "../src/records.js";
 import { byDistance, unitName } from "./distances.js";
 import { type Child, h, quoted, svg } from "./dom.js";
 import { allRounds, atMost, loss, sentence, several } from "./phrases.js";
 
+const MOST_NAMED = 4; // questions that are named in a sentence
 const MOST_SHOWN = 3; // attributes with distances, of which all is said at once
 
-/** Which of the answers leave the device, where not all of them do; for people to read before they answer. */
-export function sharing(plan: Plan, kind: string): string | null {
-  const [asked, drawn] = [plan.attributes.length, plan.share.drawn];
-  const same =
-    plan.rounds === null
-      ? ""
-      : ` In every round ${drawn === 1 || kind === "faked" ? "it is the same one" : "they are the same"}.`;
-  if (kind === "faked")
-    return `Your device draws one of these ${asked} questions. Only that answer, randomized, is in the report; in place of the others are random ones, and nobody is told which is which.${same}`;
-  if (drawn === 0 || drawn === asked) return null;
-  return drawn === 1
-    ? `Your device draws one of these ${asked} questions. Only that answer, randomized, leaves it; the rest is not sent at all.${same}`
-    : `Your device draws ${drawn} of these ${asked} questions. Only those answers, randomized, leave it; the rest is not sent at all.${same}`;
+/** Which of the answers are sent, where not all of them are; for people to read before they answer. */
+function drawing(plan: Plan): Child {
+  const always: string[] = [];
+  const drawn: { names: readonly string[]; group: Group }[] = [];
+  let first = 0;
+  for (const group of plan.mechanism.groups) {
+    const names = plan.attributes.slice(first, (first += group.size)).map(({ name }) => name);
+    if (group.real === group.size) always.push(...names);
+    else drawn.push({ names, group });
+  }
+  if (!drawn.length) return null;
+  const again = plan.rounds === null ? "" : " It draws the same in every round.";
+  return [
+    always.length > 0 && ["Everybody’s report holds an answer to ", listed(always), ", randomized. "],
+    drawn.map(({ names, group }) => [
+      `Your device ${always.length ? "also " : ""}draws ${group.real === 1 ? "one" : group.real} of `,
+      ...(always.length && drawn.length > 1
+        ? [listed(names)]
+        : [`${always.length ? "the other" : "these"} ${names.length} questions`]),
+      `. ${sentTo(group)} `,
+    ]),
+    again.trim(),
+  ];
+}
+
+/** What becomes of the answers that are drawn, and of the others. */
+function sentTo({ named, real }: Group): string {
+  const those = real === 1 ? "that answer is" : "those answers are";
+  return named > 0
+    ? `Only ${those} sent, randomized. The others are not sent at all.`
+    : `Only ${those} in your report, randomized. Random values take the place of the others, and nobody can see which is which.`;
+}
+
+/** Names in a sentence; of many, how many they are. */
+function listed(names: readonly string[]): Child {
+  if (names.length > MOST_NAMED) return `${names.length} of the questions`;
+  const between = (i: number): string => (i === 0 ? "" : i === names.length - 1 ? " and " : ", ");
+  return names.map((name, i) => [between(i), "“", quoted(name), "”"]);
 }
 
 /**
- * The promise as a whole: what is guessed most often, what can be told by distances, what of the answers leaves; then question
- * by question, then the exact numbers. Whatever is folded away is not worse than what is not.
+ * The promise as a whole: what is guessed most often, what distances reveal, which answers are sent; then
+ * question by question, then the exact numbers. Whatever is folded away is not worse than what is not.
  */
-export function promise(plan: Plan, drawing: string | null): HTMLElement {
-  const guesses = plan.attributes.map(({ name, domain: { kind } }) => ({ name, kind, ...plan.bestGuess(name) }));
+export function promise(plan: Plan): HTMLElement {
+  const guesses = plan.attributes.map(({ name, domain: { kind } }) => ({
+    name,
+    kind,
+    ...plan.bestGuess(name),
+  }));
   const easiest = largest(guesses);
   const answers = guesses.filter(({ kind }) => kind !== "number"); // of a number only its half is guessed
   const answer = easiest.kind === "number" && answers.length > 0 ? largest(answers) : null;
   const alone = guesses.length === 1;
+  const drawn = drawing(plan);
   const [once, ...rest] = easiest.sentence.split("; ");
-  const blind = rest.pop(); // between them: what all rounds together tell
-  const distant = guesses.flatMap(({ name }) => byDistance(plan, name) ?? []).sort((one, other) => other.loss - one.loss);
+  const blind = rest.pop(); // between them: what all rounds together reveal
+  const distant = guesses
+    .flatMap(({ name }) => byDistance(plan, name) ?? [])
+    .sort((one, other) => other.loss - one.loss);
   const folded = distant.slice(MOST_SHOWN);
   return h(
     "section",
@@ -42,17 +76,41 @@ export function promise(plan: Plan, drawing: string | null): HTMLElement {
     h("h2", { id: "promise-title", class: "verified" }, check(), "Verified on this device"),
     h("p", { class: "headline" }, sentence(`${once}; ${blind}`)),
     rest.map((again) =>
-      h("p", { class: "again" }, sentence(again.replace("all of them", `your reports of ${allRounds(plan.rounds)}`))),
+      h(
+        "p",
+        { class: "again" },
+        sentence(again.replace("all of them", `your reports of ${allRounds(plan.rounds)}`)),
+      ),
     ),
-    !alone && h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, which is the easiest to guess."),
-    answer && h("p", { class: "again" }, "Of whole answers, “", quoted(answer.name), `” is the easiest: ${answer.sentence}.`),
+    !alone &&
+      h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, the easiest question to guess."),
+    answer &&
+      h(
+        "p",
+        { class: "again" },
+        "Among whole answers, “",
+        quoted(answer.name),
+        `” is the easiest to guess: ${answer.sentence}.`,
+      ),
     distant
       .slice(0, MOST_SHOWN)
       .map((one) =>
-        h("p", { class: "again distant" }, !alone && ["“", quoted(one.name), "”: "], sentence(one.near), " ", strongly(one.worst)),
+        h(
+          "p",
+          { class: "again distant" },
+          !alone && ["“", quoted(one.name), "”: "],
+          sentence(one.near),
+          " ",
+          strongly(one.worst),
+        ),
       ),
-    folded.length > 0 && h("p", { class: "again" }, `The same holds, less strongly, for ${several(folded.length, "more question")} below.`),
-    drawing !== null && h("p", { class: "drawing" }, drawing),
+    folded.length > 0 &&
+      h(
+        "p",
+        { class: "again" },
+        `${several(folded.length, "more question")} below: the same kind of guarantee, with smaller losses.`,
+      ),
+    drawn !== null && h("p", { class: "drawing" }, drawn),
     !alone &&
       h(
         "details",
@@ -87,7 +145,10 @@ function largest<One extends { readonly oneReport: number }>(guesses: readonly O
 
 function exact(plan: Plan): HTMLElement {
   const { record, repeated, metric } = plan.verify();
-  const line = (what: Child, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
+  const line = (what: Child, nano: number | null): HTMLElement[] => [
+    h("dt", {}, what),
+    h("dd", {}, loss(nano)),
+  ];
   return h(
     "details",
     {},
@@ -103,19 +164,26 @@ function exact(plan: Plan): HTMLElement {
     h(
       "dl",
       { class: "figures" },
-      metric?.units.map(({ name, loss: nano }) => line([`This report, ${unitName(plan, name)} “`, quoted(name), "”"], nano)),
-      metric && metric.units.length < plan.attributes.length && line("This report, all other answers together", metric.rest),
+      metric?.units.map(({ name, loss: nano }) =>
+        line([`This report, ${unitName(plan, name)} “`, quoted(name), "”"], nano),
+      ),
+      metric &&
+        metric.units.length < plan.attributes.length &&
+        line("This report, all other answers together", metric.rest),
       line(metric ? "This report, in the worst case" : "This report", record),
       repeated && [
         line("Any number of rounds, if your answers do not change", repeated.one_value_forever),
-        line(sentence(`${allRounds(plan.rounds)}, whatever changes`).slice(0, -1), repeated.changing_values),
+        line(
+          sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
+          repeated.changing_values,
+        ),
       ],
     ),
     metric &&
       h(
         "p",
         { class: "soft" },
-        "Answers that are several steps or kilometers apart lose so many times that; places count as the middle of their cell. Your limit counts the worst case.",
+        "The loss grows with the distance: answers three steps or kilometers apart lose three times as much. A location counts as the middle of its cell. Your limit counts the worst case.",
       ),
     h("p", { class: "soft" }, "Plan ", h("code", { title: plan.id }, plan.id.slice(0, 12), "…")),
   );

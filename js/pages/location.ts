@@ -1,4 +1,4 @@
-/** A place that is asked for: written, pasted, taken from the device, or chosen on a picture of the box. */
+/** Asks for a location: typed, pasted, taken from the device, or chosen on a picture of the area. */
 
 import type { Grid } from "../src/index.js";
 import { h, svg } from "./dom.js";
@@ -10,14 +10,17 @@ const NUMBER = String.raw`([+-]?\d+(?:[.,]\d+)?)°?`;
 const PAIR = new RegExp(String.raw`^\(?${NUMBER}(?:\s*;\s*|,?\s+|,)${NUMBER}\)?$`);
 const SWAPPED = "Did you swap latitude and longitude?";
 const PRIVATE =
-  "Your position stays on this page, as all that you answer. To find it, your browser may ask a location service of its own, as it does for maps.";
-const UNKNOWN = "Your device cannot find out where it is now. Try again, or write the place.";
+  "Your location stays on this page, like all your answers. To find it, your browser may ask its own location service, as it does for maps.";
+const UNKNOWN = "Your device cannot find its location now. Try again, or type the location.";
 const TROUBLE: Readonly<Record<number, string>> = {
-  1: "This page was not allowed to know where you are. You can allow it in your browser’s settings, or write the place.",
-  3: "Your device took too long to find out where it is. Try again, or write the place.",
+  1: "This page may not see your location. Allow it in your browser’s settings, or type the location.",
+  3: "Your device took too long to find its location. Try again, or type the location.",
 };
 
-/** Latitude and longitude of what was pasted or written into one field; null where it is one number, also with a comma. */
+/**
+ * Latitude and longitude of what was pasted or written into one field; null where it is one number, also
+ * with a comma.
+ */
 function pairIn(text: string): [latitude: string, longitude: string] | null {
   const given = text.trim().replaceAll("\u2212", "-");
   const [, first, second] = (/^[+-]?\d+,\d+$/.test(given) ? null : given.match(PAIR)) ?? [];
@@ -28,7 +31,7 @@ const rounded = (degrees: number, digits: number): string => String(Number(degre
 
 const plain = (number: string): string => number.trim().replace(",", ".").replaceAll("\u2212", "-");
 
-/** Whether a place that is not in the box would be with its two numbers exchanged. */
+/** Whether a location outside the area would be inside with its two numbers exchanged. */
 function isSwapped(grid: Grid, answer: string): boolean {
   return cellOf(grid, answer.split(",").reverse().join()) !== null;
 }
@@ -41,8 +44,11 @@ function cellOf(grid: Grid, answer: string): number | null {
   }
 }
 
-/** The question. Both fields are filled at once when two numbers are pasted into one, or are found in it on leaving. */
-export function place(
+/**
+ * The question. Both fields are filled at once when two numbers are pasted into one, or are found in it on
+ * leaving.
+ */
+export function askLocation(
   grid: Grid,
   j: number,
   optional: HTMLInputElement | null,
@@ -60,7 +66,8 @@ export function place(
         mark();
       },
       change: (event) => {
-        spread(event.target as HTMLInputElement); // not while somebody is writing: the second number is not whole yet
+        // not while somebody is writing: the second number is not whole yet
+        spread(event.target as HTMLInputElement);
         mark();
       },
     });
@@ -71,18 +78,29 @@ export function place(
   };
   const given = (): string => `${plain(latitude.value)}, ${plain(longitude.value)}`;
   const set = (north: number, east: number, digits: number): void => {
-    for (const [one, degrees] of [[latitude, north], [longitude, east]] as const) one.value = rounded(degrees, digits);
+    for (const [one, degrees] of [
+      [latitude, north],
+      [longitude, east],
+    ] as const)
+      one.value = rounded(degrees, digits);
     complaint.textContent = note.textContent = "";
     for (const one of [latitude, longitude]) one.setAttribute("aria-invalid", "false");
     mark();
   };
   const note = h("p", { class: "soft found", role: "status" });
-  const { drawing, show } = picture(grid, (code) => optional?.checked || set(...grid.middle(code), digitsOf(grid)));
+  const { drawing, show } = picture(
+    grid,
+    (code) => optional?.checked || set(...grid.middle(code), digitsOf(grid)),
+  );
   const mark = (): void => show(optional?.checked ? null : cellOf(grid, given()));
-  const here = h("button", { type: "button", class: "here", click: () => locate() }, "Use where I am now");
+  const here = h(
+    "button",
+    { type: "button", class: "here", click: () => locate() },
+    "Use my current location",
+  );
   const locate = (): void => {
     here.disabled = true;
-    note.textContent = "Finding where you are…";
+    note.textContent = "Finding your location…";
     const done = (text: string): void => {
       here.disabled = optional?.checked ?? false;
       note.textContent = text;
@@ -110,7 +128,10 @@ export function place(
       {},
       h("div", { class: "place" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
       complaint,
-      "geolocation" in navigator && [h("div", { class: "row" }, here, h("p", { class: "soft" }, PRIVATE)), note],
+      "geolocation" in navigator && [
+        h("div", { class: "row" }, here, h("p", { class: "soft" }, PRIVATE)),
+        note,
+      ],
       drawing,
     ),
     fields: [latitude, longitude],
@@ -122,52 +143,75 @@ export function place(
   };
 }
 
-/** What is said of a place that the device has found. */
+/** What to say about a location that the device has found. */
 function found(grid: Grid, answer: string, accuracy: number): string {
-  if (cellOf(grid, answer) === null) return "Where you are now is outside of the box that this study asks about.";
+  if (cellOf(grid, answer) === null) return "Your location is outside the area of this study.";
   const about = accuracy < 1000 ? `${Math.ceil(accuracy)} m` : `${Math.ceil(accuracy / 1000)} km`;
-  return accuracy > Math.min(...grid.meters) ? `Your device knows this only to about ${about}, which is more than a cell.` : "";
+  return accuracy > Math.min(...grid.meters)
+    ? `This location is accurate only to about ${about}, which is more than a cell.`
+    : "";
 }
 
-/** As many digits as tell apart the tenths of a cell. */
+/** As many digits as distinguish the tenths of a cell. */
 function digitsOf({ north, south, wide, rows, columns }: Grid): number {
   return Math.max(0, 1 - Math.floor(Math.log10(Math.min((north - south) / rows, wide / columns))));
 }
 
-/** An example of a place in the box. */
+/** An example of a location in the area. */
 export function exampleOf(grid: Grid): string {
   const middle = grid.middle(Math.floor(grid.rows / 2) * grid.columns + Math.floor(grid.columns / 2));
   return middle.map((degrees) => rounded(degrees, digitsOf(grid))).join(", ");
 }
 
-/** The box with its cells, north at the top. Whoever does not see it, or has no pointer, needs it for nothing. */
-function picture(grid: Grid, choose: (code: number) => void): { drawing: HTMLElement; show: (code: number | null) => void } {
+/**
+ * The area with its cells, north at the top. People who do not see it, or have no pointer, do not need it.
+ */
+function picture(
+  grid: Grid,
+  choose: (code: number) => void,
+): { drawing: HTMLElement; show: (code: number | null) => void } {
   const { rows, columns } = grid;
   const [high, wide] = grid.meters; // so that it has the shape that it has on the ground
   const scale = Math.min(WIDEST / (columns * wide), TALLEST / (rows * high));
   const [cell, tall] = [wide * scale, high * scale];
-  const [width, height] = [cell * columns, tall * rows].map((length) => Math.max(FINEST, length)) as [number, number];
+  const [width, height] = [cell * columns, tall * rows].map((length) => Math.max(FINEST, length)) as [
+    number,
+    number,
+  ];
   const lines = (many: number, size: number, line: (at: number) => string): string =>
     size < FINEST ? "" : Array.from({ length: many - 1 }, (_, i) => line((i + 1) * size)).join("");
-  const path = lines(columns, cell, (x) => `M${x} 0V${height}`) + lines(rows, tall, (y) => `M0 ${y}H${width}`);
-  const chosen = svg("rect", { class: "chosen", width: Math.max(FINEST, cell), height: Math.max(FINEST, tall) });
+  const path =
+    lines(columns, cell, (x) => `M${x} 0V${height}`) + lines(rows, tall, (y) => `M0 ${y}H${width}`);
+  const chosen = svg("rect", {
+    class: "chosen",
+    width: Math.max(FINEST, cell),
+    height: Math.max(FINEST, tall),
+  });
   const drawing = svg(
     "svg",
-    { class: "box", viewBox: `-1 -1 ${width + 2} ${height + 2}`, width: width + 2, height: height + 2, "aria-hidden": "true" },
+    {
+      class: "box",
+      viewBox: `-1 -1 ${width + 2} ${height + 2}`,
+      width: width + 2,
+      height: height + 2,
+      "aria-hidden": "true",
+    },
     svg("rect", { class: "ground", width, height }),
     svg("path", { class: "lines", d: path }),
     chosen,
   );
   drawing.addEventListener("click", (event) => {
     const { left, top, width: across, height: down } = drawing.getBoundingClientRect();
-    const place = (part: number, many: number): number => Math.min(many - 1, Math.max(0, Math.floor(part * many)));
-    const row = rows - 1 - place((event.clientY - top) / down, rows);
-    choose(row * columns + place((event.clientX - left) / across, columns));
+    const index = (part: number, many: number): number =>
+      Math.min(many - 1, Math.max(0, Math.floor(part * many)));
+    const row = rows - 1 - index((event.clientY - top) / down, rows);
+    choose(row * columns + index((event.clientX - left) / across, columns));
   });
   const where = h("p", { class: "soft", role: "status" });
   const show = (code: number | null): void => {
     chosen.toggleAttribute("hidden", code === null);
-    where.textContent = code === null ? "Or choose a cell here; north is at the top." : `In the cell ${grid.label(code)}`;
+    where.textContent =
+      code === null ? "Or choose a cell here; north is at the top." : `In the cell ${grid.label(code)}`;
     if (code === null) return;
     chosen.setAttribute("x", String((code % columns) * cell));
     chosen.setAttribute("y", String((rows - 1 - Math.floor(code / columns)) * tall));

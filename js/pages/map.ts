@@ -1,4 +1,4 @@
-/** Shares of places on their grid: the fuller a cell, the larger its share; a border where it is above 0, by all intervals at once. */
+/** Draws shares on a grid: darker cells have larger shares, and cells with a border are above 0. */
 
 import type { Grid } from "../src/index.js";
 import { percent, spoken } from "./charts.js";
@@ -8,7 +8,13 @@ import type { Row } from "./results.js";
 const TALLEST = 420;
 
 /** The map, as wide as there is room, with north at the top; rows are in the order of the cells. */
-export function map(name: string, rows: readonly Row[], grid: Grid, width: number, level: number): HTMLElement {
+export function map(
+  name: string,
+  rows: readonly Row[],
+  grid: Grid,
+  width: number,
+  level: number,
+): HTMLElement {
   const [high, wide] = grid.meters; // so that it has the shape that it has on the ground
   const scale = Math.min((width - 4) / (grid.columns * wide), TALLEST / (grid.rows * high));
   const [cell, tall] = [wide * scale, high * scale];
@@ -44,8 +50,8 @@ export function map(name: string, rows: readonly Row[], grid: Grid, width: numbe
   const bordered = rows.filter(isAbove).length;
   const confidence = `${Number((100 * level).toFixed(3))} % confidence`;
   const sure = bordered
-    ? `With ${confidence}, ${bordered === 1 ? "the cell with a border is" : `all ${bordered} cells with a border are`} above 0: the intervals for this are wider than those of single cells, so that all ${rows.length} hold at once.`
-    : `With ${confidence} for all ${rows.length} cells at once, none can be said to be above 0 yet.`;
+    ? `With ${confidence}, ${bordered === 1 ? "the cell with a border is" : `all ${bordered} cells with a border are`} above 0: these intervals are wider than those of single cells, so that all ${rows.length} hold at once.`
+    : `With ${confidence} for all ${rows.length} cells at once, no cell is certainly above 0 yet.`;
   const corner = (latitude: number, longitude: number): string =>
     `${Math.abs(latitude)}° ${latitude < 0 ? "S" : "N"}, ${Math.abs(longitude)}° ${longitude < 0 ? "W" : "E"}`;
   return h(
@@ -55,7 +61,7 @@ export function map(name: string, rows: readonly Row[], grid: Grid, width: numbe
     h(
       "figcaption",
       { class: "soft" },
-      `From ${corner(grid.south, grid.west)} to ${corner(grid.north, grid.east)}. The fullest cell has ${percent(most)}. ${sure} The largest, each with its own interval: ${largest.map(spoken).join("; ")}.`,
+      `From ${corner(grid.south, grid.west)} to ${corner(grid.north, grid.east)}. The largest share is ${percent(most)}. ${sure} The largest cells, each with its own interval: ${largest.map(spoken).join("; ")}.`,
     ),
   );
 }

@@ -1,26 +1,43 @@
-/** The parts of the dashboard, each drawn anew only when what it shows has changed. */
+/** Builds the panels of the dashboard. Each is redrawn only when its content has changed. */
 
 import type { Grid } from "../src/index.js";
-import { around, besides, figured, type Kind, MOST_ROWS, mean, means, percent, profile, type Step, shares, signed, steps, within } from "./charts.js";
+import {
+  around,
+  besides,
+  figured,
+  type Kind,
+  MOST_ROWS,
+  mean,
+  means,
+  percent,
+  profile,
+  type Step,
+  shares,
+  signed,
+  steps,
+  within,
+} from "./charts.js";
 import { unitName } from "./distances.js";
 import { type Child, find, h, quoted } from "./dom.js";
 import { map } from "./map.js";
 import { allRounds, atMost, count, loss, moment, sentence, several, titleOf } from "./phrases.js";
-import { type Counters, type Estimates, type Mean, type Row, type View } from "./results.js";
+import type { Counters, Estimates, Mean, Row, View } from "./results.js";
 
 const GROUPED =
-  "Single values of so many scatter widely, so they are shown in groups of neighbors. The files have each of them.";
+  "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";
 
 export type Mode = "charts" | "tables";
 
-/** Fill a place unless it shows the same already; the focus stays where it was. */
-export function keep(place: HTMLElement, key: unknown, build: () => Child): void {
+/** Fill a section unless it shows the same already; the focus stays where it was. */
+export function keep(section: HTMLElement, key: unknown, build: () => Child): void {
   const text = JSON.stringify(key);
-  if (place.dataset.key === text) return;
-  place.dataset.key = text;
-  const focused = place.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.name : undefined;
-  place.replaceChildren(...h("div", {}, build()).childNodes);
-  if (focused) place.querySelector<HTMLElement>(`[data-name="${focused}"]`)?.focus();
+  if (section.dataset.key === text) return;
+  section.dataset.key = text;
+  const focused = section.contains(document.activeElement)
+    ? (document.activeElement as HTMLElement).dataset.name
+    : undefined;
+  section.replaceChildren(...h("div", {}, build()).childNodes);
+  if (focused) section.querySelector<HTMLElement>(`[data-name="${focused}"]`)?.focus();
 }
 
 export function heading({ plan, plans, summary }: View): Child {
@@ -37,8 +54,16 @@ export function heading({ plan, plans, summary }: View): Child {
       "p",
       { class: "soft links" },
       h("span", {}, "Plan ", h("code", { title: plan.id }, `${plan.id.slice(0, 12)}…`)),
-      h("a", { href: `plans/${plan.id}`, target: "_blank", rel: "noopener", "data-name": "plan" }, "Read the plan"),
-      h("a", { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" }, "Open the survey"),
+      h(
+        "a",
+        { href: `plans/${plan.id}`, target: "_blank", rel: "noopener", "data-name": "plan" },
+        "Read the plan",
+      ),
+      h(
+        "a",
+        { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" },
+        "Open the survey",
+      ),
     ),
   ];
 }
@@ -46,7 +71,10 @@ export function heading({ plan, plans, summary }: View): Child {
 /** A number of reports, where it is known. */
 const counted = (reports: number | null): string => (reports === null ? "–" : count(reports));
 
-/** The shares that are drawn: of groups of bins, where single ones scatter widely. A map has all of its cells. */
+/**
+ * The shares that are drawn: of groups of bins, where single ones scatter widely. A map has all of its
+ * cells.
+ */
 const shown = (found: Estimates, { attributes }: View["plan"]): readonly Row[] => {
   const maps = new Set(attributes.filter(({ domain }) => domain.kind === "grid").map(({ name }) => name));
   const groups = found.groups.filter(({ attribute }) => !maps.has(attribute));
@@ -57,7 +85,12 @@ const shown = (found: Estimates, { attributes }: View["plan"]): readonly Row[] =
 /** The numbers that matter most. */
 export function facts({ plan, reports, round, rounds, estimates }: View): Child {
   const fact = (what: string, number: string, more: string): HTMLElement =>
-    h("div", { class: "fact" }, h("dt", {}, what), h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)));
+    h(
+      "div",
+      { class: "fact" },
+      h("dt", {}, what),
+      h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)),
+    );
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
   const widths = (estimates ? shown(estimates, plan) : []).map(({ low, high }) => 100 * (high - low));
   const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
@@ -93,7 +126,8 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const briefly = (row: Row, code: number): Row =>
     domain?.kind === "grid" && code < domain.k ? { ...row, value: middleOf(domain, code) } : row;
   const long = domain?.kind === "range" && now.length > MOST_ROWS;
-  const meanOf = (found: Estimates | null): Mean | undefined => found?.means.find((one) => one.attribute === name);
+  const meanOf = (found: Estimates | null): Mean | undefined =>
+    found?.means.find((one) => one.attribute === name);
   const center = meanOf(view.estimates);
   const wide = width > 760;
   const left = wide ? Math.floor(width * 0.5) : width;
@@ -112,12 +146,14 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   };
   const grouped = domain?.kind === "range" && view.estimates?.groups.some((one) => one.attribute === name);
   const distant = view.plan.stated.metric?.units.some((one) => one.name === name);
-  // of numbers, of distances and of many bins the mean is what is followed: it is known far better than single shares
+  // of numbers, of distances and of many bins the mean is what is followed: it is known far better than
+  // single shares
   const followed = center && (domain?.kind === "number" || distant || grouped);
   const meansOf = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
     from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
   const along = (kind: Kind, room: number): Child => {
-    const [what, head] = kind === "rounds" ? ["from round to round", "Round"] : ["as reports arrived", "Reports"];
+    const [what, head] =
+      kind === "rounds" ? ["from round to round", "Round"] : ["as reports arrived", "Reports"];
     const from = kind === "rounds" ? view.series : view.history;
     if (from.length < 2) return null;
     const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
@@ -127,15 +163,25 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       return [h("h3", {}, sentence(what).slice(0, -1)), made];
     }
     const found = meansOf(from, at);
-    const made = tables ? meansTable(name, head, found) : means(`The mean of ${name} ${what}`, found, room, kind);
+    const made = tables
+      ? meansTable(name, head, found)
+      : means(`The mean of ${name} ${what}`, found, room, kind);
     return found.length > 1 && [h("h3", {}, `The mean ${what}`), made];
   };
-  const bothAlong = view.series.length > 1 && view.history.length > 1; // then one of them has a row of its own
+  // then one of them has a row of its own
+  const bothAlong = view.series.length > 1 && view.history.length > 1;
   return [
-    h("h2", {}, quoted(name), " ", reported !== undefined && h("span", { class: "reported" }, several(reported, "report"))),
+    h(
+      "h2",
+      {},
+      quoted(name),
+      " ",
+      reported !== undefined && h("span", { class: "reported" }, several(reported, "report")),
+    ),
     h(
       "div",
-      { class: `sides ${tables && !followed ? "stacked" : wide ? "wide" : ""}` }, // a table of shares by steps takes all the room
+      // a table of shares by steps takes all the room
+      { class: `sides ${tables && !followed ? "stacked" : wide ? "wide" : ""}` },
       h(
         "div",
         {},
@@ -149,7 +195,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   ];
 }
 
-/** A cell by its middle: short, and with as many digits as tell it from its neighbors. */
+/** A cell by its middle: short, and with as many digits as distinguish it from its neighbors. */
 function middleOf(grid: Grid, code: number): string {
   const size = Math.min((grid.north - grid.south) / grid.rows, grid.wide / grid.columns);
   return grid
@@ -166,7 +212,7 @@ export function unbiased({ estimates, plan }: View): Child {
     h(
       "p",
       { class: "soft" },
-      "Shares are unbiased, so that with few reports they and their intervals may leave 0 to 100 %. For what you publish, choose a consistency step.",
+      "Shares are unbiased, so with few reports they and their intervals can lie outside 0 to 100 %. Choose a consistency step for what you publish.",
     )
   );
 }
@@ -188,7 +234,11 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
   );
 }
 
-function meansTable(name: string, what: string, along: readonly (Mean & { readonly at: number })[]): HTMLElement {
+function meansTable(
+  name: string,
+  what: string,
+  along: readonly (Mean & { readonly at: number })[],
+): HTMLElement {
   const line = (one: Mean & { readonly at: number }): string[] => [
     count(one.at),
     ...[one.mean, one.low, one.high].map((number) => figured(number, one)),
@@ -199,11 +249,22 @@ function meansTable(name: string, what: string, along: readonly (Mean & { readon
 function stepsTable(name: string, what: string, along: readonly Step[]): HTMLElement {
   const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
   const cell = (row: Row | undefined): string => (row ? within(row) : "");
-  const line = (name: string): string[] => [name, ...along.map(({ rows }) => cell(rows.find((row) => row.value === name)))];
-  return table(`${name} by ${what.toLowerCase()}`, [what, ...along.map(({ at }) => count(at))], names.map(line));
+  const line = (name: string): string[] => [
+    name,
+    ...along.map(({ rows }) => cell(rows.find((row) => row.value === name))),
+  ];
+  return table(
+    `${name} by ${what.toLowerCase()}`,
+    [what, ...along.map(({ at }) => count(at))],
+    names.map(line),
+  );
 }
 
-export function table(caption: string, heads: readonly string[], lines: readonly (readonly Child[])[]): HTMLElement {
+export function table(
+  caption: string,
+  heads: readonly string[],
+  lines: readonly (readonly Child[])[],
+): HTMLElement {
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
@@ -238,7 +299,8 @@ export function table(caption: string, heads: readonly string[], lines: readonly
 
 /** Not enough yet. */
 export function waiting(view: View): Child {
-  const why = view.reports === 0 && view.counters ? "No report has arrived in this round yet." : sentence(view.few);
+  const why =
+    view.reports === 0 && view.counters ? "No report has arrived in this round yet." : sentence(view.few);
   return h(
     "section",
     { class: "panel few" },
@@ -247,7 +309,7 @@ export function waiting(view: View): Child {
     h(
       "p",
       { class: "soft" },
-      "Results of few people say little about many, and too much about few. This page looks again by itself.",
+      "Results from few people say little about many people and too much about those few. This page updates by itself.",
     ),
   );
 }
@@ -269,7 +331,7 @@ function closing(number: number, close: () => void): void {
     h(
       "p",
       { id: "close-text" },
-      "From then on its reports are refused, also those that people have made and not sent yet. You can open it again.",
+      "After that, the collector refuses its reports, including those that people have made but not sent yet. You can open it again.",
     ),
     h(
       "div",
@@ -314,30 +376,48 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
       h(
         "p",
         { class: "soft" },
-        `Rounds ${open.join(" and ")} are open at once; the survey offers each device the newest that it has not answered.`,
+        `Rounds ${open.join(" and ")} are open at the same time. The survey offers each device the newest one that it has not answered.`,
       ),
     next <= most &&
-      h("p", {}, h("button", { type: "button", click: () => set(next, true), "data-name": "next" }, `Open round ${next}`)),
+      h(
+        "p",
+        {},
+        h(
+          "button",
+          { type: "button", click: () => set(next, true), "data-name": "next" },
+          `Open round ${next}`,
+        ),
+      ),
   ];
 }
 
 /** What the plan gives away, as verified in this browser. */
 export function losses({ plan }: View): Child {
   const { record, attribute: one, repeated, metric } = plan.verify();
-  const line = (what: Child, nano: number | null): HTMLElement[] => [h("dt", {}, what), h("dd", {}, loss(nano))];
+  const line = (what: Child, nano: number | null): HTMLElement[] => [
+    h("dt", {}, what),
+    h("dd", {}, loss(nano)),
+  ];
   return [
     h("h2", {}, "What is given away"),
-    h("p", { class: "soft" }, "Recomputed in this browser from the plan’s numbers; in nats, rounded up."),
+    h("p", { class: "soft" }, "Recomputed in this browser from the plan’s numbers, in nats, rounded up."),
     h(
       "dl",
       { class: "figures" },
-      metric?.units.map(({ name, loss: nano }) => line([`One report, ${unitName(plan, name)} “`, quoted(name), "”"], nano)),
-      metric && metric.units.length < plan.attributes.length && line("One report, all other answers together", metric.rest),
+      metric?.units.map(({ name, loss: nano }) =>
+        line([`One report, ${unitName(plan, name)} “`, quoted(name), "”"], nano),
+      ),
+      metric &&
+        metric.units.length < plan.attributes.length &&
+        line("One report, all other answers together", metric.rest),
       line(metric ? "One report, in the worst case" : "One report", record),
       plan.attributes.length > 1 && line("One report, between people who differ in one answer", one),
       repeated && [
         line("Any number of rounds, if answers do not change", repeated.one_value_forever),
-        line(sentence(`${allRounds(plan.rounds)}, whatever changes`).slice(0, -1), repeated.changing_values),
+        line(
+          sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
+          repeated.changing_values,
+        ),
       ],
     ),
     h(
@@ -368,29 +448,33 @@ const REASONS: Readonly<Record<string, string>> = {
   invitation: "invitation missing, unknown or used",
   plan: "of a plan that is not collected here",
   path: "no such address",
-  method: "not possible at that address",
-  slow: "took too long to arrive",
+  method: "method not allowed at that address",
+  slow: "arrived too slowly",
   closed: "round not open",
   few: "results asked for too early",
   large: "too large",
   type: "wrong kind of content",
   rate: "too many requests from one sender",
-  busy: "too much to do",
-  store: "store out of reach",
-  fault: "went wrong on our side",
+  busy: "collector busy",
+  store: "store not available",
+  fault: "an error of the collector",
 };
 
-const NO_REPORT = ["token", "path", "method", "parameter", "few"]; // what was refused so was asked, and no report
+// what was refused so was asked, and no report
+const NO_REPORT = ["token", "path", "method", "parameter", "few"];
 
 /** What the collector has counted and refused since it was started. */
 export function collector({ counters }: View): Child {
   const title = h("h2", {}, "The collector");
-  if (!counters) return [title, h("p", { class: "soft" }, "Its counters cannot be read from here.")];
+  if (!counters) return [title, h("p", { class: "soft" }, "This page cannot read its counters.")];
   const { before, waiting: queue, refused } = counters;
   const others = refused.filter(([reason]) => NO_REPORT.includes(reason));
   const reports = refused.filter((one) => !others.includes(one));
   const sum = (all: Counters["refused"]): number => all.reduce((total, [, number]) => total + number, 0);
-  const line = (what: string, number: number): HTMLElement[] => [h("dt", {}, what), h("dd", {}, count(number))];
+  const line = (what: string, number: number): HTMLElement[] => [
+    h("dt", {}, what),
+    h("dd", {}, count(number)),
+  ];
   const why = (what: string, name: string, all: Counters["refused"]): Child =>
     all.length > 0 &&
     h(
@@ -405,7 +489,7 @@ export function collector({ counters }: View): Child {
     );
   return [
     title,
-    h("p", { class: "soft" }, "Since it was started, over all studies."),
+    h("p", { class: "soft" }, "Since its start, over all studies."),
     h(
       "dl",
       { class: "figures" },

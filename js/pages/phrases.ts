@@ -1,4 +1,4 @@
-/** Numbers in words; whatever is rounded does not say less than is true. */
+/** Puts numbers into words; rounding never says less than is true. */
 
 /** A loss in billionths of a nat, as people read it. */
 export function loss(nano: number | null): string {

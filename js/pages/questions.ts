@@ -1,11 +1,11 @@
-/** What is asked: a form whose answers never leave it but through the client. */
+/** Asks the questions in a form whose answers leave it only through the client. */
 
 import { type Attribute, type Domain, type Grid, InvalidValue, type Plan, type Range } from "../src/index.js";
 import { h, quoted } from "./dom.js";
 import { sentence } from "./phrases.js";
 
-/** What only plans that ask for places need; it is loaded for them. */
-export type Places = typeof import("./location.js");
+/** What only plans that ask for locations need; it is loaded for them. */
+export type LocationFields = typeof import("./location.js");
 
 const MOST_BUTTONS = 7;
 const NOTHING = "No answer";
@@ -29,10 +29,14 @@ export interface Question {
 }
 
 /** The form of a plan. `done` gets the answers once all of them can be taken. */
-export function questions(plan: Plan, places: Places | null, done: (given: readonly Given[]) => Promise<void>): HTMLFormElement {
+export function questions(
+  plan: Plan,
+  locations: LocationFields | null,
+  done: (given: readonly Given[]) => Promise<void>,
+): HTMLFormElement {
   const optional = plan.missing !== "refuse";
-  const nothing = plan.missing === "random" ? `${NOTHING}: a random one is taken in its place` : NOTHING;
-  const asked = plan.attributes.map((attribute, j) => question(attribute, j, optional, places));
+  const nothing = plan.missing === "random" ? `${NOTHING}: a random value takes its place` : NOTHING;
+  const asked = plan.attributes.map((attribute, j) => question(attribute, j, optional, locations));
   const button = h("button", { type: "submit", class: "main" }, "Make my report");
   return h(
     "form",
@@ -44,7 +48,7 @@ export function questions(plan: Plan, places: Places | null, done: (given: reado
       h(
         "p",
         { class: "soft", id: "once" },
-        "Nothing is sent yet. The report is drawn once: after this step your answers cannot be changed any more.",
+        "Nothing is sent yet. The report is drawn once: after this step you cannot change your answers.",
       ),
       button,
     ),
@@ -67,7 +71,11 @@ export function questions(plan: Plan, places: Places | null, done: (given: reado
   }
 }
 
-function answered(attribute: Attribute, { read, complaint, fields, suspect }: Question, nothing: string): Given | null {
+function answered(
+  attribute: Attribute,
+  { read, complaint, fields, suspect }: Question,
+  nothing: string,
+): Given | null {
   const answer = read();
   let problem = answer === undefined ? "Please choose an answer" : "";
   let shown = nothing;
@@ -76,7 +84,8 @@ function answered(attribute: Attribute, { read, complaint, fields, suspect }: Qu
       shown = kept(answer, attribute);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      problem = attribute.domain.kind === "categories" ? error.message : `Please enter ${allowed(attribute.domain)}`;
+      problem =
+        attribute.domain.kind === "categories" ? error.message : `Please enter ${allowed(attribute.domain)}`;
       if (suspect?.(answer)) problem = `${suspect(answer)} ${problem}`;
     }
   }
@@ -89,13 +98,21 @@ function answered(attribute: Attribute, { read, complaint, fields, suspect }: Qu
 function kept(answer: string, { domain, name }: Attribute): string {
   const code = domain.code(answer, name);
   if (domain.kind === "categories") return domain.label(code);
-  return domain.kind === "number" ? answer : `${answer} (${domain.kind === "grid" ? "the cell " : ""}${domain.label(code)})`;
+  return domain.kind === "number"
+    ? answer
+    : `${answer} (${domain.kind === "grid" ? "the cell " : ""}${domain.label(code)})`;
 }
 
-function question(attribute: Attribute, j: number, optional: boolean, places: Places | null): Question {
+function question(
+  attribute: Attribute,
+  j: number,
+  optional: boolean,
+  locations: LocationFields | null,
+): Question {
   const { name, domain } = attribute;
   const complaint = h("p", { class: "complaint", id: `complaint-${j}`, role: "alert" });
-  if (domain.kind === "grid") return place(name, domain, j, optional, complaint, places as Places);
+  if (domain.kind === "grid")
+    return location(name, domain, j, optional, complaint, locations as LocationFields);
   if (domain.kind !== "categories") return number(name, domain, j, optional, complaint);
   const { labels } = domain;
   return labels.length > MOST_BUTTONS
@@ -103,7 +120,13 @@ function question(attribute: Attribute, j: number, optional: boolean, places: Pl
     : buttons(name, labels, j, optional, complaint);
 }
 
-function buttons(name: string, labels: readonly string[], j: number, optional: boolean, complaint: HTMLElement): Question {
+function buttons(
+  name: string,
+  labels: readonly string[],
+  j: number,
+  optional: boolean,
+  complaint: HTMLElement,
+): Question {
   const choice = (label: string, value: string, extra = ""): [HTMLInputElement, HTMLElement] => {
     const field = h("input", { type: "radio", name: `q${j}`, value, "aria-describedby": complaint.id });
     return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, quoted(label)))];
@@ -128,7 +151,13 @@ function buttons(name: string, labels: readonly string[], j: number, optional: b
   };
 }
 
-function list(name: string, labels: readonly string[], j: number, optional: boolean, complaint: HTMLElement): Question {
+function list(
+  name: string,
+  labels: readonly string[],
+  j: number,
+  optional: boolean,
+  complaint: HTMLElement,
+): Question {
   const field = h(
     "select",
     { id: `q${j}`, "aria-describedby": complaint.id },
@@ -137,14 +166,26 @@ function list(name: string, labels: readonly string[], j: number, optional: bool
     optional && h("option", { value: "" }, NOTHING),
   );
   return {
-    element: h("div", { class: "question" }, h("label", { for: field.id, class: "legend" }, quoted(name)), field, complaint),
+    element: h(
+      "div",
+      { class: "question" },
+      h("label", { for: field.id, class: "legend" }, quoted(name)),
+      field,
+      complaint,
+    ),
     complaint,
     fields: [field],
     read: () => (field.value === "?" ? undefined : field.value === "" ? null : labels[Number(field.value)]),
   };
 }
 
-function number(name: string, domain: Domain, j: number, optional: boolean, complaint: HTMLElement): Question {
+function number(
+  name: string,
+  domain: Domain,
+  j: number,
+  optional: boolean,
+  complaint: HTMLElement,
+): Question {
   const field = h("input", {
     type: "number",
     id: `q${j}`,
@@ -159,7 +200,12 @@ function number(name: string, domain: Domain, j: number, optional: boolean, comp
       { class: "question" },
       h("label", { for: field.id, class: "legend" }, quoted(name)),
       h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain))),
-      h("div", { class: "number" }, field, optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING))),
+      h(
+        "div",
+        { class: "number" },
+        field,
+        optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING)),
+      ),
       complaint,
     ),
     complaint,
@@ -168,16 +214,16 @@ function number(name: string, domain: Domain, j: number, optional: boolean, comp
   };
 }
 
-function place(
+function location(
   name: string,
   domain: Grid,
   j: number,
   optional: boolean,
   complaint: HTMLElement,
-  { place: fieldsFor, exampleOf }: Places,
+  { askLocation, exampleOf }: LocationFields,
 ): Question {
   const none = optional ? h("input", { type: "checkbox" }) : null;
-  const { element, ...asked } = fieldsFor(domain, j, none, complaint);
+  const { element, ...asked } = askLocation(domain, j, none, complaint);
   const example = ` You can paste both at once: ${exampleOf(domain)}`;
   return {
     ...asked,
@@ -206,7 +252,7 @@ function allowed(domain: Domain): string {
 /** A number beyond an open end counts as the end. */
 function ends(low: string, high: string, openLow: boolean, openHigh: boolean): string {
   if (!openLow && !openHigh) return `from ${low} to ${high}`;
-  const [below, above] = [`what is below ${low} counts as ${low}`, `what is above ${high} counts as ${high}`];
+  const [below, above] = [`numbers below ${low} count as ${low}`, `numbers above ${high} count as ${high}`];
   if (openLow && openHigh) return `of any size; ${below}, ${above}`;
   return openHigh ? `from ${low} up; ${above}` : `up to ${high}; ${below}`;
 }

@@ -1,4 +1,4 @@
-/** What the dashboard knows: asked for when something has arrived, and otherwise remembered. */
+/** Fetches what the dashboard shows when something has arrived, and otherwise remembers it. */
 
 import { Plan } from "../src/index.js";
 import { ask, askJson, Refused, type Round, type Summary } from "./collector.js";
@@ -11,10 +11,10 @@ export interface Row {
   readonly low: number;
   readonly high: number;
   readonly count: number;
-  /** Reports that tell of this attribute. */
+  /** Reports about this attribute. */
   readonly n: number;
   readonly projected?: number;
-  /** Of a place: the low end, if the intervals of all places are to hold at once. */
+  /** For a cell: the low end, if the intervals of all cells are to hold at once. */
   readonly low_together?: number;
 }
 
@@ -24,9 +24,12 @@ export interface Mean {
   readonly mean: number;
   readonly low: number;
   readonly high: number;
-  /** How far these may be off beside, since answers are known by their bins: half a bin, 0 for a number. */
+  /**
+   * How far these may be off in addition, since answers are known by their bins: half a bin, 0 for a
+   * number.
+   */
   readonly within: number;
-  /** Reports that tell of this attribute. */
+  /** Reports about this attribute. */
   readonly n: number;
 }
 
@@ -88,13 +91,21 @@ export class Results {
   constructor(private readonly token: string) {}
 
   async view(choice: Choice): Promise<View | null> {
-    const [{ plans }, counters] = await Promise.all([askJson<{ plans: Summary[] }>("plans"), this.counters()]);
+    const [{ plans }, counters] = await Promise.all([
+      askJson<{ plans: Summary[] }>("plans"),
+      this.counters(),
+    ]);
     const summary = plans.find(({ id }) => id === choice.plan) ?? plans[0];
     if (!summary) return null;
     const { id } = summary;
-    const [plan, { rounds }] = await Promise.all([this.plan(id), askJson<{ rounds: Round[] }>(`plans/${id}/rounds`)]);
-    const reported = (number: number): number | null => counters && (counters.reports.get(`${id} ${number}`) ?? 0);
-    const round = choice.round ?? summary.round ?? rounds.findLast(({ number }) => reported(number) !== 0)?.number ?? 1;
+    const [plan, { rounds }] = await Promise.all([
+      this.plan(id),
+      askJson<{ rounds: Round[] }>(`plans/${id}/rounds`),
+    ]);
+    const reported = (number: number): number | null =>
+      counters && (counters.reports.get(`${id} ${number}`) ?? 0);
+    const round =
+      choice.round ?? summary.round ?? rounds.findLast(({ number }) => reported(number) !== 0)?.number ?? 1;
     const before = this.kept;
     this.kept = new Map();
     try {
@@ -107,7 +118,11 @@ export class Results {
       );
       const enough = !(found instanceof Refused);
       const history = enough
-        ? await this.once<{ snapshots: Estimates[] }>(before, `plans/${id}/history?round=${round}&${query}`, reported(round))
+        ? await this.once<{ snapshots: Estimates[] }>(
+            before,
+            `plans/${id}/history?round=${round}&${query}`,
+            reported(round),
+          )
         : null;
       const others = await Promise.all(
         rounds
@@ -123,7 +138,9 @@ export class Results {
       const series = others.filter((one): one is Estimates => !(one instanceof Refused));
       const count = (number: number): number | null =>
         reported(number) ??
-        (number === round && enough ? found.n : (series.find((one) => (one.round ?? 1) === number)?.n ?? null));
+        (number === round && enough
+          ? found.n
+          : (series.find((one) => (one.round ?? 1) === number)?.n ?? null));
       return {
         plans,
         counters,
@@ -144,8 +161,15 @@ export class Results {
     }
   }
 
-  /** Ask unless it was asked when there were as many reports, if that is known; a refusal for too few is an answer. */
-  private async once<T>(before: ReadonlyMap<string, unknown>, path: string, reports: number | null): Promise<T | Refused> {
+  /**
+   * Ask unless it was asked when there were as many reports, if that is known; a refusal for too few is an
+   * answer.
+   */
+  private async once<T>(
+    before: ReadonlyMap<string, unknown>,
+    path: string,
+    reports: number | null,
+  ): Promise<T | Refused> {
     const key = `${path} ${reports}`;
     let found = reports === null ? undefined : (before.get(key) as T | Refused | undefined);
     if (found === undefined) {
@@ -189,11 +213,20 @@ function read(text: string): Counters {
   const outcomes = new Map<string, number>();
   let waiting = 0;
   for (const [, name, labels = "", number] of text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
-    const label = Object.fromEntries(Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, value]) => [key, value]));
+    const label = Object.fromEntries(
+      Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, value]) => [key, value]),
+    );
     if (name === "deniable_reports") reports.set(`${label.plan} ${label.round}`, Number(number));
-    if (name === "deniable_refused_total" && Number(number) > 0) refused.push([label.reason ?? "", Number(number)]);
+    if (name === "deniable_refused_total" && Number(number) > 0)
+      refused.push([label.reason ?? "", Number(number)]);
     if (name === "deniable_reports_total") outcomes.set(label.outcome ?? "", Number(number));
     if (name === "deniable_queue_length") waiting = Number(number);
   }
-  return { counted: outcomes.get("counted") ?? 0, before: outcomes.get("counted before") ?? 0, waiting, refused, reports };
+  return {
+    counted: outcomes.get("counted") ?? 0,
+    before: outcomes.get("counted before") ?? 0,
+    waiting,
+    refused,
+    reports,
+  };
 }

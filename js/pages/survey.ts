@@ -1,8 +1,8 @@
 /**
- * The survey: verify the plan, ask, show the report beside the answer, send it.
+ * Runs the survey: verifies the plan, asks, shows the report next to the answers, sends it.
  *
- * A report is drawn once and written down before it is shown. Whoever could draw again until they like the report would
- * tell something by the one they keep.
+ * A report is drawn once and stored before it is shown. People who could draw again until they like the
+ * report would reveal something by the one they keep.
  */
 
 import {
@@ -18,21 +18,33 @@ import {
   type Report,
 } from "../src/index.js";
 import { cards } from "./cards.js";
-import { ask, askJson, fragment, HERE, invitationIn, Refused, type Round, remember, type Summary } from "./collector.js";
+import {
+  ask,
+  askJson,
+  fragment,
+  HERE,
+  invitationIn,
+  Refused,
+  type Round,
+  remember,
+  type Summary,
+} from "./collector.js";
 import { isReceived, markReceived, received, showDevice } from "./device.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
-import { check, promise, sharing } from "./guarantee.js";
+import { check, promise } from "./guarantee.js";
 import { loss, moment, sentence, several, titleOf } from "./phrases.js";
-import { type Given, type Places, questions } from "./questions.js";
+import { type Given, type LocationFields, questions } from "./questions.js";
 
 const ATTEMPTS = 6;
 const INSECURE =
-  "A browser makes a report only over a secure connection. This address does not begin with https; ask whoever sent it for one that does.";
+  "A browser makes a report only over a secure connection. This address does not begin with https; ask the sender for one that does.";
 const NEEDS_INVITATION = "Without an invitation the report would be refused.";
-const NO_INVITATION = "This is no invitation. It is the link that you were sent, or the letters behind “invitation=” in it.";
-const DAMAGED = "The link that you have followed is damaged: what it has is no invitation. Copy the whole link, or its code, to here.";
+const NO_INVITATION =
+  "This is not an invitation. Enter the link that you received, or the letters after “invitation=” in it.";
+const DAMAGED =
+  "Your link is damaged: its invitation is not valid. Copy the whole link, or its code, into this field.";
 const REFUSED_INVITATION =
-  "The collector refused the report: the invitation is unknown, or was used already. Your report waits on this device; with another invitation it can be sent.";
+  "The collector refused the report: the invitation is unknown or was used already. Your report waits on this device; you can send it with another invitation.";
 const main = find("study");
 let invitation: string | null = null;
 let isDamaged = false; // the invitation in the link that was followed
@@ -63,11 +75,13 @@ async function start(): Promise<void> {
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
     if (wanted === undefined) return mine === turn ? choose(plans) : undefined;
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
-    if (!summary) throw new Refused("plan", "This collector has no such study. Is the link whole?");
-    const [plan, kind] = await verified(summary.id);
+    if (!summary) throw new Refused("plan", "This collector has no such study. Is the link complete?");
+    const plan = await verified(summary.id);
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
-    const places = plan.attributes.some(({ domain }) => domain.kind === "grid") ? await import("./location.js") : null;
-    if (mine === turn) offer(plan, kind, summary, rounds, plans.length > 1, places);
+    const locations = plan.attributes.some(({ domain }) => domain.kind === "grid")
+      ? await import("./location.js")
+      : null;
+    if (mine === turn) offer(plan, summary, rounds, plans.length > 1, locations);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
   }
@@ -77,17 +91,19 @@ function remembered(): Ledger {
   try {
     return new Ledger(browserStore());
   } catch {
-    const why = "A report must be drawn only once, so the device has to remember it.";
-    throw new Refused("storage", `This browser does not let the page remember anything; is that switched off? ${why}`);
+    const why = "A report must be drawn only once, so the device has to store it.";
+    throw new Refused(
+      "storage",
+      `This browser does not let the page store anything. Is storage switched off? ${why}`,
+    );
   }
 }
 
-/** The plan with this id, recomputed and found to say what is true, and how its answers share a report. */
-async function verified(id: string): Promise<[Plan, string]> {
-  const text = await (await ask(`plans/${id}`)).text();
-  const plan = await Plan.fromJson(text);
-  if (plan.id !== id) throw new InvalidPlan("the collector sent another plan than the one that was asked for");
-  return [plan, JSON.parse(text).share.kind];
+/** The plan with this id, recomputed and found to say what is true. */
+async function verified(id: string): Promise<Plan> {
+  const plan = await Plan.fromJson(await (await ask(`plans/${id}`)).text());
+  if (plan.id !== id) throw new InvalidPlan("the collector sent a different plan");
+  return plan;
 }
 
 function choose(plans: readonly Summary[]): void {
@@ -103,28 +119,35 @@ function choose(plans: readonly Summary[]): void {
   put(h("h1", {}, "Choose a study"), h("ul", { class: "choices" }, plans.map(item)));
 }
 
-/** The newest open round that the device has not answered, or whose report waits here; if there is none, the newest one. */
+/**
+ * The newest open round that the device has not answered, or whose report waits here; if there is none, the
+ * newest one.
+ */
 function pick(plan: Plan, rounds: readonly Round[]): number | null {
   const open = rounds.filter((one) => one.open).map(({ number }) => number);
   open.sort((one, other) => other - one);
   const known = received();
-  const isDone = (round: number): boolean => ledger.find(plan, round) !== null && isReceived({ plan: plan.id, round }, known);
+  const isDone = (round: number): boolean =>
+    ledger.find(plan, round) !== null && isReceived({ plan: plan.id, round }, known);
   return open.find((number) => !isDone(number)) ?? open[0] ?? null;
 }
 
 function offer(
   plan: Plan,
-  kind: string,
   summary: Summary,
   rounds: readonly Round[],
   others: boolean,
-  places: Places | null,
+  locations: LocationFields | null,
 ): void {
   const title = titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
   const round = pick(plan, rounds);
   const times =
-    plan.rounds === null ? "asked once" : round === null ? `${plan.rounds} rounds` : `round ${round} of ${plan.rounds}`;
+    plan.rounds === null
+      ? "asked once"
+      : round === null
+        ? `${plan.rounds} rounds`
+        : `round ${round} of ${plan.rounds}`;
   const head = h(
     "div",
     { class: "head" },
@@ -144,9 +167,9 @@ function offer(
     const client = new Client(plan, { ledger });
     put(
       head,
-      promise(plan, sharing(plan, kind)),
+      promise(plan),
       ...(summary.invited && invitation === null ? [asking(isDamaged).element] : []),
-      questions(plan, places, (given) => make(head, one, client, given)),
+      questions(plan, locations, (given) => make(head, one, client, given)),
     );
   } catch (problem) {
     if (!(problem instanceof AboveCap)) throw problem;
@@ -155,7 +178,7 @@ function offer(
     put(
       head,
       refusal("Your limit refuses this study", h("p", {}, total), h("p", {}, "You can ", to, " below.")),
-      promise(plan, sharing(plan, kind)),
+      promise(plan),
     );
   }
 }
@@ -167,7 +190,8 @@ function toLimit(event: Event): void {
 
 function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
   const next = rounds.find(({ opens }) => opens !== null && Date.parse(opens) > Date.now());
-  const hasMore = next !== undefined || (plan.rounds ?? 1) > Math.max(0, ...rounds.map(({ number }) => number));
+  const hasMore =
+    next !== undefined || (plan.rounds ?? 1) > Math.max(0, ...rounds.map(({ number }) => number));
   const when = next
     ? `${plan.rounds === null ? "It" : `Round ${next.number}`} opens on ${moment(next.opens as string)}.`
     : `Come back when ${plan.rounds === null ? "it" : "the next round"} opens.`;
@@ -176,9 +200,9 @@ function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
   const waiting = several(made.length - sent, "report");
   return refusal(
     hasMore ? "This study is closed now" : "This study has ended",
-    h("p", {}, hasMore ? when : "No more reports are taken."),
+    h("p", {}, hasMore ? when : "It takes no more reports."),
     sent > 0 && h("p", {}, `You have answered ${several(sent, "round")}; see “What I have sent” below.`),
-    made.length > sent && h("p", {}, `${waiting} made on this device got no receipt from the collector.`),
+    made.length > sent && h("p", {}, `${waiting} made on this device has no receipt from the collector.`),
   );
 }
 
@@ -186,7 +210,9 @@ function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
 async function make(head: HTMLElement, one: Offer, client: Client, given: readonly Given[]): Promise<void> {
   let report: Report;
   try {
-    report = await client.report(Object.fromEntries(given.map(({ name, answer }) => [name, answer])), { round: one.round });
+    report = await client.report(Object.fromEntries(given.map(({ name, answer }) => [name, answer])), {
+      round: one.round,
+    });
   } catch (problem) {
     return refuse(problem as Error);
   }
@@ -206,7 +232,7 @@ function answered(head: HTMLElement, one: Offer, report: Report): void {
       "p",
       {},
       arrived
-        ? "The collector has your report. You may send it again: the same report is counted once, however often it arrives."
+        ? "The collector has your report. You can send it again: it is counted once, however often it arrives."
         : "It was made on this device and waits here. Answering again would give the same report.",
     ),
     cards(one.plan, report, null, arrived),
@@ -214,9 +240,20 @@ function answered(head: HTMLElement, one: Offer, report: Report): void {
   );
 }
 
-/** Where an invitation is written or pasted, and kept as soon as it is one; `take` complains where it is none. */
-function asking(isBroken = false): { element: HTMLElement; take: (quietly: boolean) => boolean; again: () => void } {
-  const complaint = h("p", { class: "complaint", id: "invitation-complaint", role: "alert" }, isBroken && DAMAGED);
+/**
+ * Where an invitation is written or pasted, and kept as soon as it is one; `take` complains where it is not
+ * valid.
+ */
+function asking(isBroken = false): {
+  element: HTMLElement;
+  take: (quietly: boolean) => boolean;
+  again: () => void;
+} {
+  const complaint = h(
+    "p",
+    { class: "complaint", id: "invitation-complaint", role: "alert" },
+    isBroken && DAMAGED,
+  );
   const field = h("input", {
     id: "invitation",
     type: "text",
@@ -225,7 +262,8 @@ function asking(isBroken = false): { element: HTMLElement; take: (quietly: boole
     spellcheck: "false",
     "aria-invalid": String(isBroken),
     "aria-describedby": "invitation-hint invitation-complaint",
-    input: () => void take(field.value.trim() === ""), // not on leaving: what moves then moves from under a finger
+    // not on leaving: what moves then moves from under a finger
+    input: () => void take(field.value.trim() === ""),
   });
   const take = (quietly: boolean): boolean => {
     const found = invitationIn(field.value);
@@ -243,7 +281,7 @@ function asking(isBroken = false): { element: HTMLElement; take: (quietly: boole
     h(
       "p",
       { class: "soft hint", id: "invitation-hint" },
-      "This study takes one report for each invitation. Paste the link that you were sent, or its code.",
+      "This study takes one report for each invitation. Paste the link that you received, or its code.",
     ),
     field,
     complaint,
@@ -261,7 +299,8 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
   const button = h("button", { type: "button", class: "main", click: () => void send() }, label);
   const asked = asking();
   const { element: field } = asked;
-  field.hidden = !one.summary.invited || invitation !== null || isReceived({ plan: one.plan.id, round: one.round });
+  field.hidden =
+    !one.summary.invited || invitation !== null || isReceived({ plan: one.plan.id, round: one.round });
   return h("div", { class: "act" }, field, notice, button);
 
   async function send(): Promise<void> {
@@ -269,11 +308,18 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
     button.disabled = true;
     button.textContent = "Sending…";
     notice.replaceChildren();
-    const slow = setTimeout(() => notice.replaceChildren(h("p", { class: "notice" }, "No answer yet. Still trying…")), 2500);
+    const slow = setTimeout(
+      () => notice.replaceChildren(h("p", { class: "notice" }, "No answer yet. Still trying…")),
+      2500,
+    );
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
-      const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, ...(invitation === null ? {} : { invitation }) });
-      if (ledger.find(one.plan, one.round)) markReceived(one.plan.id, one.round); // unless it was forgotten meanwhile
+      const outcome = await client.send(HERE, report, {
+        attempts: ATTEMPTS,
+        ...(invitation === null ? {} : { invitation }),
+      });
+      // unless it was forgotten meanwhile
+      if (ledger.find(one.plan, one.round)) markReceived(one.plan.id, one.round);
       remember("invitation", (invitation = null)); // it is used; the next round takes another
       showDevice(ledger, () => void start());
       put(head, receipt(one, report, outcome), cards(one.plan, report, null, true));
@@ -283,7 +329,9 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
       button.disabled = false;
       button.textContent = "Try again";
       if (!navigator.onLine)
-        addEventListener("online", () => button.isConnected && !button.disabled && void send(), { once: true });
+        addEventListener("online", () => button.isConnected && !button.disabled && void send(), {
+          once: true,
+        });
       else if (problem instanceof NotSent && problem.reason === "invitation") {
         field.hidden = false;
         asked.again();
@@ -302,14 +350,14 @@ function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLE
       "h2",
       { id: "receipt", tabindex: -1 },
       check(),
-      outcome === "counted" ? "Received, and counted" : "Received: it had been counted before",
+      outcome === "counted" ? "Received, and counted" : "Received: it was counted before",
     ),
     h(
       "p",
       {},
       outcome === "counted"
-        ? "Your report is safely stored with the collector. Thank you."
-        : "This same report had arrived already. It is counted once.",
+        ? "The collector has stored your report. Thank you."
+        : "The same report had arrived already. It is counted once.",
     ),
     h(
       "p",
@@ -323,11 +371,14 @@ function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLE
 
 function why(problem: Error): string {
   if (!(problem instanceof NotSent)) return sentence(problem.message);
-  if (!navigator.onLine) return "You are offline. Your report waits on this device and is sent when the connection is back.";
-  if (problem.status === 0) return "The collector cannot be reached. Your report waits on this device; try again later.";
+  if (!navigator.onLine)
+    return "You are offline. Your report waits on this device and is sent when you are online again.";
+  if (problem.status === 0)
+    return "The collector cannot be reached. Your report waits on this device; try again later.";
   const { reason, detail } = problem;
   if (reason === "invitation") return REFUSED_INVITATION;
-  if (reason === "closed") return "This round has closed. Your report was not counted; it stays on this device.";
+  if (reason === "closed")
+    return "This round has closed. Your report was not counted; it stays on this device.";
   if (problem.status >= 500 || problem.status === 429)
     return "The collector is busy. Your report waits on this device; try again in a moment.";
   return detail ? `The collector refused the report: ${detail}` : sentence(problem.message);
@@ -336,7 +387,8 @@ function why(problem: Error): string {
 /** Say why nothing is asked. */
 function refuse(problem: Error): void {
   if (problem instanceof InvalidPlan) {
-    const text = "This device has checked the study and does not answer it. Do not answer it elsewhere either.";
+    const text =
+      "This device checked the study and does not answer it. Do not answer it on another device either.";
     return put(
       h("h1", {}, "This study does not keep its promise"),
       refusal("Refused", h("p", {}, sentence(problem.message)), h("p", {}, text)),
@@ -367,7 +419,8 @@ addEventListener("hashchange", () => {
 });
 addEventListener("storage", ({ key, newValue }) => {
   if (find("device").hidden) return;
-  if (newValue !== null || (key !== null && key !== "deniable")) return showDevice(ledger, () => void start());
+  if (newValue !== null || (key !== null && key !== "deniable"))
+    return showDevice(ledger, () => void start());
   remember("invitation", null); // everything was forgotten in another tab
   void start();
 });

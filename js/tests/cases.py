@@ -1,4 +1,4 @@
-"""Cases for the TypeScript client from the Python library: plans of every kind, and reports of given words.
+"""Writes cases for the TypeScript client: plans of every kind, and reports of given words.
 
 python cases.py SEED COUNT writes a line of JSON each.
 """
@@ -59,8 +59,8 @@ def domain(dice: random.Random, name: str) -> object:
     return dn.Range(low / scale, (low + bins * step) / scale, step / scale, *ends)
 
 
-def place(dice: random.Random, one: dn.Grid) -> object:
-    """Anywhere in the grid, or on an edge of a cell."""
+def location(dice: random.Random, one: dn.Grid) -> object:
+    """A location anywhere in the grid, or on an edge of a cell."""
     part = [
         dice.choice([0.0, 1.0, dice.random(), dice.randint(0, many) / many])
         for many in (one.rows, one.columns)
@@ -80,7 +80,7 @@ def place(dice: random.Random, one: dn.Grid) -> object:
 
 def answer(dice: random.Random, one: object) -> object:
     if isinstance(one, dn.Grid):
-        return place(dice, one)
+        return location(dice, one)
     if isinstance(one, dn.Number):
         number = dice.choice([one.low, one.high, one.low + dice.random() * (one.high - one.low)])
         if one.open_low and dice.random() < 0.2:
@@ -102,7 +102,7 @@ def prior(dice: random.Random, k: int) -> list[float]:
     return [dice.uniform(0.05, 1) for _ in range(k)]
 
 
-def share(dice: random.Random, ks: list[int]) -> object:
+def record_mechanism(dice: random.Random, ks: list[int]) -> object:
     if len(ks) == 1:
         return (
             dn.PROTOCOLS[dice.choice(EXACT)].make(ks[0], epsilon(dice))
@@ -140,7 +140,7 @@ def share(dice: random.Random, ks: list[int]) -> object:
 
 
 def distant(dice: random.Random, name: str) -> tuple[object, object]:
-    """An attribute with distances, a number or one of values beside them, and its mechanism."""
+    """An attribute with distances, a number or a set of values, and its mechanism."""
     kind = dice.choice(["range", "range", "grid", "grid", "equal", "number", "number", "categories"])
     if kind == "range":
         digits, bins = dice.choice([0, 0, 1, 3]), dice.choice([2, 3, 10, 100, 257])
@@ -168,10 +168,15 @@ def distant(dice: random.Random, name: str) -> tuple[object, object]:
     return own, metric_mechanism(own, name)
 
 
-def distant_share(dice: random.Random, parts: tuple[object, ...]) -> object:
+def distant_mechanism(dice: random.Random, parts: tuple[object, ...]) -> object:
     if len(parts) == 1:
         return parts[0]
     return dn.Split(parts) if dice.random() < 0.5 else dn.Sample(parts, dice.randint(1, len(parts)))
+
+
+def mechanisms(made: object) -> tuple[object, ...]:
+    """One mechanism for each attribute."""
+    return made.mechanisms if isinstance(made, dn.RecordMechanism) else (made,)
 
 
 def case(dice: random.Random) -> dict[str, object]:
@@ -181,12 +186,12 @@ def case(dice: random.Random) -> dict[str, object]:
         made_of = [distant(dice, name) for name in names]
         domains = {name: own for name, (own, _) in zip(names, made_of, strict=True)}
         missing = dice.choice(["refuse", "random"])
-        made = distant_share(dice, tuple(part for _, part in made_of))
+        made = distant_mechanism(dice, tuple(part for _, part in made_of))
     else:
         domains = {name: domain(dice, name) for name in names}
         missing = dice.choice(["refuse", "value", "random"])
-        made = share(dice, [one.k + (missing == "value") for one in domains.values()])
-    asked_again = any("losses" in dir(part) for part in (made.parts if hasattr(made, "parts") else (made,)))
+        made = record_mechanism(dice, [one.k + (missing == "value") for one in domains.values()])
+    asked_again = any("losses" in dir(part) for part in mechanisms(made))
     rounds = dice.choice([1, 7, 60, 1000]) if asked_again else None
     plan = Plan.of(
         domains, made, dice.randint(1, 10**6), dice.choice(["", "A study", "Étude 🙂"]), missing, rounds
@@ -199,7 +204,7 @@ def case(dice: random.Random) -> dict[str, object]:
     reports = plan.privatize_codes(plan.encode([answers]), Device(secret, [plan.id], dn.fixed(words)))
     wire = Wire(plan)
     report = Report(wire.prefix, number, name, wire.bodies(reports)[0])
-    loss, parts = plan.stated, made.parts if hasattr(made, "parts") else (made,)
+    loss = plan.stated
     return {
         "name": type(made).__name__,
         "plan": plan.to_json(),
@@ -215,7 +220,9 @@ def case(dice: random.Random) -> dict[str, object]:
         if loss.metric is None
         else [loss.metric.rest, *(one.loss for one in loss.metric.units)],
         "halves": {
-            one: part.success() for one, part in zip(names, parts, strict=True) if isinstance(part, Averaged)
+            one: part.success()
+            for one, part in zip(names, mechanisms(made), strict=True)
+            if isinstance(part, Averaged)
         },
         "labels": [[*labels[:2], *labels[-2:]] for labels in plan.labels.values()],
     }

@@ -240,7 +240,7 @@ def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: R
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Habits {LABEL}")
     expect(page.get_by_text("Verified on this device")).to_be_visible()
     expect(page.locator(".headline")).to_contain_text(
-        re.compile(r"Whoever sees your report guesses right at most .*blind guessing: 1 in \d")
+        re.compile(r"Anyone who sees your report guesses right at most .*blind guessing: 1 in \d")
     )
     press = page.keyboard.press
     page.get_by_role("button", name="Make my report").focus()
@@ -279,7 +279,7 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> No
     fill_in(page)
     make(page)
     leaves = page.get_by_role("region", name="Leaves this device")
-    leaves.get_by_text(re.compile("All of its .* bytes")).click()
+    leaves.get_by_text(re.compile("All .* bytes")).click()
     shown = leaves.locator(".bytes code").inner_text().replace(" ", "")
     said = leaves.locator(".chip").all_inner_texts()
     send(page)
@@ -383,7 +383,7 @@ def test_a_plan_that_leaks_more_than_it_says_is_refused(visit: Visit, honest_id:
 def test_a_collector_that_sends_another_plan_is_refused(visit: Visit) -> None:
     visit.context.route(f"**/plans/{ONCE.id}", lambda route: route.fulfill(body=FILLED.to_json()))
     page = visit.survey(ONCE)
-    expect(page.get_by_text("another plan than the one that was asked for")).to_be_visible()
+    expect(page.get_by_text("sent a different plan")).to_be_visible()
 
 
 def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
@@ -409,11 +409,11 @@ def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
 def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     page = visit.survey(AGAIN)
     expect(page.get_by_text("round 1 of 3")).to_be_visible()
-    promise = "Whoever sees your reports of all 3 rounds, if your answer does not change"
+    promise = "Anyone who sees your reports of all 3 rounds, if your answer does not change"
     expect(page.locator(".promise")).to_contain_text(promise)
     page.get_by_text("The exact loss").click()
     expect(page.get_by_text("Any number of rounds, if your answers do not change")).to_be_visible()
-    expect(page.get_by_text("All 3 rounds, whatever changes")).to_be_visible()
+    expect(page.get_by_text("All 3 rounds, even if answers change")).to_be_visible()
     page.get_by_label("badly").check()
     sent = page.locator(".ledger > summary")
     expect(sent).to_have_text("What I have sent0")
@@ -427,7 +427,7 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     expect(page.get_by_role("heading", name="This study is closed now")).to_be_visible()
     expect(page.get_by_text("Come back when the next round opens.")).to_be_visible()
     expect(
-        page.get_by_text("1 report made on this device got no receipt from the collector.")
+        page.get_by_text("1 report made on this device has no receipt from the collector.")
     ).to_be_visible()
     expect(page.locator("#study")).not_to_contain_text("You have answered")
     set_round(collector, AGAIN, 2, None)
@@ -439,13 +439,13 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     assert counted(collector, AGAIN, 2) == 1
     expect(sent).to_have_text("What I have sent11 made, not sent")
     stays = page.get_by_role("region", name="Never left this device")
-    expect(stays).to_contain_text("The report was drawn from them, and then they were forgotten")
+    expect(stays).to_contain_text("This device made the report from them and then deleted them")
     page.get_by_text("What I have sent").click()
     expect(page.get_by_text("Round 1 · made, no receipt yet")).to_be_visible()
     expect(page.get_by_text("Round 2 · received by the collector")).to_be_visible()
     total = "Lifetime loss over 2 reports, 1 of them without a receipt, if your answers do not change"
     expect(page.get_by_text(total)).to_be_visible()
-    expect(page.get_by_text("The same, whatever changes")).to_be_visible()
+    expect(page.get_by_text("The same, even if your answers change")).to_be_visible()
     expect(
         page.get_by_text("In a study with rounds, the limit holds for answers that stay the same.")
     ).to_be_visible()
@@ -456,10 +456,10 @@ def test_after_the_last_round_nobody_is_asked_to_come_back(browser: Browser, tmp
     with collecting(tmp_path, [TWICE]) as running, visiting(browser, running) as visit:
         page = visit.survey(TWICE)
         expect(page.locator(".promise")).to_contain_text(
-            "Whoever sees your reports of both rounds, if your answer"
+            "Anyone who sees your reports of both rounds, if your answer"
         )
         page.get_by_text("The exact loss").click()
-        expect(page.get_by_text("Both rounds, whatever changes")).to_be_visible()
+        expect(page.get_by_text("Both rounds, even if answers change")).to_be_visible()
         page.get_by_label("Hours").fill("24")
         page.get_by_role("button", name="Make my report").click()
         expect(page.get_by_text("Please enter a number from 0 to under 24.", exact=True)).to_be_visible()
@@ -474,14 +474,14 @@ def test_after_the_last_round_nobody_is_asked_to_come_back(browser: Browser, tmp
         set_round(running, TWICE, 2, closed)
         page.reload()
         expect(page.get_by_role("heading", name="This study has ended")).to_be_visible()
-        expect(page.get_by_text("No more reports are taken.")).to_be_visible()
+        expect(page.get_by_text("It takes no more reports.")).to_be_visible()
         expect(page.locator("#study")).not_to_contain_text("Come back")
         with visiting(browser, running) as other:  # who never answered
             expect(other.survey(TWICE).get_by_role("heading", name="This study has ended")).to_be_visible()
         page = visit.dashboard(TWICE)
         given = page.locator(".panel", has_text="What is given away")
         expect(given).to_contain_text("Any number of rounds, if answers do not change")
-        expect(given).to_contain_text("Both rounds, whatever changes")
+        expect(given).to_contain_text("Both rounds, even if answers change")
 
 
 def test_of_several_open_rounds_the_newest_that_was_not_answered_is_offered(
@@ -593,7 +593,7 @@ def test_forgetting_is_confirmed(visit: Visit) -> None:
     secret = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
     page.get_by_role("button", name="Forget me").click()
     dialog = page.get_by_role("dialog", name="Forget me?")
-    expect(dialog).to_contain_text("Both together give away more than was promised")
+    expect(dialog).to_contain_text("Both reports together give away more than was promised")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     assert len(entries(page)) == 1
@@ -640,11 +640,11 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
             expect(page.get_by_label("Your invitation")).to_be_focused()
             page.get_by_label("Your invitation").fill("what? this")
             page.get_by_role("button", name="Send").click()
-            expect(page.get_by_text("This is no invitation.")).to_be_visible()
+            expect(page.get_by_text("This is not an invitation.")).to_be_visible()
             assert not [one for one in visit.sent if one.method == "POST"]
             page.get_by_label("Your invitation").fill(CODE)
             page.get_by_role("button", name="Send").click()
-            expect(page.get_by_text("the invitation is unknown, or was used already")).to_be_visible()
+            expect(page.get_by_text("the invitation is unknown or was used already")).to_be_visible()
             page.get_by_label("Your invitation").fill(f"  {running.url}/#invitation={invitation} ")
             page.get_by_role("button", name="Try again").click()
             expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
@@ -676,17 +676,17 @@ def test_a_missing_invitation_is_told_before_anything_is_answered(
         for damaged in ("hello", invitation[:-1], invitation + "x", "a b"):
             with visiting(browser, running) as visit:
                 page = visit.survey(FILLED, f"&invitation={damaged}")
-                expect(page.get_by_text("The link that you have followed is damaged")).to_be_visible()
+                expect(page.get_by_text("Your link is damaged")).to_be_visible()
                 page.get_by_label("Your invitation").fill(f"<{link}>.")
                 expect(page.get_by_label("Your invitation")).to_have_value(invitation)
-                expect(page.get_by_text("The link that you have followed is damaged")).to_have_count(0)
+                expect(page.get_by_text("Your link is damaged")).to_have_count(0)
                 assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
         with visiting(browser, running) as visit:
             page = visit.survey(FILLED)
             page.get_by_label("Your invitation").fill(
                 f"{running.url}/#plan={FILLED.id}"
             )  # a link without one
-            expect(page.get_by_text("This is no invitation.")).to_be_visible()
+            expect(page.get_by_text("This is not an invitation.")).to_be_visible()
             page.get_by_label("Your invitation").fill(link)
             page.get_by_label("two").check()
             expect(page.get_by_label("Your invitation")).to_have_value(invitation)
@@ -712,9 +712,9 @@ SEVERAL = dn.Plan.of(
 
 def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path: Path) -> None:
     said = {
-        SAMPLED: "Your device draws one of these 5 questions. Only that answer, randomized, leaves it;",
-        SEVERAL: "Your device draws 2 of these 4 questions. Only those answers, randomized, leave it;",
-        FAKED: "Your device draws one of these 3 questions. Only that answer, randomized, is in the report;",
+        SAMPLED: "Your device draws one of these 5 questions. Only that answer is sent, randomized.",
+        SEVERAL: "Your device draws 2 of these 4 questions. Only those answers are sent, randomized.",
+        FAKED: "Your device draws one of these 3 questions. Only that answer is in your report, randomized.",
     }
     with collecting(tmp_path, [*said, ONCE]) as running, visiting(browser, running, viewport=PHONE) as visit:
         for plan, text in said.items():
@@ -724,12 +724,8 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
                 group.get_by_label("no").check()
             make(page)
             leaves = page.get_by_role("region", name="Leaves this device")
-            named = (
-                plan.content.mechanism.reported
-                if isinstance(plan.content.mechanism, dn.Sample)
-                else len(plan.names)
-            )
-            expect(leaves.get_by_text("not drawn: the report has nothing of it")).to_have_count(
+            named = plan.content.mechanism.reported
+            expect(leaves.get_by_text("not drawn: the report says nothing about it")).to_have_count(
                 len(plan.names) - named
             )
         page = visit.survey(ONCE)
@@ -749,9 +745,9 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         assert len([one for one in visit.sent if one.url.endswith(more)]) == 2
         promise = page.locator(".promise")  # its folds are closed: the worst case is said all the same
         expect(promise).to_contain_text(
-            "“Age”: Answers near yours can hardly be told from it: your report is at most 1.11 times "
+            "“Age”: Your report hardly distinguishes you from people near you: it is at most 1.11 times "
             "likelier from you than from someone off by 1; from someone off by 20, at most 7.39 times. "
-            "Answers far from yours can be told from it: in the worst case, your report is at most "
+            "It can distinguish you from people far from you: in the worst case, it is at most "
         )
         expect(promise).to_contain_text(
             re.compile(
@@ -775,7 +771,7 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         expect(
             page.get_by_text("A latitude from 47.6 to 47.7 and a longitude from 6.8 to 6.95, in degrees.")
         ).to_be_visible()
-        expect(page.get_by_text("A number from 0 up; what is above 10000 counts as 10000.")).to_be_visible()
+        expect(page.get_by_text("A number from 0 up; numbers above 10000 count as 10000.")).to_be_visible()
         page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
         page.get_by_label("Age").fill("42")
         page.get_by_label("Latitude").fill("48.64, 6.86")
@@ -798,7 +794,7 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         expect(leaves).to_contain_text(f"was moved at random to {age}")
         expect(leaves).to_contain_text(f"was moved at random to the cell {cell}")
         expect(leaves).to_contain_text(
-            f"stands for {number}, which is right only on average, over many people"
+            f"stands for {number}, which is correct only on average over many people"
         )
         send(page)
         [posted] = [one for one in visit.sent if one.method == "POST"]
@@ -836,7 +832,7 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
     assert max(said.values()) == chances(headline)
     [easiest] = [name for name, chance in truth.items() if chance == max(truth.values())]
     expect(page.locator(".headline + .soft")).to_have_text(
-        f"This is for “{easiest}”, which is the easiest to guess."
+        f"This is for “{easiest}”, the easiest question to guess."
     )
 
 
@@ -856,8 +852,8 @@ def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(
         expect(page.locator(".headline + .soft")).to_contain_text("“Income”")
         expect(page.locator(".promise")).to_contain_text(
             re.compile(
-                "Of whole answers, “Tea” is the easiest: whoever sees your report guesses right at most .* 1 "
-                "in 8"
+                "Among whole answers, “Tea” is the easiest to guess: anyone who sees your report guesses "
+                "right at most .* 1 in 8"
             )
         )
         expect(page.locator(".distant")).to_have_count(0)
@@ -878,10 +874,11 @@ def test_of_many_questions_with_distances_the_worst_are_told_at_once(
         expect(shown).to_have_count(3)
         for one, n in zip(shown.all(), (5, 4, 3), strict=True):
             expect(one).to_contain_text(f"“Scale {n}”: ")
-        expect(page.get_by_text("The same holds, less strongly, for 2 more questions below.")).to_be_visible()
+        more = "2 more questions below: the same kind of guarantee, with smaller losses."
+        expect(page.get_by_text(more)).to_be_visible()
         page.get_by_text("Question by question").click()
         folded = page.locator(
-            ".guesses > li", has_text="In the worst case, your report is at most"
+            ".guesses > li", has_text="In the worst case, it is at most"
         )  # 0.9 and 1.8: not far
         expect(folded).to_have_count(2)
         assert [one.locator("strong").inner_text() for one in folded.all()] == ["Scale 1", "Scale 2"]
@@ -987,9 +984,9 @@ def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) ->
         page = visit.survey(MIXED)
         home, button = (
             page.get_by_role("group", name="Home"),
-            page.get_by_role("button", name="Use where I am now"),
+            page.get_by_role("button", name="Use my current location"),
         )
-        expect(home.get_by_text("Your position stays on this page")).to_be_visible()
+        expect(home.get_by_text("Your location stays on this page")).to_be_visible()
         before = len(visit.sent)
         button.click()
         expect(page.get_by_label("Latitude")).to_have_value("47.641235")
@@ -1000,12 +997,12 @@ def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) ->
         page.reload()
         button.click()
         expect(
-            home.get_by_text("Your device knows this only to about 3 km, which is more than a cell.")
+            home.get_by_text("This location is accurate only to about 3 km, which is more than a cell.")
         ).to_be_visible()
         visit.context.set_geolocation({"latitude": 12.0, "longitude": 13.0})
         page.reload()
         button.click()
-        expect(home.get_by_text("Where you are now is outside of the box")).to_be_visible()
+        expect(home.get_by_text("Your location is outside the area")).to_be_visible()
         home.get_by_label("No answer").check()
         expect(button).to_be_disabled()
         asked = [one.url + str(one.post_data) for one in visit.sent[before:]]
@@ -1013,22 +1010,22 @@ def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) ->
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     with visiting(browser, collector) as visit:  # nobody allowed it
         page = visit.survey(MIXED)
-        page.get_by_role("button", name="Use where I am now").click()
-        expect(page.get_by_text("This page was not allowed to know where you are.")).to_be_visible()
-        expect(page.get_by_role("button", name="Use where I am now")).to_be_enabled()
+        page.get_by_role("button", name="Use my current location").click()
+        expect(page.get_by_text("This page may not see your location.")).to_be_visible()
+        expect(page.get_by_role("button", name="Use my current location")).to_be_enabled()
         for code, words in (
-            (2, "Your device cannot find out where it is now."),
+            (2, "Your device cannot find its location now."),
             (3, "Your device took too long"),
         ):
             fails = f"(_, failed) => setTimeout(() => failed({{code: {code}}}))"
             page.evaluate(f"() => {{ navigator.geolocation.getCurrentPosition = {fails} }}")
-            page.get_by_role("button", name="Use where I am now").click()
+            page.get_by_role("button", name="Use my current location").click()
             expect(page.get_by_text(words)).to_be_visible()
     with visiting(browser, collector) as visit:  # a browser that cannot
         visit.context.add_init_script("delete Navigator.prototype.geolocation")
         page = visit.survey(MIXED)
         expect(page.get_by_label("Latitude")).to_be_visible()
-        expect(page.get_by_role("button", name="Use where I am now")).to_have_count(0)
+        expect(page.get_by_role("button", name="Use my current location")).to_have_count(0)
 
 
 def test_a_plan_that_leaks_more_per_unit_than_it_says_is_refused(visit: Visit) -> None:
@@ -1080,7 +1077,7 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     means = {one["attribute"]: one for one in found["means"]}
     assert means.keys() == {"Income"}  # an age has an open end, and so no mean
     assert means["Income"]["low"] < 2950 < means["Income"]["high"]
-    expect(page.get_by_role("region", name="Age", exact=True)).to_contain_text("so they are shown in groups")
+    expect(page.get_by_role("region", name="Age", exact=True)).to_contain_text("so this page shows groups")
     shown = page.get_by_role("region", name="Income").locator(".center")
     expect(shown).to_contain_text(f"{round(means['Income']['mean']):,}"[:3])
     page.get_by_text("Tables", exact=True).click()
@@ -1184,7 +1181,7 @@ def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(
     page.get_by_label("Confidence").select_option("0.99")
     expect(marked).to_have_count(0)
     expect(page.get_by_role("region", name="Home")).to_contain_text(
-        f"With 99 % confidence for all {TOWN.k} cells at once, none can be said to be above 0 yet."
+        f"With 99 % confidence for all {TOWN.k} cells at once, no cell is certainly above 0 yet."
     )
 
 
@@ -1233,7 +1230,8 @@ def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text(
         re.compile(
-            "This is not the operator.s token, or not any more. The one that holds is in operator.token"
+            "This is not the operator.s token, or it is out of date. The current one is in the file "
+            "operator.token"
         )
     )
     page.get_by_label("Operator token").fill(TOKEN)
@@ -1283,7 +1281,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     assert first
     page.get_by_role("button", name="Open round 2").click()
     expect(
-        page.get_by_text("Rounds 1 and 2 are open at once; the survey offers each device the newest")
+        page.get_by_text("Rounds 1 and 2 are open at the same time. The survey offers each device the newest")
     ).to_be_visible()
     post(collector, MONTHS, 640)
     post(collector, MONTHS, 100, number=2)
@@ -1311,7 +1309,7 @@ def test_the_dashboard_does_without_the_counters(visit: Visit, status: int) -> N
     expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
     expect(page.locator(".fact", has_text="Reports")).to_contain_text("400")
     expect(page.get_by_role("table", name="Rounds")).to_contain_text("400")
-    expect(page.get_by_text("Its counters cannot be read from here.")).to_be_visible()
+    expect(page.get_by_text("This page cannot read its counters.")).to_be_visible()
     expect(page.locator("#trouble")).to_have_text("")
 
 
@@ -1344,7 +1342,7 @@ def test_the_dashboard_opens_and_closes_rounds(visit: Visit, collector: Running)
     dialog = page.get_by_role("dialog", name="Close round 1?")
     for leave in ("Enter", "Escape"):
         page.get_by_role("button", name="Close round 1").click()
-        expect(dialog).to_contain_text("its reports are refused")
+        expect(dialog).to_contain_text("the collector refuses its reports")
         page.get_by_role("button", name="Leave it open").focus()
         page.keyboard.press(leave)
         expect(dialog).to_have_count(0)
@@ -1412,7 +1410,7 @@ def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> 
     expect(chart.get_by_text(f"{ends[0]} % ({ends[1]} to {ends[2]})")).to_be_visible()
     expect(page.locator("main")).not_to_contain_text("±")
     expect(page.get_by_role("heading", name="Coffee")).to_contain_text(f"{row['n']} reports")
-    note = page.get_by_text("may leave 0 to 100 %")
+    note = page.get_by_text("can lie outside 0 to 100 %")
     expect(note).to_be_visible()
     page.get_by_label("Consistency step").select_option("norm-sub")
     expect(note).to_have_count(0)
