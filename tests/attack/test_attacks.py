@@ -323,7 +323,7 @@ def test_profiles_of_the_published_setting(epsilon: float) -> None:
     found = attack.success(dn.smp([74, 7, 16], epsilon, "grr"), collections=3)
     e = math.exp(epsilon)
     product = math.prod(e / (e + k - 1) for k in (74, 7, 16))
-    by_draw = {(one.drawn, one.memoized): one for one in found.profiles}
+    by_draw = {(one.asked, one.memoized): one for one in found.profiles}
     assert by_draw["new", True].published == pytest.approx(product, rel=1e-8)
     assert by_draw["any", True].published == pytest.approx(product * 6 / 27, rel=1e-8)
     assert by_draw["any", False].right > by_draw["any", True].right
@@ -333,7 +333,7 @@ def test_profiles_of_the_published_setting(epsilon: float) -> None:
 
 def test_profiles_of_every_share() -> None:
     split = attack.success(dn.spl(KS, 2.0, "grr"), collections=2)
-    assert [one.drawn for one in split.profiles] == ["all", "all"]
+    assert [one.asked for one in split.profiles] == ["all", "all"]
     assert split.profiles[0].all_reported == pytest.approx(
         math.prod(one.reported for one in split.attributes)
     )
@@ -347,7 +347,7 @@ def test_profiles_of_every_share() -> None:
         two.all_reported, sum(pairs) / 3, float(np.std(pairs)) / math.sqrt(20_000), "two attributes"
     )
     again = attack.success(dn.allomfree(KS, 1.0, 2.0), collections=4).profiles
-    assert [(one.drawn, one.memoized) for one in again] == [("kept", True), ("kept", False)]
+    assert [(one.asked, one.memoized) for one in again] == [("kept", True), ("kept", False)]
     assert all(one.bound for one in attack.success(FAKED["rsfd grr"], collections=2).profiles)
 
 

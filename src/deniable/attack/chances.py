@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
+from typing import final
 
 import numpy as np
 
 from deniable.arrays import Floats
 from deniable.attack.likelihoods import (
     Chance,
-    Part,
     Priors,
     Source,
+    hidden_in,
+    mechanism_of,
     names_of,
     parts_of,
-    share_of,
     values_of,
 )
 from deniable.attack.priors import checked_priors
 from deniable.attack.repeats import MOST_REPORTS, chances_after
-from deniable.attack.results import PROFILE, AttributeSuccess, Drawn, ProfileSuccess, Success
+from deniable.attack.results import PROFILE, Asked, AttributeSuccess, ProfileSuccess, Success
 from deniable.attack.values import MOST_COLLECTIONS, among_fakes
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.records import Faked, RecordMechanism, Sample
+from deniable.mechanisms import Summed
+from deniable.records import Faked
 from deniable.rounds import Repeated
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
@@ -48,7 +50,7 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     >>> found = success(dn.smp([74, 7, 16], epsilon=2.0, protocol="grr"), collections=3)
     >>> [round(one.reported, 4) for one in found.attributes]
     [0.0919, 0.5519, 0.33]
-    >>> [round(one.all_reported, 4) for one in found.profiles if one.drawn == "new"]  # a product
+    >>> [round(one.all_reported, 4) for one in found.profiles if one.asked == "new"]  # a product
     [0.0167]
     """
     whole_number("collections", collections, 1, MOST_REPORTS)
@@ -63,48 +65,86 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
         for memoized in (True, False)
     )
     attributes = _attributes(plan, kept, fresh, believed, seed)
-    return Success(
-        tuple(attributes), tuple(_profiles(share_of(plan), kept, fresh, seed)), math.prod(blind), seed
-    )
+    profiles = _profiles(_find_draws(plan), kept, fresh, seed)
+    return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed)
 
 
 _Chances = Sequence[Sequence[Chance]]
 
 
+@final
+@dataclass(frozen=True)
+class _Draw:
+    """Attributes of which each report holds some that are real: always all of them, or some at random."""
+
+    attributes: tuple[int, ...]
+    reported: int
+    kept: bool
+    """Whether those that were drawn once are reported in all collections."""
+    secret: bool
+    """Whether a report does not say which they are."""
+
+    @property
+    def all(self) -> bool:
+        """Whether nothing is drawn."""
+        return self.reported == len(self.attributes)
+
+
+def _find_draws(source: Source) -> list[_Draw]:
+    """The attributes that all reports hold, if any, and those of each part that draws some of its own."""
+    mechanism = mechanism_of(source)
+    if isinstance(mechanism, Summed):
+        return [_Draw((0,), 1, False, False)]
+    always, some = list[int](), list[_Draw]()
+    for member, first, _ in mechanism.members:
+        attributes = tuple(range(first, first + member.d))
+        reported = round(sum(member.chance_real(j) for j in range(member.d)))
+        if reported == member.d:
+            always += attributes
+            continue
+        kept = isinstance(member.mechanisms[0], Repeated)
+        some.append(_Draw(attributes, reported, kept, member.chance_real(0) < member.chance(0)))
+    return [*([_Draw(tuple(always), len(always), False, False)] if always else []), *some]
+
+
 def _attributes(
     plan: Source, kept: _Chances, fresh: _Chances, believed: Priors, seed: int
 ) -> Iterator[AttributeSuccess]:
-    share, times = share_of(plan), len(kept[0]) - 1
-    real = (
-        1 / share.d
-        if isinstance(share, Faked)
-        else share.reported / share.d
-        if isinstance(share, Sample)
-        else 1.0
-    )
-    single = together = None
-    if isinstance(share, Faked):
-        uniform = all(float(np.ptp(shares)) < 1e-12 for shares in believed)
-        single = None if uniform else _among_fakes(share, believed, 1, seed)
-        together = _among_fakes(share, believed, times, seed) if times <= MOST_COLLECTIONS else None
+    times = len(kept[0]) - 1
+    draws = {j: draw for draw in _find_draws(plan) for j in draw.attributes}
+    single, together = dict[int, Chance](), dict[int, Chance]()
+    for hidden in hidden_in(plan):
+        shares = [believed[j] for j in hidden.attributes]
+        if any(float(np.ptp(one)) >= 1e-12 for one in shares):
+            found = _among_fakes(hidden.mechanism, shares, 1, seed)
+            single |= zip(hidden.attributes, found, strict=True)
+        if times <= MOST_COLLECTIONS:
+            found = _among_fakes(hidden.mechanism, shares, times, seed)
+            together |= zip(hidden.attributes, found, strict=True)
     for j, (name, part) in enumerate(zip(names_of(plan), parts_of(plan), strict=True)):
-        blind, reported = kept[j][0], kept[j][1]
-        whole = _mixed((1 - real, real), kept[j]) if single is None else single[j]
-        if isinstance(part, Repeated):  # the attribute is drawn once, and kept
+        draw, blind, reported = draws[j], kept[j][0], kept[j][1]
+        real = draw.reported / len(draw.attributes)
+        whole = single[j] if j in single else _mixed((1 - real, real), kept[j])
+        if draw.kept or draw.all:
             often: Sequence[float] = [1 - real, *[0.0] * (times - 1), real]
         else:
             often = [math.comb(times, m) * real**m * (1 - real) ** (times - m) for m in range(times + 1)]
         after = _mixed(often, kept[j])
         known = {"report": whole, "reported": reported, "memoized": after}
         known |= {"reported_memoized": kept[j][times], "reported_averaged": fresh[j][times]}
-        if not isinstance(share, Faked):
+        if not draw.secret:
             known["averaged"] = _mixed(often, fresh[j])
         else:
             known["memoized"] = replace(after, bound=True)
-            if together is not None:
+            if j in together:
                 known["averaged"] = together[j]
         yield AttributeSuccess(
-            *(name, values_of(part), blind.value, whole.value, reported.value, after.value),
+            name=name,
+            k=values_of(part),
+            blind=blind.value,
+            report=whole.value,
+            reported=reported.value,
+            memoized=after.value,
             averaged=known["averaged"].value if "averaged" in known else None,
             reported_memoized=kept[j][times].value,
             reported_averaged=fresh[j][times].value,
@@ -146,24 +186,18 @@ def _among_fakes(share: Faked, believed: Priors, times: int, seed: int) -> list[
     ]
 
 
-def _profiles(
-    share: RecordMechanism | Part, kept: _Chances, fresh: _Chances, seed: int
-) -> Iterator[ProfileSuccess]:
-    d, times = len(kept), len(kept[0]) - 1
-    parts = share.mechanisms if isinstance(share, RecordMechanism) else (share,)
-    repeated, bound = isinstance(parts[0], Repeated), isinstance(share, Faked)
-    drawn = share.reported if isinstance(share, Sample) else 1 if bound else d
-    if drawn == 1 < d and times <= d and not repeated:
+def _profiles(draws: Sequence[_Draw], kept: _Chances, fresh: _Chances, seed: int) -> Iterator[ProfileSuccess]:
+    times, bound = len(kept[0]) - 1, any(draw.secret for draw in draws)
+    only = draws[0]
+    asked: Asked = "mixed"
+    if all(draw.all for draw in draws):
+        asked = "all"
+    elif len(draws) == 1:
+        asked = "kept" if only.kept else "any"
+    if asked == "any" and only.reported == 1 and times <= len(only.attributes):
         yield _with_errors(_new, kept, True, bound, "new")
     for memoized, right in ((True, kept), (False, fresh)):
-        if drawn == d or repeated:
-            yield _with_errors(
-                partial(_same_again, drawn), right, memoized, bound, "all" if drawn == d else "kept"
-            )
-        elif drawn > 1:
-            yield _with_errors(partial(_draws_simulated, drawn, seed), right, memoized, bound, "any")
-        else:
-            yield _with_errors(_any, right, memoized, bound, "any")
+        yield _with_errors(partial(_combine_draws, draws, seed), right, memoized, bound, asked)
 
 
 Right = Sequence[Sequence[float]]
@@ -173,7 +207,7 @@ _Figures = dict[str, Chance]
 
 
 def _with_errors(
-    how: Callable[[Right], _Figures], chances: _Chances, memoized: bool, bound: bool, drawn: Drawn
+    how: Callable[[Right], _Figures], chances: _Chances, memoized: bool, bound: bool, asked: Asked
 ) -> ProfileSuccess:
     """A profile, and how far it moves if each simulated chance is off by its standard error."""
     right = [[chance.value for chance in one] for one in chances]
@@ -187,12 +221,35 @@ def _with_errors(
             squares[name] = squares.get(name, 0.0) + (moved[name].value - found[name].value) ** 2
     values = {name: figure.value for name, figure in found.items()}
     return ProfileSuccess(
-        *(len(chances[0]) - 1, drawn, memoized),
+        *(len(chances[0]) - 1, asked, memoized),
         *(values["all_reported"], values["whole_record"], values["right"]),
         published=values.get("published"),
         bound=bound or any(chance.bound for one in chances for chance in one),
         stderr={name: math.sqrt(square) for name, square in squares.items()},
     )
+
+
+def _combine_draws(draws: Sequence[_Draw], seed: int, right: Right) -> _Figures:
+    """Parts that draw for themselves are independent: what is guessed of all of them is a product."""
+    each = [_of_draw(draw, seed, [right[j] for j in draw.attributes]) for draw in draws]
+    if len(each) == 1:
+        return each[0]
+    found = dict[str, Chance]()
+    for name in PROFILE:
+        some = [figures[name] for figures in each]
+        values = [one.value for one in some]
+        added = name == "right"
+        weights = [1.0 if added else math.prod(values[:i] + values[i + 1 :]) for i in range(len(some))]
+        errors = [weight * one.stderr for weight, one in zip(weights, some, strict=True)]
+        value = math.fsum(values) if added else math.prod(values)
+        found[name] = Chance(value, math.hypot(*errors), exact=all(one.exact for one in some))
+    return found
+
+
+def _of_draw(draw: _Draw, seed: int, right: Right) -> _Figures:
+    if draw.all or draw.kept:
+        return _same_again(draw.reported, right)
+    return _any(right) if draw.reported == 1 else _draws_simulated(draw.reported, seed, right)
 
 
 def _figures(

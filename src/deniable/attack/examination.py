@@ -9,8 +9,8 @@ import numpy as np
 from deniable.arrays import Floats, Integers
 from deniable.attack.chances import COLLECTIONS, success
 from deniable.attack.inputs import Background, compact
-from deniable.attack.likelihoods import cells_of, guessed_of, values_of
-from deniable.attack.page import Examination, ReidentificationRate
+from deniable.attack.likelihoods import cells_of, guessed_of, hidden_in, values_of
+from deniable.attack.page import Examination, RealAttribute, ReidentificationRate
 from deniable.attack.reidentification import Progress, match_surveys
 from deniable.attack.sampling import sampled_success
 from deniable.domain import NO_ANSWER
@@ -18,7 +18,6 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.metric import Averaged, ChannelMechanism
 from deniable.plan import Plan
-from deniable.records import Faked
 from deniable.simulate.population import numbers_from
 from deniable.words import Words
 from deniable.words.simulated import remembering, seeded
@@ -69,7 +68,13 @@ def examine(
         np.bincount(guessed_of(part, row), minlength=values_of(part)) / n if j in had else None
         for j, (row, part) in enumerate(zip(people, plan.content.parts, strict=True))
     ]
-    real = sampled_success(plan, shares, seed=seed) if isinstance(plan.mechanism, Faked) else None
+    real = [
+        RealAttribute(
+            tuple(plan.names[j] for j in hidden.attributes),
+            sampled_success(plan, shares, seed=seed, among=hidden.first),
+        )
+        for hidden in hidden_in(plan)
+    ]
     whom = np.sort(
         numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False)
     )
@@ -78,7 +83,7 @@ def examine(
     return Examination(
         *(plan.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
         informed=success(plan, shares, collections, seed),
-        real_attribute=real,
+        real_attributes=tuple(real),
         found=tuple(found),
         dropped=codes.shape[1] - n,
         filled=int((filled != codes).sum()),

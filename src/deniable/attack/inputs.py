@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.attack.likelihoods import Part, Source, cells_of, guessed_of, parts_of, share_of, values_of
+from deniable.attack.likelihoods import Part, Source, cells_of, guessed_of, mechanism_of, parts_of, values_of
 from deniable.domain import NO_ANSWER
 from deniable.errors import (
     DeniableError,
@@ -36,7 +36,7 @@ def records_from(source: Source, reports: object) -> Records:
     """The reports of one collection, whatever they are kept in."""
     if isinstance(source, Plan):
         return _joined(list(blocks_of(source, reports)))
-    share_of(source)
+    mechanism_of(source)
     if isinstance(reports, str | Path | Reports) or are_single(reports):
         raise InvalidReport(
             f"these reports were made for a plan; attack that plan, not its {type(source).__name__}"
@@ -47,7 +47,8 @@ def records_from(source: Source, reports: object) -> Records:
         return Records(len(array), (array,))
     if not isinstance(reports, Records) or len(reports.columns) != len(parts_of(source)):
         raise InvalidReport(
-            f"reports of a share are what it has made, share.privatize(table), got {type(reports).__name__}"
+            "reports of a record mechanism are what it has made, m.privatize(table), got "
+            f"{type(reports).__name__}"
         )
     return reports
 

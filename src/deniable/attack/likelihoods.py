@@ -24,7 +24,16 @@ from deniable.likelihood.rows import Supports
 from deniable.mechanisms import BLOCK, Direct, ExactMechanism, Summed, Unary
 from deniable.metric import Averaged, ChannelMechanism
 from deniable.plan import Plan
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Records
+from deniable.records import (
+    Blank,
+    Fake,
+    Faked,
+    Guessed,
+    Imitated,
+    RecordMechanism,
+    Records,
+    as_record_mechanism,
+)
 from deniable.rounds import BitFlip
 
 Part = ExactMechanism | Summed
@@ -71,19 +80,52 @@ class Clue:
             yield self.who[some], likelihoods(self.part, self.reports[some])
 
 
-def share_of(source: Source) -> RecordMechanism | Part:
+@final
+@dataclass(frozen=True)
+class Hidden:
+    """A part of a report with one real attribute, which is secret; the others are fakes."""
+
+    mechanism: Faked
+    first: int
+    """The number of its first attribute."""
+    start: int
+    """The number of its first word."""
+
+    @property
+    def attributes(self) -> range:
+        """The numbers of its attributes."""
+        return range(self.first, self.first + self.mechanism.d)
+
+    def select(self, records: Records) -> Records:
+        """Its part of these reports: all people report all of its attributes."""
+        return Records(records.n, records.columns[self.first : self.first + self.mechanism.d])
+
+
+def mechanism_of(source: Source) -> RecordMechanism | Summed:
     """How a record becomes a report."""
     if isinstance(source, Plan):
         return source.mechanism
-    if not isinstance(source, RecordMechanism | Part):
-        raise InvalidParameter(f"attack a plan, a share or a mechanism, got {type(source).__name__}")
-    return source
+    if isinstance(source, Summed):
+        return source
+    if not isinstance(source, RecordMechanism | ExactMechanism):
+        raise InvalidParameter(
+            f"attack a plan, a record mechanism or a mechanism, got {type(source).__name__}; make a plan "
+            "with dn.Study or dn.Plan.of"
+        )
+    return as_record_mechanism(source)
 
 
 def parts_of(source: Source) -> tuple[Part, ...]:
     """One mechanism per attribute."""
-    share = share_of(source)
-    return share.mechanisms if isinstance(share, RecordMechanism) else (share,)
+    mechanism = mechanism_of(source)
+    return (mechanism,) if isinstance(mechanism, Summed) else mechanism.mechanisms
+
+
+def hidden_in(source: Source) -> list[Hidden]:
+    """The parts of a report in which it is secret which attribute is real."""
+    mechanism = mechanism_of(source)
+    members = () if isinstance(mechanism, Summed) else mechanism.members
+    return [Hidden(one, first, start) for one, first, start in members if isinstance(one, Faked)]
 
 
 def names_of(source: Source) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
-"""Whose report is it? Every target's reports against every record of a background table.
+"""Finds whose report it is: every target's reports against every record of a background table.
 
 A record's score is the sum over the reports of ln Pr(report | the record's value), so that the best match is
 the likeliest person. Reports on an answer that a client keeps are not independent: they count by what they
-tell of it together. Matching on guesses, as published, gives a point for each attribute that was guessed as
-the record has it. Ties are not broken: with `above` records that score more and `tied` ones that score as
-much, the own record is among the first `top` with probability (top - above) / tied, which needs no draw.
+tell of it together. A part of a report with fakes is a sum over its attributes, and such parts multiply.
+Matching on guesses, as published, gives a point for each attribute that was guessed as the record has it.
+Ties are not broken: with `above` records that score more and `tied` ones that score as much, the own record
+is among the first `top` with probability (top - above) / tied, which needs no draw.
 """
 
 from __future__ import annotations
@@ -20,14 +21,24 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.attack.inputs import Background, checked_numbers, coded_background, records_from
-from deniable.attack.likelihoods import Clue, Source, clues, faked, likelihoods, realness, width
+from deniable.attack.likelihoods import (
+    Clue,
+    Hidden,
+    Source,
+    clues,
+    faked,
+    hidden_in,
+    likelihoods,
+    realness,
+    width,
+)
 from deniable.attack.results import Reidentification
 from deniable.attack.sampling import estimated, sampled_attribute
 from deniable.attack.values import Pooled, guess_values
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.plan import Plan
-from deniable.records import Faked, Records
+from deniable.records import Records
 from deniable.simulate.population import numbers_from
 
 Matching = Literal["support", "guess"]
@@ -111,26 +122,29 @@ def match_surveys(
     seed: int = 1,
 ) -> Reidentification:
     """The same for a background that is numbers already."""
-    faked_plans = [isinstance(plan.mechanism, Faked) for plan in plans]
-    if any(faked_plans) and matching == "support":
-        if not all(faked_plans):
-            raise InvalidParameter(
-                "surveys with and without fakes are matched together on guesses only: matching='guess'"
-            )
-        found = _match_faked(plans, surveys, background, whom, top, progress)
-        return replace(found, attributes=tuple(background.names))
-    held, kept = [], dict[tuple[str, int], list[Clue]]()
+    held, kept, mixed = [], dict[tuple[str, int], list[Clue]](), list[_Mixed]()
     for survey, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
         about = background.rows(survey, plan.names)
-        if plan.content.rounds is not None and matching == "support":
-            for clue in clues(plan, records):
-                kept.setdefault((plan.id, about[clue.attribute]), []).append(clue)
+        if matching == "guess":
+            draws = numbers_from(seed, "reidentify", survey)
+            held += evidence_of(plan, records, about, matching, draws)
             continue
-        held += evidence_of(plan, records, about, matching, numbers_from(seed, "reidentify", survey))
-    for (_, column), rounds in kept.items():
-        seen = [one for one in rounds if one.who.size]
-        held += [_of_rounds(column, seen)] if column >= 0 and seen else []
-    found = match(held, background.columns, background.own, whom, top, progress)
+        hidden = hidden_in(plan)
+        mixed += [_Mixed.of(one, records, about, whom) for one in hidden]
+        secret = {j for one in hidden for j in one.attributes}
+        for clue in clues(plan, records):
+            column = about[clue.attribute]
+            if clue.attribute in secret or column < 0 or not clue.who.size:
+                continue
+            if plan.content.rounds is None:
+                held.append(Evidence(column, clue))
+            else:
+                kept.setdefault((plan.id, column), []).append(clue)
+    held += [_of_rounds(column, rounds) for (_, column), rounds in kept.items()]
+    if mixed:
+        found = _match_mixed(held, mixed, background, whom, top, progress)
+    else:
+        found = match(held, background.columns, background.own, whom, top, progress)
     return replace(found, attributes=tuple(background.names))
 
 
@@ -153,8 +167,18 @@ class Evidence:
         """A row per report, a score per value, in parts of a nat or of a match."""
         if self.guessed is not None:
             return np.asarray(self.guessed[some, None] == np.arange(width(self.clue.part)), dtype=np.int32)
-        table = self._together(some) if self.rounds else likelihoods(self.clue.part, self.clue.reports[some])
-        return np.asarray(np.rint(np.log(table) * _UNIT), dtype=np.int32)
+        return np.asarray(np.rint(np.log(self.likelihoods(some)) * _UNIT), dtype=np.int32)
+
+    def likelihoods(self, some: Integers) -> Floats:
+        """How likely some of these people's reports are for each value, up to a factor of each person."""
+        return self._together(some) if self.rounds else likelihoods(self.clue.part, self.clue.reports[some])
+
+    def find(self, whom: Integers) -> tuple[Integers, Integers]:
+        """Which of these people reported, and the positions of their reports."""
+        place = np.searchsorted(self.clue.who, whom)
+        place[place == self.clue.who.size] = 0
+        there = np.flatnonzero(self.clue.who[place] == whom)
+        return there, place[there]
 
     def _together(self, some: Integers) -> Floats:
         whom = self.clue.who[some]
@@ -189,14 +213,16 @@ def evidence_of(
 
 def _believed(plan: Source, records: Records) -> Iterator[Clue]:
     """The clues; among fakes, as published, only the attribute that is likeliest to be real."""
-    share = plan.mechanism if isinstance(plan, Plan) else plan
-    if not isinstance(share, Faked):
-        yield from clues(plan, records)
-        return
-    best = sampled_attribute(share, records).attributes
+    best = dict[int, Integers]()
+    for hidden in hidden_in(plan):
+        real = sampled_attribute(hidden.mechanism, hidden.select(records)).attributes
+        best |= {j: np.flatnonzero(real == j - hidden.first) for j in hidden.attributes}
     for clue in clues(plan, records):
-        who = np.flatnonzero(best == clue.attribute)
-        yield Clue(clue.attribute, clue.part, who, clue.reports[who])
+        who = best.get(clue.attribute)
+        if who is None:
+            yield clue
+        else:
+            yield Clue(clue.attribute, clue.part, who, clue.reports[who])
 
 
 def match(
@@ -242,12 +268,10 @@ def _gathered(
     """The clues about some targets, one after the other, each with its scores by value."""
     rows, kinds, places = [], [], []
     for kind, one in enumerate(held):
-        place = np.searchsorted(one.clue.who, whom)
-        place[place == one.clue.who.size] = 0
-        there = np.flatnonzero(one.clue.who[place] == whom)
+        there, positions = one.find(whom)
         rows.append(there)
         kinds.append(np.full(there.size, kind))
-        places.append(place[there])
+        places.append(positions)
     row, which = np.concatenate(rows), np.concatenate(kinds)
     order = np.argsort(row, kind="stable")
     tables = np.zeros((row.size, widest), dtype=np.int32)
@@ -262,46 +286,77 @@ def _gathered(
     return np.searchsorted(row[order], np.arange(whom.size + 1)), about, tables
 
 
-def _match_faked(
-    plans: Sequence[Plan],
-    surveys: Sequence[Records],
+@final
+@dataclass(frozen=True, eq=False)
+class _Mixed:
+    """A part of a survey's reports with fakes: how likely it is for a record is a sum over its attributes."""
+
+    hidden: Hidden
+    records: Records
+    about: Sequence[int]
+    """The column of each attribute in the background; -1 where it has none."""
+    unknown: Floats
+    """For each target, what the attributes that the background lacks add: their average."""
+
+    @classmethod
+    def of(cls, hidden: Hidden, records: Records, about: Sequence[int], whom: Integers) -> _Mixed:
+        """The part of one survey's reports."""
+        some, columns = hidden.select(records), [about[j] for j in hidden.attributes]
+        real = realness(hidden.mechanism, some, estimated(hidden.mechanism, some))
+        absent = [j for j, column in enumerate(columns) if column < 0]
+        return cls(hidden, some, columns, real[absent][:, whom].sum(axis=0))
+
+    @property
+    def widest(self) -> int:
+        """The largest number of values of an attribute."""
+        return max(part.k for part in self.hidden.mechanism.mechanisms)
+
+    def fill(self, tables: Floats, whom: Integers) -> None:
+        """For these targets, how likely each value of each attribute is, beside its fake."""
+        for j, (fake, column) in enumerate(
+            zip(self.hidden.mechanism.fakes, self.records.columns, strict=True)
+        ):
+            reports = column[whom]
+            tables[:, j, : fake.part.k] = likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
+
+
+def _match_mixed(
+    held: Sequence[Evidence],
+    mixed: Sequence[_Mixed],
     background: Background,
     whom: Integers,
     top: int,
     progress: Progress | None,
 ) -> Reidentification:
-    """Among fakes a survey's report is a sum over its attributes; those that the background lacks count by
-    their average.
+    """A record's score is a product: of a sum over attributes for each part with fakes, and of one factor for
+    each attribute that is known to be real.
     """
     from deniable.attack import loops
 
-    most, widest = (
-        max(len(plan.names) for plan in plans),
-        max(part.k for plan in plans for part in plan.content.parts),
-    )
-    about = np.full((len(plans), most), -1, dtype=np.int64)
-    unknown = np.zeros((whom.size, len(plans)))
-    for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
-        assert isinstance(plan.mechanism, Faked)
-        real = realness(plan.mechanism, records, estimated(plan.mechanism, records))
-        for j, row in enumerate(background.rows(s, plan.names)):
-            about[s, j] = row
-            unknown[:, s] += real[j, whom] if row < 0 else 0.0
+    factors = len(mixed) + len(held)
+    most = max(one.hidden.mechanism.d for one in mixed)
+    widest = max([*(one.widest for one in mixed), *(width(one.clue.part) for one in held)])
+    about = np.full((factors, most), -1, dtype=np.int64)
+    fixed = np.zeros((whom.size, factors))
+    for f, part in enumerate(mixed):
+        about[f, : len(part.about)] = part.about
+        fixed[:, f] = part.unknown
+    for f, evidence in enumerate(held, len(mixed)):
+        about[f, 0] = evidence.column
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
-    at_once, own = max(1, _AT_ONCE // (len(plans) * most * widest)), background.own[whom]
+    at_once, own = max(1, _AT_ONCE // (factors * most * widest)), background.own[whom]
 
     def work(start: int) -> int:
         some = slice(start, start + at_once)
-        tables = np.zeros((len(whom[some]), len(plans), most, widest))
-        for s, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
-            assert isinstance(plan.mechanism, Faked)
-            for j, (fake, column) in enumerate(zip(plan.mechanism.fakes, records.columns, strict=True)):
-                reports = column[whom[some]]
-                tables[:, s, j, : fake.part.k] = (
-                    likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
-                )
+        tables = np.zeros((len(whom[some]), factors, most, widest))
+        for f, part in enumerate(mixed):
+            part.fill(tables[:, f], whom[some])
+        for f, evidence in enumerate(held, len(mixed)):
+            there, positions = evidence.find(whom[some])
+            tables[:, f, 0] = 1.0  # whoever did not report it says nothing of it
+            tables[there, f, 0, : width(evidence.clue.part)] = evidence.likelihoods(positions)
         loops.rank_products(
-            background.columns, about, tables, unknown[some], own[some], above[some], tied[some]
+            background.columns, about, tables, fixed[some], own[some], above[some], tied[some]
         )
         return len(whom[some])
 

@@ -26,9 +26,9 @@ ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_me
 PROFILE = ("all_reported", "whole_record", "right")
 """What is known of every profile."""
 
-Drawn = Literal["new", "any", "kept", "all"]
+Asked = Literal["new", "any", "kept", "all", "mixed"]
 """Which attributes are asked for: always one that was not asked before; any at random; the first one again;
-all of them.
+all of them; or some of them always and others at random.
 """
 
 
@@ -87,7 +87,7 @@ class ProfileSuccess:
     """What several collections of one person tell together."""
 
     collections: int
-    drawn: Drawn
+    asked: Asked
     memoized: bool
     """Whether a repeated answer is sent as before; otherwise with fresh noise, which can be averaged away."""
     all_reported: float
@@ -114,7 +114,7 @@ class ProfileSuccess:
 
     def rows(self, level: float = LEVEL) -> list[Row]:
         """A row per figure that is known, its interval at `level`."""
-        told = {"collections": self.collections, "drawn": self.drawn, "memoized": self.memoized}
+        told = {"collections": self.collections, "asked": self.asked, "memoized": self.memoized}
         values = {name: getattr(self, name) for name in (*PROFILE, "published")}
         return [
             {**told, "figure": name, "value": value}

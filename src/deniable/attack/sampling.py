@@ -19,17 +19,27 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.attack.inputs import checked_truth, records_from
-from deniable.attack.likelihoods import Chance, Source, expected, faked, names_of, realness, share_of
+from deniable.attack.likelihoods import (
+    Chance,
+    Hidden,
+    Source,
+    expected,
+    faked,
+    hidden_in,
+    mechanism_of,
+    names_of,
+    realness,
+)
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL
 from deniable.attack.values import ValueAttack
-from deniable.errors import InvalidParameter, InvalidReport
+from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.estimate import bounded
 from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
-from deniable.mechanisms import Direct, Tally
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records, Sample
+from deniable.mechanisms import Direct, Summed, Tally
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
 from deniable.words.simulated import seeded
@@ -136,7 +146,11 @@ class AttributeAttack:
 
 
 def sampled_attribute(
-    plan: Source, reports: object, marginals: object = None, fakes: Assumed = "known"
+    plan: Source,
+    reports: object,
+    marginals: object = None,
+    fakes: Assumed = "known",
+    among: str | int | None = None,
 ) -> AttributeAttack:
     """Guesses which attribute of each report is real, as well as possible (Bayes).
 
@@ -145,30 +159,41 @@ def sampled_attribute(
     all. With fakes="uniform" the prior of the fakes is ignored: the mistake that makes RS+RFD look safer than
     it is. `expected` is how often this can expect to be right.
 
+    In a split, only the attributes of the part with fakes are compared. Where there are several such parts,
+    `among` names an attribute of the one that is attacked.
+
     >>> import deniable as dn
     >>> share = dn.rsfd([4, 3], epsilon=3.0, protocol="sue-z")
     >>> found = sampled_attribute(share, share.privatize([[0, 0]] * 1000, dn.seeded(1)))
     >>> found.blind, found.expected > 0.7
     (0.5, True)
     """
-    share, records = _faked(plan), records_from(plan, reports)
+    hidden = find_hidden(plan, among)
+    share, records = hidden.mechanism, hidden.select(records_from(plan, reports))
+    names = names_of(plan)[hidden.first : hidden.first + share.d]
     if marginals is not None and not records.n:
         raise InvalidReport(
             "there are no reports to attack; sampled_success tells what marginals tell without them"
         )
     assumed = assumed_share(share, fakes)
     crossed = Crossed(share, assumed, records) if marginals is None else None
-    ratios = (
-        realness(assumed, records, checked_priors(plan, marginals)) if crossed is None else crossed.realness()
-    )
+    if crossed is None:
+        believed = checked_priors(plan, marginals)
+        ratios = realness(assumed, records, [believed[j] for j in hidden.attributes])
+    else:
+        ratios = crossed.realness()
     best = np.argmax(ratios, axis=0)
     posterior = ratios[best, np.arange(records.n)] / ratios.sum(axis=0)
-    return AttributeAttack(
-        names_of(plan), ValueAttack((_REAL,), best[None], posterior[None], (names_of(plan),)), crossed
-    )
+    return AttributeAttack(names, ValueAttack((_REAL,), best[None], posterior[None], (names,)), crossed)
 
 
-def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, seed: int = 1) -> Chance:
+def sampled_success(
+    plan: Source,
+    marginals: object,
+    people: int = _SIMULATED,
+    seed: int = 1,
+    among: str | int | None = None,
+) -> Chance:
     """Computes how often the best guess of the real attribute is right, if the values have these shares.
 
     It is the mean over all reports of the largest m_t / F_t, over d: exact for direct encoding and for bits
@@ -178,7 +203,8 @@ def sampled_success(plan: Source, marginals: object, people: int = _SIMULATED, s
     >>> round(sampled_success(dn.rsfd([3, 3], epsilon=1.0), [[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]]).value, 4)
     0.585
     """
-    share, shares = _faked(plan), checked_priors(plan, marginals)
+    hidden, believed_by_all = find_hidden(plan, among), checked_priors(plan, marginals)
+    share, shares = hidden.mechanism, [believed_by_all[j] for j in hidden.attributes]
     if all(isinstance(fake.part, Direct) or fake.part.k <= _LISTED for fake in share.fakes):
         atoms = [_atoms(fake, believed) for fake, believed in zip(share.fakes, shares, strict=True)]
         return Chance(expected_largest(atoms) / share.d)
@@ -203,14 +229,15 @@ def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
     return float(values @ np.diff(below, prepend=0.0))
 
 
-def real_attributes(plan: Source, n: int, seed: int) -> Integers:
-    """Which attribute each of n simulated people reports whose words are `seeded(seed)`: what an attack is to
-    find.
+def real_attributes(plan: Source, n: int, seed: int, among: str | int | None = None) -> Integers:
+    """Which attribute is real in the report of each of n simulated people whose words are `seeded(seed)`.
+
+    In a split it is counted from the first attribute of the part with fakes, as in `sampled_attribute`.
     """
-    share = _faked(plan)
-    return share.sampled_attribute(
-        seeded(seed).rows(whole_number("n, the number of people,", n, 1), share.words)
-    )
+    hidden = find_hidden(plan, among)
+    rows = seeded(seed).rows(whole_number("n, the number of people,", n, 1), mechanism_of(plan).words)
+    some = rows.columns(hidden.start, hidden.start + hidden.mechanism.words)
+    return hidden.mechanism.sampled_attribute(some)
 
 
 def _atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
@@ -250,19 +277,35 @@ def _uniform(fake: Fake) -> Fake:
     return Guessed(fake.part, prior) if isinstance(fake.part, Direct) else Imitated(fake.part, prior)
 
 
-def _faked(plan: Source) -> Faked:
-    share = share_of(plan)
-    if not isinstance(share, Faked):
-        everything = not isinstance(share, Sample) or share.reported == share.d
+def find_hidden(plan: Source, among: str | int | None = None) -> Hidden:
+    """The part of a report with fakes: the only one, or that of the attribute `among`."""
+    every, names = hidden_in(plan), names_of(plan)
+    if not every:
+        mechanism = mechanism_of(plan)
+        named = not isinstance(mechanism, Summed) and mechanism.reported < mechanism.d
         here = (
-            "here every report holds all attributes, and none of them is a fake"
-            if everything
-            else "here a report names it"
+            "a report names it" if named else "every report holds all attributes, and none of them is a fake"
         )
         raise InvalidParameter(
-            f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; {here}"
+            f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; here {here}"
         )
-    return share
+    if among is None and len(every) > 1:
+        firsts = ", ".join(repr(names[one.first]) for one in every)
+        raise InvalidParameter(
+            f"this plan has {len(every)} parts with fakes; say which one is attacked by one of its "
+            f"attributes, such as among={names[every[0].first]!r} (they begin with {firsts})"
+        )
+    if among is None:
+        return every[0]
+    if isinstance(among, str) and among not in names:
+        raise InvalidParameter(not_among(among, "an attribute", names))
+    number = names.index(among) if isinstance(among, str) else among
+    found = next((one for one in every if number in one.attributes), None)
+    if found is None:
+        raise InvalidParameter(
+            f"{among!r} is not in a part with fakes, so that what is reported of it is real"
+        )
+    return found
 
 
 FOLDS = 10

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.attack.inputs import checked_truth, records_from
-from deniable.attack.likelihoods import Priors, Source, names_of, share_of
-from deniable.attack.sampling import Assumed, assumed_share, estimated
+from deniable.attack.likelihoods import Priors, Source, names_of
+from deniable.attack.sampling import Assumed, assumed_share, estimated, find_hidden
 from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
@@ -91,6 +91,7 @@ def trained_attribute(
     fakes: Assumed = "known",
     seed: int = 1,
     jobs: int | None = None,
+    among: str | int | None = None,
 ) -> TrainedAttack:
     """Guesses which attribute of each report is real by a trained classifier; one of KNOWLEDGE says what it
     learns from.
@@ -98,11 +99,11 @@ def trained_attribute(
     `truth` is the attribute of every report: of the compromised people it is learned from, of the others it
     judges. With fakes="uniform" invented people have uniform fakes whatever the plan says, as in the
     published attacks on RS+RFD. `jobs` is how many cores are used; unless given all, or one where there is
-    little to learn from.
+    little to learn from. `among` is as in `sampled_attribute`.
     """
-    return School(plan, records_from(plan, reports), truth, classifier, fakes, seed=seed).attack(
-        knowledge, jobs
-    )
+    records = records_from(plan, reports)
+    school = School(plan, records, truth, classifier, fakes, seed=seed, among=among)
+    return school.attack(knowledge, jobs)
 
 
 @final
@@ -123,16 +124,14 @@ class School:
         marginals: Priors | None = None,
         seed: int = 1,
         people: int | None = None,
+        among: str | int | None = None,
     ) -> None:
-        share = share_of(plan)
-        if not isinstance(share, Faked):
-            raise InvalidParameter(
-                "only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; this plan names it"
-            )
+        hidden = find_hidden(plan, among)
+        share, records = hidden.mechanism, hidden.select(records)
         require_classifier(classifier)
         self._share, self._records, self._classifier, self._seed = share, records, classifier, seed
         self._invented_share = assumed_share(share, fakes)
-        self._truth = checked_truth(truth, records.n, names_of(plan))
+        self._truth = checked_truth(truth, records.n, names_of(plan)[hidden.first : hidden.first + share.d])
         self._given = marginals
         self._people = records.n if people is None else min(records.n, whole_number("people", people, 1))
 

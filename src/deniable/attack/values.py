@@ -23,11 +23,11 @@ from deniable.attack.likelihoods import (
     by_value,
     clues,
     faked,
+    hidden_in,
     likelihoods,
     names_of,
     parts_of,
     realness,
-    share_of,
     width,
 )
 from deniable.attack.priors import checked_priors
@@ -37,7 +37,7 @@ from deniable.formatting import format_count
 from deniable.mechanisms import BLOCK, Unary
 from deniable.metric import Averaged
 from deniable.plan import Plan, Reports
-from deniable.records import Faked, Records
+from deniable.records import Fake, Faked, Records
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of, frame_of_rows
@@ -134,16 +134,14 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
     ([[0, 2]], [[0.787, 0.787]])
     """
     records, believed = records_from(plan, reports), checked_priors(plan, prior)
-    share = share_of(plan)
     values, posterior = _blind(believed, records.n, seed)
-    real = realness(share, records, believed) if isinstance(share, Faked) else None
+    fakes, others = _weigh_fakes(plan, records, believed)
     for clue in clues(plan, records):
         j, draws = clue.attribute, numbers_from(seed, "guess", clue.attribute)
-        beside = np.zeros(0) if real is None else real.sum(axis=0) - real[j]
         for who, table in clue.blocks():
-            if isinstance(share, Faked):
-                table /= faked(share.fakes[j], clue.reports[who])[:, None]
-                table += beside[who, None]
+            if j in fakes:
+                table /= faked(fakes[j], clue.reports[who])[:, None]
+                table += others[j][who, None]
             values[j, who], posterior[j, who] = _best(
                 by_value(clue.part, table * by_cell(clue.part, believed[j])), draws
             )
@@ -183,15 +181,16 @@ def guess_from_collections(
         raise InvalidReport(f"all collections are of the same people, got {[records.n for records in every]}")
     believed, n = checked_priors(plan, prior), every[0].n
     values, posterior = _blind(believed, n, seed)
-    share = share_of(plan)
-    if isinstance(share, Faked):
+    hidden = hidden_in(plan)
+    for one in hidden:
         draws = numbers_from(seed, "guess among fakes")
-        for j, who, table in among_fakes(share, every, believed):
-            values[j, who], posterior[j, who] = _best(table, draws)
-        return ValueAttack(
-            names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
-        )
+        some, shown = [one.select(records) for records in every], [believed[j] for j in one.attributes]
+        for j, who, table in among_fakes(one.mechanism, some, shown):
+            values[one.first + j, who], posterior[one.first + j, who] = _best(table, draws)
+    secret = {j for one in hidden for j in one.attributes}
     for j, part in enumerate(parts_of(plan)):
+        if j in secret:
+            continue
         draws = numbers_from(seed, "guess", j)
         held, shares = [clues(plan, records)[j] for records in every], by_cell(part, believed[j])
         step = max(1, BLOCK // width(part))
@@ -208,6 +207,19 @@ def guess_from_collections(
     return ValueAttack(
         names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
     )
+
+
+def _weigh_fakes(
+    plan: Source, records: Records, believed: Priors
+) -> tuple[dict[int, Fake], dict[int, Floats]]:
+    """By attribute, where which one is real is secret: its fake, and how likely the others are to be real."""
+    fakes, others = dict[int, Fake](), dict[int, Floats]()
+    for hidden in hidden_in(plan):
+        real = realness(hidden.mechanism, hidden.select(records), [believed[j] for j in hidden.attributes])
+        total = real.sum(axis=0)
+        for j, fake, own in zip(hidden.attributes, hidden.mechanism.fakes, real, strict=True):
+            fakes[j], others[j] = fake, total - own
+    return fakes, others
 
 
 def _blind(believed: Sequence[Floats], n: int, seed: int) -> tuple[Integers, Floats]:

@@ -88,6 +88,13 @@ class RecordMechanism(ABC):
         """The mechanism of each attribute, in order."""
 
     @property
+    def members(self) -> tuple[tuple[RecordMechanism, int, int], ...]:
+        """The parts of a report that are independent of each other: each with the number of its first
+        attribute, and of its first word.
+        """
+        return ((self, 0, 0),)
+
+    @property
     def reported(self) -> int:
         """How many attributes a report holds."""
         return self.d

@@ -69,6 +69,10 @@ class Split(RecordMechanism):
             first += member.d
             start += member.words
 
+    @property
+    def members(self) -> tuple[tuple[RecordMechanism, int, int], ...]:
+        return tuple(self._places())
+
     @cached_property
     def mechanisms(self) -> tuple[ExactMechanism, ...]:
         return tuple(one for member in self._members for one in member.mechanisms)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from deniable.attack.page.examined import Examination, ReidentificationRate
+from deniable.attack.page.examined import Examination, RealAttribute, ReidentificationRate
 
-__all__ = ["Examination", "ReidentificationRate"]
+__all__ = ["Examination", "RealAttribute", "ReidentificationRate"]

@@ -10,7 +10,7 @@ from deniable.attack.likelihoods import Chance
 from deniable.attack.page.bars import in_bars, seen_as
 from deniable.attack.page.verdict import best_match, most_exposed
 from deniable.attack.page.wording import (
-    DRAWN,
+    ASKED,
     EVENLY,
     among_best,
     exact_hits,
@@ -56,6 +56,21 @@ class ReidentificationRate:
 
 @final
 @dataclass(frozen=True)
+class RealAttribute:
+    """How often it is found which attribute of a part with fakes is real."""
+
+    names: tuple[str, ...]
+    """The attributes of the part."""
+    chance: Chance
+
+    @property
+    def blind(self) -> float:
+        """How often a blind guess is right."""
+        return 1 / len(self.names)
+
+
+@final
+@dataclass(frozen=True)
 class Examination:
     """What an attacker learns from the reports of a plan."""
 
@@ -72,8 +87,8 @@ class Examination:
     users: int | None = None
     informed: Success | None = None
     """Who knows how frequent the answers are."""
-    real_attribute: Chance | None = None
-    """Among fakes: how often an attacker who knows how frequent the answers are finds the real attribute."""
+    real_attributes: tuple[RealAttribute, ...] = ()
+    """For each part with fakes: how often an attacker who knows the frequencies finds the real attribute."""
     found: tuple[ReidentificationRate, ...] = ()
     dropped: int = 0
     """People who were left out, since an answer is missing."""
@@ -240,14 +255,19 @@ class Examination:
         )
 
     def _fakes(self) -> list[str]:
-        if self.real_attribute is None:
-            return []
-        real, blind = self.real_attribute, 1 / len(self.ignorant.attributes)
-        error = "" if real.exact else f" (standard error {format_points(real.stderr, 2)}, seed {self.seed})"
-        return [
-            f"Which attribute of a report is real is found for {format_percent(real.value)}{error}, "
-            f"blindly for {format_percent(blind)}."
-        ]
+        lines = []
+        for real in self.real_attributes:
+            chance = real.chance
+            error = ""
+            if not chance.exact:
+                error = f" (standard error {format_points(chance.stderr, 2)}, seed {self.seed})"
+            whole = len(real.names) == len(self.ignorant.attributes)
+            among = "" if whole else f", among {shorten_names(real.names)},"
+            lines.append(
+                f"Which attribute of a report is real{among} is found for "
+                f"{format_percent(chance.value)}{error}, blindly for {format_percent(real.blind)}."
+            )
+        return lines
 
     def _records(self) -> str:
         if len(self.ignorant.attributes) == 1:
@@ -265,7 +285,7 @@ class Examination:
             attackers["knows frequencies"] = self.informed
         rows = [
             [
-                *(DRAWN[one.drawn], self._client(one), who),
+                *(ASKED[one.asked], self._client(one), who),
                 *(
                     marked(format_percent(getattr(one, name)), name in one.stderr, one.bound)
                     for name in _WHOLE
@@ -274,7 +294,7 @@ class Examination:
             ]
             for who, found in attackers.items()
             for one in found.profiles
-            if self.collections > 1 or (one.memoized and one.drawn != "new")
+            if self.collections > 1 or (one.memoized and one.asked != "new")
         ]
         heading = f"Guess all answers of a person after {format_count(self.collections, 'collection')}"
         meant = (

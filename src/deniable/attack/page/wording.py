@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from deniable.formatting import format_points, round_digits, shorten_names
 
-DRAWN = {
+ASKED = {
     "new": "a new attribute",
     "any": "any attribute",
     "kept": "the same attribute",
     "all": "all attributes",
+    "mixed": "some always, some at random",
 }
 """Which attributes collections ask for."""
 EVENLY = (
