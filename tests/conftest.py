@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning,
-# which under load,
-# with tests side by side, takes many times as long as one thread.
+# Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning.
+# Under load, with tests side by side, that takes many times as long as one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from hypothesis import settings
 
 from tests.running import Run, run_with
+
+# The same examples at every run, whatever was run before and however busy the machine is.
+settings.register_profile("reproducible", derandomize=True, database=None, deadline=None)
+settings.load_profile("reproducible")
 
 
 @pytest.fixture

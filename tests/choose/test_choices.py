@@ -121,7 +121,7 @@ def test_the_best_comes_first_and_the_excluded_last() -> None:
 
 
 @given(SIZES, EPSILONS, st.integers(1, 10**6), st.sampled_from(["record", "attribute"]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int, per: Per) -> None:
     rows = consider(ks, epsilon, n, per=per)
     assert possible(rows)
@@ -147,7 +147,7 @@ def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int
     st.sampled_from([None, 0.6]),
     st.sampled_from(["record", "attribute"]),
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_the_shortcut_finds_the_first_row(
     ks: list[int], epsilon: float, n: int, cap: float | None, per: Per
 ) -> None:
@@ -158,7 +158,7 @@ def test_the_shortcut_finds_the_first_row(
 
 
 @given(SIZES, EPSILONS, st.integers(1, 10**5))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n: int) -> None:
     errors = np.mean(consider(ks, epsilon, n)[0].errors)
     assert np.mean(consider(ks, epsilon, 2 * n)[0].errors) == pytest.approx(errors / 2)
@@ -171,7 +171,7 @@ def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n:
     st.floats(0.3, 0.9),
     st.integers(2, 60),
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_caps_hold(ks: list[int], epsilon: float, cap: float, most: int) -> None:
     for row in consider(ks, epsilon, 1000, Objective(success_cap=cap, bytes_cap=most)):
         within = max(row.success_reported, default=1.0) <= cap and row.report_bytes.most <= most
@@ -385,7 +385,7 @@ def test_sizes_of_reports() -> None:
 
 
 @given(st.lists(st.integers(2, 60), min_size=1, max_size=4), st.floats(0.2, 4.0), st.floats(0.003, 0.2))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_people_needed_is_the_fewest(ks: list[int], epsilon: float, target: float) -> None:
     n = people_needed(ks, target, epsilon)
     assert max(consider(ks, epsilon, n)[0].standard_errors) <= target * (1 + 1e-12)

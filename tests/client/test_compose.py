@@ -74,7 +74,7 @@ def test_repeated_reports_compose_by_their_ratio_after_t() -> None:
 
 
 @given(st.lists(st.fractions(min_value=1, max_value=50, max_denominator=10**6), min_size=1, max_size=12))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_composed_loss_is_rounded_up(ratios: list[Fraction]) -> None:
     loss = composed_loss(ratios)
     exact = math.prod(ratios)

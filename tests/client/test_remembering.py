@@ -82,7 +82,7 @@ SPANS = st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted)
 
 @pytest.mark.parametrize("name", ROWS)
 def test_picking_and_drawing_commute(name: str) -> None:
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=60)
     @given(PICKS, SPANS, st.booleans(), st.integers(0, 3))
     def check(rows: slice | Integers, span: list[int], columns_first: bool, again: int) -> None:
         table = ROWS[name](12, 7)

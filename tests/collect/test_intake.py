@@ -101,7 +101,7 @@ def test_hostile_texts_are_refused_by_both_readers() -> None:
 _text = st.text(min_size=1, max_size=8).filter(lambda text: text.isprintable())
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(st.dictionaries(_text, st.integers(0, 2**53) | st.lists(st.integers(0, 300), max_size=5), max_size=6))
 def test_both_writers_write_the_same(data: dict[str, Any]) -> None:
     assert msgspec.json.encode(data, order="sorted") == canonical(data)
@@ -147,7 +147,7 @@ def test_the_quick_way_is_never_the_one_that_refuses(change: str, which: str) ->
     assert sum(isinstance(one, str) for one in TAKES.many(raw, BINARY, None)) == (5 if which == "all" else 1)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(st.lists(st.binary(max_size=40), max_size=4), st.binary(max_size=6))
 def test_whatever_comes_both_ways_agree(texts: list[bytes], rest: bytes) -> None:
     raw = b"".join(struct.pack("<I", len(text)) + text for text in texts) + rest

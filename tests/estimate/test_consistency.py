@@ -16,7 +16,7 @@ from scipy import optimize
 from deniable.estimate import consistency
 
 Floats = npt.NDArray[np.float64]
-MANY = settings(max_examples=100, deadline=None, derandomize=True)
+MANY = settings(max_examples=100)
 ESTIMATES = st.integers(2, 8).flatmap(lambda k: arrays(np.float64, k, elements=st.floats(-2, 2)))
 KNOWN = np.array([0.2, 0.7, 0.3, -0.2])
 

@@ -15,7 +15,7 @@ import deniable as dn
 from deniable.exact import exp_down, log_up, positive_epsilon, solve, whole_number
 
 PRECISE = Context(prec=200, Emax=999_999, Emin=-999_999)
-MANY = settings(max_examples=150, deadline=None, derandomize=True)
+MANY = settings(max_examples=150)
 
 
 def precise_log(ratio: Fraction) -> Decimal:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.law import binomial
 
-MANY = settings(max_examples=60, deadline=None, derandomize=True)
+MANY = settings(max_examples=60)
 CHANCE = st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)
 
 Channel = list[list[Fraction]]

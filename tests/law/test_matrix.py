@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from tests.exact.test_exact import precise_log
 
-MANY = settings(max_examples=60, deadline=None, derandomize=True)
+MANY = settings(max_examples=60)
 ROWS = st.integers(2, 4).flatmap(
     lambda outputs: st.lists(
         st.lists(st.integers(1, 50), min_size=outputs, max_size=outputs), min_size=2, max_size=4

@@ -39,7 +39,7 @@ from deniable.records import RecordMechanism
 from tests.metric.test_mechanisms import staircase
 
 Floats = npt.NDArray[np.float64]
-MANY = settings(max_examples=40, deadline=None, derandomize=True)
+MANY = settings(max_examples=40)
 HALF = math.log(2)
 
 
@@ -273,9 +273,9 @@ def test_twenty_steps_are_enough(epsilon: float) -> None:
             assert result.iterations <= 20
             took = []
             for _ in range(3):
-                start = time.perf_counter()
+                start = time.process_time()
                 mle(channel, tally)
-                took.append(time.perf_counter() - start)
+                took.append(time.process_time() - start)
             assert min(took) < 0.05
 
 
@@ -365,16 +365,16 @@ def test_large_lines_are_quick() -> None:
     channel.output(bimodal(100_000))  # compiled
     shares, took = bimodal(100_000), []
     for _ in range(7):
-        start = time.perf_counter()
+        start = time.process_time()
         channel.output(shares)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert min(took) < 0.005
     tally = drawn(channel, shares, 1_000_000)
     took.clear()
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         assert mle(channel, tally).certified
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert min(took) < 3, "0.2 s on a quiet core"
 
 

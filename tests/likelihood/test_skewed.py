@@ -223,9 +223,9 @@ def test_a_bootstrap_of_a_grid_is_not_minutes() -> None:
     result = mle(m, m.privatize(cells @ [12, 1], dn.seeded(2)))
     assert isinstance(result.problem, Counted)
     heard: list[tuple[int, int]] = []
-    start = time.perf_counter()
+    start = time.process_time()
     low, high = result.interval(repeats=20, progress=lambda done, of: heard.append((done, of)))
-    assert time.perf_counter() - start < 10, "0.4 s on a quiet core"
+    assert time.process_time() - start < 10, "0.4 s on a quiet core"
     assert heard == [(i, 20) for i in range(1, 21)]
     assert (low <= result.frequencies).all()
     assert (result.frequencies <= high).all()

@@ -28,7 +28,7 @@ RATIOS: dict[str, tuple[Callable[[int], Fraction], int]] = {
 
 @pytest.mark.parametrize("name", RATIOS)
 @given(st.one_of(st.floats(1e-4, 25.0), st.floats(1e-12, 1e-4), st.floats(25.0, 60.0)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_quick_search_is_exact(name: str, epsilon: float) -> None:
     ratio, low = RATIOS[name]
     try:

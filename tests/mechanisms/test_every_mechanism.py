@@ -285,7 +285,7 @@ def test_loss_spends_epsilon_and_no_more_at_the_corners(name: str) -> None:
 def test_loss_spends_epsilon_and_no_more_anywhere(name: str) -> None:
     quick = name in OTHERS or dn.PROTOCOLS[name].classical
 
-    @settings(max_examples=40 if quick else 8, deadline=None, derandomize=True)
+    @settings(max_examples=40 if quick else 8)
     @given(
         st.floats(math.log(2), math.log(10_000)).map(lambda x: round(math.exp(x))),
         st.floats(math.log(1e-4), math.log(20)).map(math.exp),

@@ -139,7 +139,7 @@ def test_nobody_is_allowed(name: str, nobody: Any) -> None:
     assert len(made(name, K, 1.0).privatize(nobody, dn.fixed([]))) == 0
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(
     st.one_of(
         st.lists(st.integers(), min_size=1, max_size=5),

@@ -21,8 +21,8 @@ import deniable as dn
 from tests import statistics
 from tests.mechanisms.test_every_mechanism import EXACT, made
 
-MANY = settings(max_examples=40, deadline=None, derandomize=True)
-FEW = settings(max_examples=12, deadline=None, derandomize=True)
+MANY = settings(max_examples=40)
+FEW = settings(max_examples=12)
 EPSILONS = [0.1, 0.5, 1.0, math.log(3), 2.0, 4.0, 8.0]
 SIZES = [2, 3, 10, 100, 1000]
 K_AND_EPSILON = (st.integers(2, 400), st.floats(0.05, 8))

@@ -220,7 +220,7 @@ def test_law_is_what_is_sampled(name: str) -> None:
     np.testing.assert_allclose(m.law.log_likelihood(1), np.log(matrix[:, 1]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n=st.integers(1, 25), epsilon=st.floats(1e-4, 12.0))
 def test_any_geometric_keeps_its_epsilon(n: int, epsilon: float) -> None:
     m = geometric(n, epsilon)
@@ -398,7 +398,7 @@ def test_tight_constraints_exist_or_say_so() -> None:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), k=st.integers(2, 9), epsilon=st.floats(0.01, 6.0))
 def test_any_exponential_spends_its_epsilon(seed: int, k: int, epsilon: float) -> None:
     points = np.random.default_rng(seed).random((k, 2)) + 0.1 * np.arange(k)[:, None]

@@ -432,7 +432,7 @@ def test_a_reformatted_plan_is_refused_and_a_last_newline_is_not() -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_change_of_one_character_goes_unnoticed(data: st.DataObject) -> None:
     text = FIXED.to_json()
     place = data.draw(st.integers(0, len(text) - 1))
@@ -765,7 +765,7 @@ def test_the_study_of_the_front_page() -> None:
     share=st.sampled_from([None, "split", "sample", "faked"]),
     missing=st.sampled_from(["refuse", "value", "random"]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_plan_has_a_loss_above_the_studys_epsilon(
     ks: list[int], epsilon: float, per: Any, share: str | None, missing: Any
 ) -> None:
@@ -782,7 +782,7 @@ def test_no_plan_has_a_loss_above_the_studys_epsilon(
     first=st.floats(0.05, 3.0),
     factor=st.floats(1.05, 5.0),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_no_plan_that_asks_again_has_a_loss_above_its_budgets(
     ks: list[int], first: float, factor: float
 ) -> None:
@@ -954,7 +954,7 @@ def test_a_study_is_inferred_with_a_warning(kind: str) -> None:
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=60, max_size=80, unique=True), st.sampled_from([1.0, 1e-4, 1e4])
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_an_inferred_range_holds_what_it_was_inferred_from(values: list[float], scale: float) -> None:
     scaled = [value * scale for value in values]
     with pytest.warns(DeniableWarning):

@@ -199,7 +199,7 @@ def test_a_prior_makes_it_worse() -> None:
 
 SIZES = st.lists(st.integers(2, 30), min_size=2, max_size=5)
 BUDGETS = st.floats(math.log(1e-3), math.log(10)).map(math.exp)
-QUICK = settings(max_examples=40, deadline=None, derandomize=True)
+QUICK = settings(max_examples=40)
 
 
 @QUICK
@@ -279,7 +279,7 @@ def test_an_epsilon_of_numpy_is_one_and_sets_have_no_order() -> None:
             dn.smp([3, 4], one)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=3), BUDGETS, st.sampled_from(FAKED))
 def test_an_attribute_loses_epsilon_and_no_more(ks: list[int], epsilon: float, protocol: str) -> None:
     share = rsfd(ks, epsilon, protocol, "attribute")
@@ -287,7 +287,7 @@ def test_an_attribute_loses_epsilon_and_no_more(ks: list[int], epsilon: float, p
     assert share.loss("attribute") <= share.loss()
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10)
 @given(
     st.lists(st.integers(2, 20), min_size=2, max_size=3),
     BUDGETS,
@@ -326,7 +326,7 @@ def test_closed_calibration_where_there_is_one() -> None:
 
 
 @given(st.floats(1e-3, 50.0), st.integers(1, 1000))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_equal_parts_do_not_exceed_the_whole(epsilon: float, parts: int) -> None:
     part = equal_part(epsilon, parts)
     assert Fraction(part) * parts <= Fraction(epsilon)

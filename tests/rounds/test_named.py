@@ -220,7 +220,7 @@ def test_two_buckets_are_exact_either_way() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_budgets_are_kept_anywhere(name: str) -> None:
-    @settings(max_examples=25, deadline=None, derandomize=True)
+    @settings(max_examples=25)
     @given(
         st.integers(2, 300),
         st.floats(math.log(1e-2), math.log(8)).map(math.exp),

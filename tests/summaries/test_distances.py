@@ -34,7 +34,7 @@ from deniable.summaries.metrics import wasserstein
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]
-MANY = settings(max_examples=40, deadline=None, derandomize=True)
+MANY = settings(max_examples=40)
 STUDIES, PEOPLE = 400, 500
 """Studies whose means are compared with their standard errors: the limits are then about 1 +- 0.36 of the
 variance.
@@ -232,9 +232,9 @@ def test_quantiles_of_many_counts_are_quick() -> None:
     m = dn.geometric(4095, 0.1)
     reports = m.privatize(np.random.default_rng(1).binomial(4095, 0.3, 100_000), dn.seeded(1))
     estimate = m.estimate(m.tally(reports))
-    start = time.perf_counter()
+    start = time.process_time()
     median = quantile_of(estimate, 0.5)
-    assert time.perf_counter() - start < 4, "0.4 s on two busy cores"
+    assert time.process_time() - start < 4, "0.4 s on two busy cores"
     assert 1200 < median.low <= 0.3 * 4095 + 1 <= median.high < 1260
 
 

@@ -118,7 +118,7 @@ def test_batches_there_and_back() -> None:
                 list(from_batch(raw[:cut]))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(st.sampled_from(POSITIVE), st.data())
 def test_two_different_byte_strings_are_never_the_same_report(
     chosen: tuple[str, vectors.Case], data: st.DataObject
@@ -138,7 +138,7 @@ def test_two_different_byte_strings_are_never_the_same_report(
     assert text != case["json"].encode()
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(st.binary(max_size=200))
 def test_random_bytes_never_break_the_reader(raw: bytes) -> None:
     wire = Wire(vectors.of(dn.rsfd([5, 7, 2], 1.0, "oue-z")))

@@ -18,7 +18,7 @@ from deniable.words import FULL, cell
 from deniable.words.simulated import Seeded
 from tests import statistics
 
-MANY = settings(max_examples=200, deadline=None, derandomize=True)
+MANY = settings(max_examples=200)
 WORD = st.integers(0, FULL - 1)
 LABELS = st.lists(st.one_of(st.text(max_size=5), st.integers(), st.binary(max_size=5)), max_size=4)
 SECRET = bytes(range(32))
