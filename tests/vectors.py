@@ -53,9 +53,14 @@ def of(
     return Plan.of(attributes, share, people=1000, title="Ein Kreuz für Größe ✓", **more)
 
 
+EACH_SHAPE = ("grr", "sue", "oue", "the", "blh", "olh", "ss", "hr", "aue", "ass", "alh", "athe", "adaptive")
+"""Every shape with several choices of numbers. A new protocol of a known shape needs no vectors of its own.
+"""
+
+
 def single() -> dict[str, Plan]:
     found = {
-        f"{name} {k}": of(m) for name in dn.PROTOCOLS for k in (2, 5, 70) if (m := made(name, k)) is not None
+        f"{name} {k}": of(m) for name in EACH_SHAPE for k in (2, 5, 70) if (m := made(name, k)) is not None
     }
     return found | {
         "direct, two bytes": of(dn.grr(300, 3.0)),
@@ -68,7 +73,7 @@ def single() -> dict[str, Plan]:
 
 
 def made(name: str, k: int) -> ExactMechanism | None:
-    """A protocol's mechanism, if there is one of this size and it can stand in a plan."""
+    """A protocol's mechanism, if there is one of this size."""
     try:
         mechanism = dn.PROTOCOLS[name].make(k, 1.0)
     except dn.InvalidParameter:

@@ -79,7 +79,7 @@ def node() -> str:
 
 
 def test_a_right_program_passes(run: Run, plan: Plan) -> None:
-    """In all forms, one line in this and another in that."""
+    """In all forms, one line in this and another in that. The bound is 0.69 with a deviation of 0.05."""
     command = program(RIGHT.replace("FORM", 'int(asked["secret"], 16) % 3'))
     outcome = run("audit", "plan.json", "--command", command, "--trials", "1000", "--json", *SURE)
     assert outcome.code == 0, outcome.out + outcome.err
@@ -90,7 +90,7 @@ def test_a_right_program_passes(run: Run, plan: Plan) -> None:
 
 
 def test_our_client_in_node_passes(run: Run, plan: Plan) -> None:
-    outcome = run("audit", "plan.json", "--command", node(), "--trials", "3000", *SURE)
+    outcome = run("audit", "plan.json", "--command", node(), "--trials", "1000", *SURE)
     assert outcome.code == 0, outcome.out + outcome.err
     assert "PASS: nothing above the claim of 1.0000 was found" in outcome.out
     assert "lower bound" in outcome.out
@@ -98,10 +98,13 @@ def test_our_client_in_node_passes(run: Run, plan: Plan) -> None:
 
 
 def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
-    """It fails if it is held to less than it says: so the audit does see what it sends."""
+    """It fails if it is held to less than it says: so the audit does see what it sends.
+
+    300 devices give a bound of 1.1 with a standard deviation of 0.12, seven of which lie above 0.3.
+    """
     made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.0, 2.0), people=1000, rounds=4)
     made.write("plan.json")
-    asked = ("audit", "plan.json", "--command", node(), "--trials", "700", "--json")
+    asked = ("audit", "plan.json", "--command", node(), "--trials", "300", "--json")
     outcome = run(*asked, *SURE)
     assert outcome.code == 0, outcome.out + outcome.err
     assert json.loads(outcome.out)["claim"] < 2.0
@@ -109,16 +112,14 @@ def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
 
 
 def test_a_program_that_redraws_fails(run: Run) -> None:
-    """Eight new draws of 1.1 where 1.2 is promised for all: a bound near 3, which chance takes to 1.2 at no
-    run.
-    """
+    """Eight new draws of 1.1 where 1.2 is promised for all: a bound near 2.4, six deviations above 1.2."""
     made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.1, 1.2), people=1000, rounds=8)
     made.write("plan.json")
     command = program(WORDS.replace("SEED", "").replace("IDENTITY", "draw.randbytes(16)"))
-    outcome = run("audit", "plan.json", "--command", command, "--trials", "1000")
+    outcome = run("audit", "plan.json", "--command", command, "--trials", "500")
     assert outcome.code == 3, outcome.out + outcome.err
     assert "FAIL: epsilon is at least" in outcome.out
-    assert "1,000 devices for each answer, 1 pair, 8 rounds" in outcome.out
+    assert "500 devices for each answer, 1 pair, 8 rounds" in outcome.out
 
 
 def test_a_program_whose_json_is_not_canonical(run: Run, plan: Plan) -> None:
