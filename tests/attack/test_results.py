@@ -22,9 +22,9 @@ from click.testing import CliRunner
 
 import deniable as dn
 from deniable import attack
-from deniable.attack import plot as plot_attack
 from deniable.attack.likelihoods import likelihoods
 from deniable.attack.page import Examination
+from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.verdict import most_exposed
 from deniable.attack.page.wording import times_as_often
 from deniable.attack.results import ATTRIBUTE

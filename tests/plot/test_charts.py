@@ -54,8 +54,8 @@ def test_of_very_many_bars_the_largest_are_drawn() -> None:
 
 def test_bars_side_by_side_have_a_legend_and_a_line() -> None:
     bars = [Bars(np.array([0.1, 0.2]), "blind"), Bars(np.array([0.3, 0.4]), "report")]
-    words = texts(plot_bars(["a", "b" * 50], bars, "Guesses", "right", line=Line(0.5, "cap")))
-    for word in ("blind", "report", "cap", "b" * 35 + "…"):
+    words = texts(plot_bars(["a", "b" * 60], bars, "Guesses", "right", line=Line(0.5, "cap")))
+    for word in ("blind", "report", "cap", "b" * 47 + "…"):
         assert word in words
 
 

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import deniable as dn
 from deniable import attack, data
-from deniable.attack import plot as plot_attack
+from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.bars import in_bars
 from deniable.attack.trained import School, synthetic
 from deniable.cli import commands

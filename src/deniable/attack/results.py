@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -18,8 +18,18 @@ from deniable.arrays import Floats, Integers
 from deniable.attack.tables import LEVEL, Row, counted_share, simulated
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.formatting import format_count, shorten_names
+from deniable.formatting import (
+    format_count,
+    format_html_table,
+    format_percent,
+    format_percent_range,
+    format_table,
+    shorten_names,
+)
 from deniable.tables import Backend, frame_of_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
 """What is known of every attribute."""
@@ -196,12 +206,43 @@ class Success(Mapping[str, AttributeSuccess]):
             key=lambda one: (one.reported - one.blind) / (1 - one.blind) if one.blind < 1 else 0.0,
         )
 
+    def __str__(self) -> str:
+        return "\n".join(["how often the best guess of each answer is right", *format_table(*self._table())])
+
+    def _repr_html_(self) -> str:
+        headers, rows = self._table()
+        return format_html_table(headers, rows, "how often the best guess is right", headers[:1])
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """For each answer, guesses without a report, from one, and from one that holds it."""
+        headers = ["answer", "values", "blind", "one report", "a report that holds it"]
+        rows = [
+            [one.name, f"{one.k:,}", *map(format_percent, (one.blind, one.report, one.reported))]
+            for one in self.attributes
+        ]
+        return headers, rows
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how often each answer is guessed, blindly and from a report."""
+        from deniable.plot.charts import Bars, plot_bars
+
+        bars = [
+            Bars(np.array([getattr(one, figure) for one in self.attributes]), name)
+            for figure, name in (
+                ("blind", "blind"),
+                ("report", "one report"),
+                ("reported", "a report that holds it"),
+            )
+        ]
+        title = "How often the best guess of an answer is right"
+        return plot_bars([one.name for one in self.attributes], bars, title, "right guesses")
+
     def __repr__(self) -> str:
         worst, profiles = self.worst, self.profiles
         after = f", {format_count(profiles[0].collections, 'collection')}" if profiles else ""
         guessed = (
-            f"{worst.name!r} {100 * worst.reported:.3g} % from a report that holds it, blindly "
-            f"{100 * worst.blind:.3g} %"
+            f"{worst.name!r} {format_percent(worst.reported)} from a report that holds it, blindly "
+            f"{format_percent(worst.blind)}"
         )
         return (
             f"<Success of guesses of {format_count(len(self.attributes), 'attribute')}{after}: most exposed "
@@ -286,7 +327,48 @@ class Reidentification:
         """The same for a list that is drawn blindly."""
         return min(1.0, whole_number("top", self.top if top is None else top, 1) / self.records)
 
+    def __str__(self) -> str:
+        by = f" by {shorten_names(self.attributes)}" if self.attributes else ""
+        title = f"{self._title}{by}"
+        return "\n".join([title, *format_table(*self._table())])
+
+    def _repr_html_(self) -> str:
+        headers, rows = self._table()
+        return format_html_table(headers, rows, self._title, headers[:1])
+
+    @property
+    def _title(self) -> str:
+        return f"{format_count(self.n, 'target')} looked for among {format_count(self.records, 'record')}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """How often a target is found, among the best match and among the best few."""
+        rows = [
+            [
+                _name_top(top),
+                format_percent(self.success(top)),
+                format_percent_range(*self.interval(top)),
+                format_percent(self.blind(top)),
+            ]
+            for top in dict.fromkeys((1, self.top))
+        ]
+        return ["found", "targets", "95 % interval", "blind"], rows
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how often a target is found, and how often a blind list holds it."""
+        from deniable.plot.charts import Bars, plot_bars
+
+        tops = list(dict.fromkeys((1, self.top)))
+        ends = np.array([self.interval(top) for top in tops])
+        found = Bars(np.array([self.success(top) for top in tops]), "found", ends[:, 0], ends[:, 1])
+        blind = Bars(np.array([self.blind(top) for top in tops]), "blind")
+        title = f"Targets found among {format_count(self.records, 'record')}, with 95 % intervals"
+        return plot_bars([_name_top(top) for top in tops], [found, blind], title, "targets")
+
     def __repr__(self) -> str:
-        found = f"top-{self.top} {100 * self.success():.2f} %, blind {100 * self.blind():.2f} %"
+        found = f"top-{self.top} {format_percent(self.success(), 2)}, blind {format_percent(self.blind(), 2)}"
         by = f" by {shorten_names(self.attributes)}" if self.attributes else ""
         return f"<Reidentification {self.n:,} targets among {self.records:,} records{by}: {found}>"
+
+
+def _name_top(top: int) -> str:
+    return "as the best match" if top == 1 else f"among the best {top}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from deniable.attack.likelihoods import (
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_html_table, format_percent, format_table
 from deniable.mechanisms import BLOCK, Unary
 from deniable.metric import Averaged
 from deniable.plan import Plan, Reports
@@ -42,6 +42,9 @@ from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of, frame_of_rows
 from deniable.words.hashing import hash_values
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @final
@@ -112,6 +115,28 @@ class ValueAttack:
             "posterior": self.posterior.reshape(-1),
         }
         return frame_of(columns, backend)
+
+    def __str__(self) -> str:
+        title = f"best guesses of answers, {self.n:,} people"
+        return "\n".join([title, *format_table(*self._table())])
+
+    def _repr_html_(self) -> str:
+        headers, rows = self._table()
+        return format_html_table(headers, rows, f"best guesses of answers, {self.n:,} people", headers[:1])
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """How often the attacker expects to be right about each answer."""
+        return ["answer", "expected to be right"], [
+            [name, format_percent(share)] for name, share in self.expected.items()
+        ]
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how often the attacker expects to be right about each answer."""
+        from deniable.plot.charts import Bars, plot_bars
+
+        expected = Bars(np.array(list(self.expected.values())))
+        title = f"Best guesses of answers, {self.n:,} people"
+        return plot_bars(self.names, [expected], title, "guesses that the attacker expects to be right")
 
     def __repr__(self) -> str:
         return f"<ValueAttack on {format_count(len(self.names), 'attribute')} of {self.n:,} people>"

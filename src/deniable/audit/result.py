@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
 
 from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.setting import Setting
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_html_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NO_PROOF = "a pass is no proof: an audit finds leaks that its guesses can see, in the pairs that it was given"
 _FEASIBLE = 10**8  # devices for each answer: no audit has more
@@ -204,6 +210,31 @@ class Audit:
                 )
         several = "" if len(self.claims) == 1 else "s"
         return reasons or [f"nothing above the claim{several} of {_each(self.claims)} was found"]
+
+    def __str__(self) -> str:
+        return self.summary
+
+    def _repr_html_(self) -> str:
+        headers = ["guess", "guesses", "right", "lower bound", "claim"]
+        rows = [
+            [event.name, f"{event.guesses:,}", f"{event.right:,}", f"{event.bound:.4f}", f"{event.claim:.4f}"]
+            for event in self.events
+        ]
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary.splitlines())
+        return lines + format_html_table(headers, rows, left=headers[:1])
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: for each way to guess, the lower bound on epsilon next to the claim."""
+        from deniable.plot.charts import Bars, Line, plot_bars
+
+        bounds = np.array([event.bound for event in self.events])
+        bars = [Bars(bounds, "lower bound", numbers=[f"{bound:.3f}" for bound in bounds])]
+        line = Line(self.claim, f"claim {self.claim:.4f}") if len(self.claims) == 1 else None
+        if line is None:
+            bars.append(Bars(np.array([event.claim for event in self.events]), "claim"))
+        title = f"{self.verdict}: epsilon is at least {self.lower_bound:.4f}, claimed {self.claim:.4f}"
+        names = [event.name for event in self.events]
+        return plot_bars(names, bars, title, "epsilon (nats)", percent=False, line=line)
 
     def __repr__(self) -> str:
         faults = f"{format_count(len(self.faults), 'fault')}, " if self.faults else ""

@@ -85,9 +85,7 @@ def attack_plan(
     with console.progress("attacking") as show:
         found = examine(read, codes, collections, top, users, seed, show)
     if plot_files:
-        from deniable.attack.plot import examination_plot
-
-        writing.save_plots(plot_files, partial(examination_plot, found))
+        writing.save_plots(plot_files, found.plot)
     if as_json:
         console.print_json(asdict(found))
     else:

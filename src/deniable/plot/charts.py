@@ -19,7 +19,7 @@ _MOST_BARS = 60  # of more, the largest are drawn
 _LARGEST = 40
 _COLORS = (TRUTH, "#e69f00", "#009e73", "#cc79a7", "#8c8c8c")
 _LINE, _LEFT, _WIDE = 0.19, 0.07, 4.2  # inches: a bar, a letter of its label, and the axes
-_LONGEST = 36  # letters of a label
+_LONGEST = 48  # letters of a label
 
 
 class Bars(NamedTuple):
@@ -91,7 +91,7 @@ def _draw_bars(axes: Axes, bars: Sequence[Bars], shown: np.typing.NDArray[np.int
         color = _COLORS[i % len(_COLORS)]
         drawn = axes.barh(places, values, height=height, color=color, alpha=0.7, label=one.name)
         if one.numbers:
-            axes.bar_label(drawn, one.numbers, padding=3, fontsize=8)
+            axes.bar_label(drawn, [one.numbers[i] for i in shown.tolist()], padding=3, fontsize=8)
             axes.margins(x=0.15)
         if one.low is not None and one.high is not None:
             ends = np.stack([values - one.low[shown], one.high[shown] - values])

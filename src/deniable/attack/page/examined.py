@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from deniable.attack.likelihoods import Chance
 from deniable.attack.page.bars import in_bars, seen_as
@@ -29,6 +30,9 @@ from deniable.formatting import (
     format_table,
     shorten_names,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @final
@@ -119,6 +123,18 @@ class Examination:
             seen,
         )
         return "\n\n".join([self._opening(), *numbered, bars, self._verdict()])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text())}</pre>"
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how often each answer is guessed, and how often a person is found."""
+        from deniable.attack.page.plot import examination_plot
+
+        return examination_plot(self)
 
     def _opening(self) -> str:
         title = f" · {self.title}" if self.title else ""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.attack.page import Examination
 from deniable.attack.page.wording import among_best
 from deniable.formatting import format_count, shorten_names
 from deniable.plot.figure import INK, format_tick, looks, require_matplotlib, style
@@ -17,6 +16,8 @@ from deniable.plot.figure import INK, format_tick, looks, require_matplotlib, st
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from deniable.attack.page.examined import Examination
 
 _MOST_ANSWERS = 24
 _AGAIN = {
