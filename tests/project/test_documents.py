@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -129,6 +130,15 @@ def missing_files(text: str) -> list[str]:
     """The files of the project that a text names and that are not there."""
     named = set(re.findall(r"`((?:bench|docs|js|spec|src|tests)/[\w./-]+\.\w+)`", text))
     return sorted(name for name in named if not (ROOT / name).exists())
+
+
+def test_the_table_of_rooms_is_the_contract() -> None:
+    """Decision 1 lists the rooms as the contract of imports does, top to bottom."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    [rooms] = [one["layers"] for one in contracts if one["containers"] == ["deniable"]]
+    decision = text_of("docs/decisions.md").partition("| room |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", decision, re.MULTILINE) == rooms
 
 
 @pytest.fixture(scope="module")
