@@ -119,7 +119,7 @@ HEAD = """# Names
 All public names of `deniable`, from their docstrings. `help(dn.oue)` says more. What is not on this page is
 not public and may change. `make docs` writes this page: change the docstrings, not the page.
 
-With `import deniable as dn`, all of them begin with `dn.`. `-> Tally` says what a call returns.
+After `import deniable as dn` they are `dn.oue` and so on. `-> Tally` says what a call returns.
 """
 
 
@@ -264,9 +264,9 @@ def written_member(one: type, name: str, member: object, public: frozenset[str])
     return signature_of(member, name, public, method=True) if inspect.isfunction(member) else None
 
 
-def table(rows: list[tuple[str, str]], heading: str) -> str:
+def table(rows: list[tuple[str, str]], *headings: str) -> str:
     """Write a table of two columns: code and its description."""
-    lines = [f"| {heading} | |", "|---|---|"]
+    lines = [f"| {' | '.join(headings)} |", "|---|---|"]
     for code, text in rows:
         lines.append(f"| `{code}` | {first_sentence(text).replace('|', chr(92) + '|')} |")
     return "\n".join(lines)
@@ -282,7 +282,7 @@ def describe_class(name: str, one: type, classes: frozenset[type], public: froze
     if bases:
         parts[1] += f" It has all members of `{bases[0]}`" + (", and these:" if rows else ".")
     if rows:
-        parts.append(table(rows, "member"))
+        parts.append(table(rows, "member", "what it is or does"))
     return "\n\n".join(parts)
 
 
@@ -301,7 +301,11 @@ def write_section(section: Section, found: Mapping[str, object]) -> str:
     classes |= {one.__name__: one for one in shared_bases() if one.__module__.split(".")[1] in section.rooms}
     parts = [f"## {section.heading}", textwrap.fill(section.text, 110, break_on_hyphens=False)]
     if section.heading == "Errors":
-        parts.append(table([(name, inspect.getdoc(one) or "") for name, one in classes.items()], "error"))
+        parts.append(
+            table(
+                [(name, inspect.getdoc(one) or "") for name, one in classes.items()], "error", "what it says"
+            )
+        )
         return "\n\n".join(parts)
     rows: list[tuple[str, str]] = []
     for name, one in found.items():
@@ -311,7 +315,7 @@ def write_section(section: Section, found: Mapping[str, object]) -> str:
             note = notes(module_of_constant(name))[name.rpartition(".")[2]]
             rows.append((name, note))
     if rows:
-        parts.append(table(rows, "name"))
+        parts.append(table(rows, "name", "what it does"))
     for name, each in sorted(classes.items(), key=lambda item: (abstract_first(item[1]), item[0])):
         parts.append(describe_class(name, each, described, public))
     return "\n\n".join(parts)
