@@ -1,5 +1,4 @@
-"""The test vectors of the wire: words in, bytes out, for every shape, share and repeat; and what must be
-refused.
+"""Makes the test vectors of the wire: words in, bytes out, for every mechanism; and what must be refused.
 
 `python -m tests.vectors` writes spec/vectors/*.json anew; a test asserts that they are what this file makes.
 Both the Python and the TypeScript client must reproduce them.
@@ -174,6 +173,105 @@ def metric() -> dict[str, Plan]:
     return found | means
 
 
+def nested() -> dict[str, Plan]:
+    """Plans whose splits have samples and fakes as parts."""
+    color, age, smokes = (dn.grr(k, 1.0) for k in KS)
+    years, home, income = metric_parts()[1:]
+    everybody = {name: METRIC_QUESTIONS[name] for name in ("age", "home", "color", "income")}
+    five = {f"question {j}": [f"{v}" for v in range(k)] for j, k in enumerate((2, 3, 9, 20, 300))}
+    parts = dn.grr(2, 1.0), dn.oue(3, 1.0), dn.olh(9, 1.0), dn.ss(20, 1.0), dn.grr(300, 2.0)
+    many = {f"question {j}": ["yes", "no"] for j in range(302)}
+    kept = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
+    found = {
+        "a sample last": of(dn.Split((color, Sample((age, smokes))))),
+        "a sample first": of(dn.Split((Sample((color, age)), smokes))),
+        "both of two": of(dn.Split((color, Sample((age, smokes), 2)))),
+        "fakes last": of(dn.Split((color, dn.rsfd(KS[1:], 1.0, "oue-z")))),
+        "fakes first, from priors": of(dn.Split((dn.rsrfd(KS[:2], 1.0, PRIORS[:2], "grr"), smokes))),
+        "two samples": of(dn.Split((Sample(parts[:2]), Sample(parts[2:], 2))), five),
+        "a sample and fakes": of(dn.Split((dn.rsfd([2, 3], 1.0), Sample(parts[2:]))), five),
+        "one of three hundred and two": of(dn.Split((*(dn.grr(2, 1.0),) * 2, dn.smp([2] * 300, 1.0))), many),
+        "age and place from everybody": of(dn.Split((years, home, Sample((color, income)))), everybody),
+        "a place among what is sampled": of(dn.Split((Sample((years, home)), color, income)), everybody),
+    }
+    return found | {
+        "nested, no answer is a value": of(
+            dn.Split((dn.grr(6, 1.0), Sample((dn.grr(8, 1.0), dn.grr(3, 1.0))))), missing="value"
+        ),
+        "nested, no answer is random": of(dn.Split((color, Sample((age, smokes)))), missing="random"),
+        "nested, repeated": of(dn.Split((kept[0], Sample(kept[1:]))), rounds=5),
+    }
+
+
+def nested_cases() -> Iterator[dict[str, Any]]:
+    """Reports of nested splits; and reports and plans of them that must be refused."""
+    yield from cases("nested")
+    plans = nested()
+    plan = plans["a sample last"]
+    yield from hostile_reports({"a sample last": plan})
+    words = [int(word) for word in dn.seeded(3).take(plan.words)]
+    report = report_from(plan, ANSWERS[0], bytes(32), words, 1, bytes(range(16)))
+    data = json.loads(Wire(plan).to_json(report))
+    for name, said in (
+        ("all attributes", {"color": 0, "age": 0, "smokes": 0}),
+        ("two of one part", {"age": 0, "smokes": 0}),
+        ("one part only", {"color": 0}),
+    ):
+        text = json_with(data, report=said)
+        known = {"name": f"a sample last, JSON with {name}", "plan": plan.to_json()}
+        yield known | {"refused": "size", "json": text}
+    two = plans["two samples"]
+    words = [int(word) for word in dn.seeded(4).take(two.words)]
+    report = report_from(two, answers_of(two)[0], bytes(32), words, 1, bytes(range(16)))
+    header, body = report.to_bytes()[:29], report.body
+    second = 1 + two.content.parts[body[0]].report_bytes
+    before, names, after = body[:second], body[second : second + 2], body[second + 2 :]
+    for name, wrong in (
+        ("the first sample beyond the last", bytes([2]) + body[1:]),
+        ("the second sample in another order", before + names[::-1] + after),
+        ("the second sample twice", before + names[:1] * 2 + after),
+        ("the parts in another order", names + after + before),
+    ):
+        raw = (header + wrong).hex()
+        yield {"name": f"two samples, {name}", "plan": two.to_json(), "refused": "form", "bytes": raw}
+    some = ("a sample last", "fakes last", "age and place from everybody", "nested, repeated")
+    yield from hostile_plans({name: plans[name] for name in some})
+    yield from hostile_nests(plans)
+
+
+def hostile_nests(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
+    """Plans that say in another way what a split says, or nest deeper."""
+    data = json.loads(plans["a sample last"].to_json())
+    color, sample = data["mechanism"]["parts"]
+    age, smokes = sample["parts"]
+    for name, mechanism in {
+        "a split in a split": {"kind": "split", "parts": [color, {"kind": "split", "parts": [age, smokes]}]},
+        "a single in a split": {"kind": "split", "parts": [{"kind": "single", "parts": [color]}, sample]},
+        "a sample of one": {
+            "kind": "split",
+            "parts": [color, age, {"kind": "sample", "parts": [smokes], "reported": 1}],
+        },
+        "a split of one": {
+            "kind": "split",
+            "parts": [{"kind": "sample", "parts": [color, age, smokes], "reported": 1}],
+        },
+        "a sample of a sample": {"kind": "sample", "parts": [color, sample], "reported": 1},
+        "a split in a sample": {
+            "kind": "sample",
+            "parts": [color, {"kind": "split", "parts": [age, smokes]}],
+            "reported": 2,
+        },
+        "none reported": {"kind": "split", "parts": [color, {**sample, "reported": 0}]},
+        "more reported than there are": {"kind": "split", "parts": [color, {**sample, "reported": 3}]},
+        "an attribute too few": {"kind": "split", "parts": [color, age]},
+        "an attribute too many": {"kind": "split", "parts": [color, smokes, sample]},
+        "a part that is a list": {"kind": "split", "parts": [color, [age, smokes]]},
+    }.items():
+        yield refused_plan(name, {**data, "mechanism": mechanism}, "form")
+    leaking = {**data["mechanism"], "parts": [color, {**sample, "reported": 2}]}
+    yield refused_plan("one more attribute reported", {**data, "mechanism": leaking}, "leaks")
+
+
 NUMBERS = [
     "4.7",
     "+4.7",
@@ -293,6 +391,7 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "faked": faked,
     "repeated": repeated,
     "metric/reports": metric,
+    "nested": nested,
 }
 
 
@@ -496,6 +595,10 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         yield "a value twice", body[:1] + body[:1] + body[2:]
         yield "a value beyond the last", body[:3] + bytes([20]) + body[4:]
         yield "a bit beyond the last", body[:4] + bytes([body[4] | 0x10])
+    elif kind == "a sample last":
+        yield "a value beyond the last", bytes([5]) + body[1:]
+        yield "an attribute beyond the last", body[:1] + bytes([2]) + body[2:]
+        yield "a sampled value beyond the last", body[:2] + bytes([7])
     elif kind == "sample":
         yield "attributes in another order", body[:2][::-1] + body[2:]
         yield "an attribute twice", body[:1] + body[:1] + body[2:]
@@ -552,14 +655,14 @@ def hostile_plans(shares: Mapping[str, Plan] | None = None) -> Iterator[dict[str
         yield {"name": f"{kind}, leaks more", "plan": sealed(sharper(data)), "refused": "leaks"}
         yield {
             "name": f"{kind}, another version",
-            "plan": sealed({**data, "version": 2}),
+            "plan": sealed({**data, "version": 1}),
             "refused": "version",
         }
         yield {"name": f"{kind}, an unknown field", "plan": sealed({**data, "more": 1}), "refused": "form"}
         yield {"name": f"{kind}, a float", "plan": sealed({**data, "people": 1000.5}), "refused": "form"}
         yield {
-            "name": f"{kind}, an unknown share",
-            "plan": sealed({**data, "share": {**data["share"], "kind": "none"}}),
+            "name": f"{kind}, an unknown mechanism",
+            "plan": sealed({**data, "mechanism": {**data["mechanism"], "kind": "none"}}),
             "refused": "form",
         }
         nine = {"kind": "categories", "labels": list("abcdefghi")}
@@ -610,8 +713,8 @@ def hostile_tables(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
     line, plane, number = (
         json.loads(plans[kind].to_json()) for kind in ("geometric", "planar-geometric", "piecewise")
     )
-    tails, noise = line["share"]["parts"][0]["tails"], plane["share"]["parts"][0]["noise"]
-    steps = plane["share"]["parts"][0]["steps"]
+    tails, noise = line["mechanism"]["parts"][0]["tails"], plane["mechanism"]["parts"][0]["noise"]
+    steps = plane["mechanism"]["parts"][0]["steps"]
     one_more = [str(int(tails[0]) + 1), *tails[1:]]
     flat = [*tails[:-1], tails[-2]]
     long = [str((1 << 63) + 5000), *(str((1 << 63) - 5000 - i) for i in range(4096))]
@@ -656,7 +759,7 @@ def with_metric(data: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 def with_part(data: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
-    return {**data, "share": {**data["share"], "parts": [{**data["share"]["parts"][0], **changed}]}}
+    return {**data, "mechanism": {"kind": "single", "parts": [{**data["mechanism"]["parts"][0], **changed}]}}
 
 
 def with_domain(data: Mapping[str, Any], domain: Mapping[str, Any]) -> dict[str, Any]:
@@ -701,6 +804,7 @@ def sharper_noise(noise: list[list[int]]) -> list[list[str]]:
 
 FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     **{kind: partial(cases, kind) for kind in PLANS},
+    "nested": nested_cases,
     "hostile-reports": lambda: hostile_reports(one_of_each()),
     "hostile-plans": hostile_plans,
     "metric/hostile-reports": lambda: hostile_reports(
@@ -731,13 +835,17 @@ def read_file(kind: str) -> list[tuple[str, Case]]:
 
 def positive() -> list[tuple[str, Case]]:
     """Every report that a client of any language makes."""
-    return [named for kind in PLANS for named in read_file(kind)]
+    return [(name, case) for kind in PLANS for name, case in read_file(kind) if "words" in case]
 
 
 def hostile(what: str, form: str) -> list[tuple[str, Case]]:
     """Hostile "reports" or "plans" of all files that have this form."""
     files = (f"hostile-{what}", f"metric/hostile-{what}")
-    return [(name, case) for file in files for name, case in read_file(file) if form in case]
+    found = [one for file in files for one in read_file(file)]
+    for name, case in read_file("nested"):
+        if "refused" in case and ("bytes" in case or "json" in case) == (what == "reports"):
+            found.append((name, case))
+    return [(name, case) for name, case in found if form in case]
 
 
 @cache

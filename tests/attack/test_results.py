@@ -825,7 +825,7 @@ def test_who_was_found_says_by_which_attributes(fakes: bool) -> None:
     study = dn.Study(
         {"a": list("xyz"), "b": list("uvw")},
         epsilon=2.0,
-        **({"share": "faked"} if fakes else {}),  # type: ignore[arg-type]
+        **({"mechanism": "faked"} if fakes else {}),  # type: ignore[arg-type]
     )
     plan, people = study.plan(60), {"a": list("xyz") * 20, "b": list("uvw") * 20}
     reports = plan.privatize(people, dn.seeded(1))

@@ -159,7 +159,7 @@ def test_a_table_is_refused_from_the_word_on_that_breaks_what_is_stated() -> Non
     )
     assert one != other
     changed = json.loads(plan.to_json())
-    changed["share"]["parts"][0]["tails"] = [str(tail) for tail in moved(tails, high).tails.tolist()]
+    changed["mechanism"]["parts"][0]["tails"] = [str(tail) for tail in moved(tails, high).tails.tolist()]
     with pytest.raises(InvalidPlan, match="states a loss of"):
         Plan.from_json(vectors.sealed(changed))
 

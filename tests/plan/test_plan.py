@@ -199,7 +199,7 @@ def test_the_canonical_bytes_of_a_fixed_plan_never_change() -> None:
     assert '"prior":["4611686018427387904","13835058055282163712"]' in text
     assert '{"bins":4,"digits":2,"kind":"range","low":0,"open_high":true,"open_low":false,"step":25}' in text
     assert "où" in text
-    assert FIXED.id == "8206cfad7695b26478d1e3ceeffbf60a26a391fcec15c363be93beb195c3f0b8"
+    assert FIXED.id == "13cea8f65662c0403ab002d110339998cb30e87b6315e433ee7aaab666f655d4"
 
 
 def test_the_id_is_the_hash_of_the_document_without_it() -> None:
@@ -241,13 +241,16 @@ def removing(*path: str | int) -> Callable[[dict[str, Any]], object]:
     return change
 
 
-FAKE, PART = ("share", "fakes", 0), ("share", "fakes", 0, "part")
+FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (setting("version", to=2), "version 2"),
+        (
+            setting("version", to=1),
+            "version 1, and this program reads version 2: make it again with `deniable plan`",
+        ),
         (setting("version", to="1"), "version '1'"),
         (setting("version", to=True), "version True"),
         (removing("version"), "version None"),
@@ -287,11 +290,11 @@ FAKE, PART = ("share", "fakes", 0), ("share", "fakes", 0, "part")
         (setting(*FAKE, "prior", to=[str(w) for w in Prior.uniform(3).weights]), "canonical"),
         (setting(*FAKE, "prior", to="even"), "prior must be a list"),
         (setting(*FAKE, "kind", to="blank"), "'prior' is not a field|that can be here"),
-        (setting("share", "kind", to="split"), "not a field of a split share"),
-        (setting("share", "kind", to=None), "an object with a kind"),
-        (setting("share", to=[]), "an object with a kind"),
-        (removing("share", "fakes", 2), "3 attributes, but mechanisms for 2"),
-        (removing("attributes", 2), "2 attributes, but mechanisms for 3"),
+        (setting("mechanism", "kind", to="split"), "not a field of a split record mechanism"),
+        (setting("mechanism", "kind", to=None), "an object with a kind"),
+        (setting("mechanism", to=[]), "an object with a kind"),
+        (removing("mechanism", "fakes", 2), "3 attributes, but mechanisms for 2"),
+        (removing("attributes", 2), "2 attributes, but mechanisms for more"),
         (setting("attributes", 0, "domain", "labels", to=["red", "green"]), "has 2 values, its mechanism 3"),
         (setting("attributes", 0, "domain", "labels", to=["red", "red", "blue"]), "'red' is there twice"),
         (setting("attributes", 0, "domain", "labels", to=["red", 1, "blue"]), "a label must be text"),
@@ -334,21 +337,24 @@ def test_a_forged_plan_is_refused_with_its_reason(
         (setting("losses", "repeated", "one_value_forever", to=999_999_990), "one value forever"),
         (setting("losses", "repeated", "same_value", to=1), "same value"),
         (setting("losses", "repeated", "changing_values", to=1), "changing values"),
-        (setting("share", "parts", 0, "first", "keep", to="18000000000000000000"), "but its thresholds lose"),
         (
-            setting("share", "parts", 0, "first", "kind", to="hadamard"),
+            setting("mechanism", "parts", 0, "first", "keep", to="18000000000000000000"),
+            "but its thresholds lose",
+        ),
+        (
+            setting("mechanism", "parts", 0, "first", "kind", to="hadamard"),
             "'hadamard' is not a mechanism that can be here",
         ),
-        (setting("share", "drawn", to=3), "drawn, the number of attributes"),
-        (setting("share", "drawn", to=2), "but its thresholds lose"),
-        (setting("share", "drawn", to=0), "drawn, the number of attributes"),
+        (setting("mechanism", "reported", to=3), "reported, the number of attributes"),
+        (setting("mechanism", "reported", to=2), "but its thresholds lose"),
+        (setting("mechanism", "reported", to=0), "reported, the number of attributes"),
     ],
 )
 def test_a_forged_plan_that_asks_again_is_refused(
     change: Callable[[dict[str, Any]], object], reason: str
 ) -> None:
     plan = made("two rounds")
-    assert Plan.from_json(forged(setting("version", to=1), plan)) == plan
+    assert Plan.from_json(forged(setting("version", to=2), plan)) == plan
     with pytest.raises(InvalidPlan, match=reason):
         Plan.from_json(forged(change, plan))
 
@@ -369,7 +375,8 @@ def test_a_plan_may_state_more_than_it_loses() -> None:
 
 REFUSALS = {
     "id": "id is",
-    "form": r"canonical form|integers only|is not|does not fit|must state|decimal digits|steps are|noise is",
+    "form": r"canonical form|integers only|is not|does not fit|must (state|be an object)|mechanisms for|"
+    r"decimal digits|steps are|noise is",
     "leaks": "states a loss of",
     "version": "version",
 }
@@ -401,7 +408,7 @@ def test_a_plan_edited_by_hand_is_refused() -> None:
     [
         ("", "not a plan"),
         ("[]", "JSON object"),
-        ('{"version":1,"title":"\\ud800"}', "cannot be written"),
+        ('{"version":2,"title":"\\ud800"}', "cannot be written"),
         ("null", "JSON object"),
         ("{", "not a plan"),
         (b"\xff\xfe{", "not a plan"),
@@ -471,7 +478,9 @@ def test_what_does_not_fit_cannot_be_made(make: Callable[[], Plan], reason: str)
 
 
 def test_floating_point_noise_has_no_place_in_a_plan() -> None:
-    with pytest.raises(InvalidParameter, match="a mechanism with an exact loss, or a share, got Summed"):
+    with pytest.raises(
+        InvalidParameter, match="a mechanism with an exact loss, or by a record mechanism, got Summed"
+    ):
         Plan.of({"a": ["x", "y"]}, dn.she(2, 1.0), 10)  # type: ignore[arg-type]
     with pytest.raises(
         InvalidParameter, match="'she' sends noise in floating point, whose exact loss nobody knows"
@@ -839,15 +848,15 @@ def test_a_hopeless_study_is_warned_about_by_name() -> None:
         ({"epsilon": 1.0, "missing": "drop"}, "'drop' is not a policy"),
         ({"epsilon": 1.0, "per": "person"}, "per is"),
         (
-            {"epsilon": 1.0, "share": "smp"},
-            "'smp' is not a share .*did you mean 'sample'|'smp' is not a share",
+            {"epsilon": 1.0, "mechanism": "smp"},
+            "'smp' is not a record mechanism",
         ),
         ({"epsilon": 1.0, "protocol": {"colour": "grr"}}, "did you mean 'color'"),
         ({"epsilon": 1.0, "title": "a\tb"}, "control characters"),
         ({"epsilon": 1.0, "objective": {"bytes_cap": 3}}, "objective is an Objective"),
         ({"epsilon": 1.0, "epsilon_first": 1.0}, "not both"),
         ({"epsilon_first": 1.0}, "go together"),
-        ({"epsilon_first": 1.0, "epsilon_forever": 2.0, "share": "split"}, "samples one attribute"),
+        ({"epsilon_first": 1.0, "epsilon_forever": 2.0, "mechanism": "split"}, "samples one attribute"),
         ({"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 0}, "rounds"),
     ],
 )
@@ -1038,7 +1047,7 @@ def fits(data: Any, schema: dict[str, Any]) -> bool:
 def test_the_schema_refuses_what_it_should() -> None:
     for change in (
         setting("people", to=1.5),
-        setting("version", to=2),
+        setting("version", to=1),
         setting("extra", to=1),
         setting(*PART, "keep", to=5),
     ):

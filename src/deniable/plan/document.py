@@ -30,7 +30,7 @@ from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
 from deniable.records import RecordMechanism, as_record_mechanism
 from deniable.rounds import Losses, Repeated
 
-VERSION = 1
+VERSION = 2
 NO_ANSWER_LABEL = "no answer"
 MOST_ROUNDS = 1000
 
@@ -162,7 +162,7 @@ class Content:
             "missing": self.missing,
             "people": self.people,
             "rounds": self.rounds,
-            "share": record_to_dict(self.mechanism),
+            "mechanism": record_to_dict(self.mechanism),
             "title": self.title,
             "version": VERSION,
         }
@@ -171,7 +171,7 @@ class Content:
     def from_dict(data: Mapping[str, Any]) -> Content:
         """Back from `to_dict`; whatever is not just as it would have been written is refused."""
         checked_fields(
-            data, "the plan", ("attributes", "missing", "people", "rounds", "share", "title", "version")
+            data, "the plan", ("attributes", "mechanism", "missing", "people", "rounds", "title", "version")
         )
         attributes = []
         for given in checked_list(data["attributes"], "attributes"):
@@ -179,7 +179,7 @@ class Content:
             attributes.append(Attribute(checked_string(one["name"], "name"), domain_from_dict(one["domain"])))
         content = Content(
             attributes=tuple(attributes),
-            mechanism=record_from_dict(data["share"], [attribute.domain.k for attribute in attributes]),
+            mechanism=record_from_dict(data["mechanism"], [attribute.domain.k for attribute in attributes]),
             people=checked_integer(data["people"], "people"),
             title=checked_string(data["title"], "title"),
             missing=data["missing"],

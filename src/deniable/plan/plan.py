@@ -134,7 +134,8 @@ class Plan:
         data = parsed(text)
         if data.get("version") != VERSION or type(data["version"]) is not int:
             raise InvalidPlan(
-                f"this is a plan of version {data.get('version')!r}, and only version {VERSION} is known here"
+                f"this plan has version {data.get('version')!r}, and this program reads version {VERSION}: "
+                "make it again with `deniable plan`"
             )
         said = data.pop("id", None)
         found = hashlib.sha256(canonical(data)).hexdigest()
@@ -322,10 +323,7 @@ class Plan:
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan."""
-        drawn = self.mechanism.reported if self.mechanism.reported < self.mechanism.d else None
-        for records in reports_file.read_reports(
-            Path(path), self.id, self.names, self.content.parts, drawn, show
-        ):
+        for records in reports_file.read_reports(Path(path), self.id, self.names, self.mechanism, show):
             yield Reports(self.id, records)
 
     def __repr__(self) -> str:

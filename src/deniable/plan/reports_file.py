@@ -15,7 +15,7 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism, Subset
-from deniable.records import Records
+from deniable.records import RecordMechanism, Records
 from deniable.tables import PLAN_KEY, ROWS, Show, existing, replacing, require_pyarrow
 
 if TYPE_CHECKING:
@@ -44,13 +44,10 @@ def read_reports(
     path: Path,
     plan_id: str,
     names: Sequence[str],
-    parts: Sequence[ExactMechanism],
-    drawn: int | None,
+    mechanism: RecordMechanism,
     show: Show | None = None,
 ) -> Iterator[Records]:
-    """Blocks of reports from a Parquet file that was made for this plan. `drawn` of the attributes are there,
-    or all.
-    """
+    """Blocks of reports from a Parquet file that was made for this plan."""
     require_pyarrow()
     import pyarrow as pa
     from pyarrow import parquet
@@ -64,7 +61,7 @@ def read_reports(
             f"{path.name} is not a file of reports, or is damaged; privatize writes them, as Parquet"
         ) from None
     with file:
-        schema = reports_schema(plan_id, names, parts)
+        schema = reports_schema(plan_id, names, mechanism.mechanisms)
         found = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
         if found is None:
             raise InvalidReport(
@@ -80,7 +77,7 @@ def read_reports(
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
         total, done = file.metadata.num_rows, 0
         for batch in file.iter_batches(batch_size=ROWS):
-            yield _from_batch(batch, parts, drawn)
+            yield _from_batch(batch, mechanism)
             done += batch.num_rows
             if show is not None:
                 show(done, total)
@@ -149,19 +146,21 @@ def _to_arrow(column: Array, kind: pa.DataType, absent: Array | None) -> pa.Arra
     return pa.array(column, mask=absent)
 
 
-def _from_batch(batch: pa.RecordBatch, parts: Sequence[ExactMechanism], drawn: int | None) -> Records:
-    here = [np.asarray(column.is_valid()) for column in batch.columns]
-    reported = np.sum(here, axis=0)
-    wanted = len(parts) if drawn is None else drawn
-    if (reported != wanted).any():
-        wrong = int(reported[reported != wanted][0])
-        raise InvalidReport(f"a record reports {wanted} of {len(parts)} attributes, got one with {wrong}")
+def _from_batch(batch: pa.RecordBatch, mechanism: RecordMechanism) -> Records:
+    here = np.array([np.asarray(column.is_valid()) for column in batch.columns])
+    possible = mechanism.can_hold(here)
+    if not possible.all():
+        wrong = int(here.sum(axis=0)[~possible][0])
+        raise InvalidReport(
+            f"a record reports {mechanism.reported} of {mechanism.d} attributes, got one with {wrong}"
+            f"{' others' if wrong == mechanism.reported else ''}"
+        )
     columns = []
-    for column, part in zip(batch.columns, parts, strict=True):
+    for column, part in zip(batch.columns, mechanism.mechanisms, strict=True):
         made = part.blank(len(column) - column.null_count)
         _from_arrow(column.drop_null(), made)
         columns.append(made)
-    reporters = None if drawn is None else tuple(np.flatnonzero(valid) for valid in here)
+    reporters = None if mechanism.reports_all else tuple(np.flatnonzero(valid) for valid in here)
     return Records(batch.num_rows, tuple(columns), reporters)
 
 

@@ -3,6 +3,7 @@
 from deniable.records.base import Per, RecordMechanism, Records, checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.records.kinds import RECORD_MECHANISMS
 from deniable.records.named import (
     FAKES,
     REALISTIC_FAKES,
@@ -23,6 +24,7 @@ from deniable.records.split import Split
 __all__ = [
     "FAKES",
     "REALISTIC_FAKES",
+    "RECORD_MECHANISMS",
     "Blank",
     "Calibration",
     "Fake",

@@ -7,11 +7,11 @@ differ in one answer only.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar, final
+from typing import Any, ClassVar, NamedTuple, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,24 @@ class Records:
         return Records(n, columns, tuple(reporters))
 
 
+class Span(NamedTuple):
+    """Where the report of an attribute is in a body."""
+
+    attribute: int
+    start: int
+    stop: int
+
+
+class Cut(NamedTuple):
+    """Bodies that hold the same attributes: their numbers, in order, where the attributes are that were found
+    so far, and where the last of them ends.
+    """
+
+    who: Integers
+    spans: tuple[Span, ...]
+    end: int
+
+
 class RecordMechanism(ABC):
     """A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not
     quoted.
@@ -74,8 +92,19 @@ class RecordMechanism(ABC):
 
     kind: ClassVar[str]
     """What it is called in a plan."""
+    part_field: ClassVar[str] = "parts"
+    """What its parts are called in a plan."""
+    numbers: ClassVar[tuple[str, ...]] = ()
+    """The numbers that a plan holds beside its parts, by name."""
     nests: ClassVar[bool] = False
     """Whether it can be a part of a split."""
+    takes_records: ClassVar[bool] = False
+    """Whether its parts can be record mechanisms."""
+
+    @staticmethod
+    @abstractmethod
+    def build(members: Sequence[Any], **numbers: int) -> RecordMechanism:
+        """One of this kind from its parts, as a plan lists them, and its numbers."""
 
     @property
     @abstractmethod
@@ -144,6 +173,12 @@ class RecordMechanism(ABC):
         return 0
 
     @final
+    @property
+    def reports_all(self) -> bool:
+        """Whether every report holds all attributes, and so names none."""
+        return self.reported == self.d and not self.name_bytes
+
+    @final
     @cached_property
     def lengths(self) -> range:
         """How many bytes a report can have; where attributes are sampled, some lengths in between are
@@ -153,6 +188,67 @@ class RecordMechanism(ABC):
         least = -sum(self.select_largest([-size for size in sizes]))
         most = sum(self.select_largest(sizes))
         return range(self.name_bytes + least, self.name_bytes + most + 1)
+
+    @cached_property
+    def _layout(self) -> np.dtype[np.void]:
+        """The reports of all attributes, one after the other."""
+        blanks = [part.blank(0) for part in self.mechanisms]
+        return np.dtype([(f"part {j}", like.dtype, like.shape[1:]) for j, like in enumerate(blanks)])
+
+    def to_bodies(self, records: Records) -> list[bytes]:
+        """The bytes of each record's report, without a header (spec/wire.md)."""
+        joined = np.empty(records.n, dtype=self._layout)
+        for j, column in enumerate(records.columns):
+            joined[f"part {j}"] = column
+        return cut_evenly(joined.tobytes(), self._layout.itemsize)
+
+    def join_body(self, pieces: Sequence[bytes | None]) -> bytes:
+        """The body of one report that it can hold, from the bytes of each attribute; None where that is not
+        reported.
+        """
+        return b"".join(piece for piece in pieces if piece is not None)
+
+    def cut_bodies(self, bodies: Sequence[bytes], cut: Cut, first: int) -> Iterator[Cut]:
+        """Cut bodies further: this mechanism's reports begin where the cut ends, and its attributes are
+        numbered from `first` on. Bodies that cannot be cut are left out.
+        """
+        spans, end = list(cut.spans), cut.end
+        for j, part in enumerate(self.mechanisms):
+            spans.append(Span(first + j, end, end + part.report_bytes))
+            end += part.report_bytes
+        yield Cut(cut.who, tuple(spans), end)
+
+    def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which records, one per column, can report just the attributes, one per row, that are true."""
+        return np.asarray(here.all(axis=0))
+
+    @final
+    def from_bodies(self, bodies: Sequence[bytes]) -> tuple[Records, npt.NDArray[np.bool_]]:
+        """The reports of those bodies that are in canonical form, and which they are."""
+        columns, sound = self._read(bodies)
+        for part, (who, column) in zip(self.mechanisms, columns, strict=True):
+            sound[who[~part.canonical(column)]] = False
+        if not sound.all():
+            bodies = [body for body, good in zip(bodies, sound.tolist(), strict=True) if good]
+            columns, _ = self._read(bodies)
+        reporters = None if self.reports_all else tuple(who for who, _ in columns)
+        return Records(len(bodies), tuple(column for _, column in columns), reporters), sound
+
+    def _read(self, bodies: Sequence[bytes]) -> tuple[list[tuple[Integers, Array]], npt.NDArray[np.bool_]]:
+        """For each attribute, the bodies that hold it and their reports of it; and which bodies could be
+        cut.
+        """
+        lengths = np.fromiter(map(len, bodies), np.int64, len(bodies))
+        sound = np.zeros(len(bodies), dtype=bool)
+        pieces: list[list[tuple[Integers, Array]]] = [[] for _ in self.mechanisms]
+        for cut in self.cut_bodies(bodies, Cut(np.arange(len(bodies)), (), 0), 0):
+            good = cut.who[lengths[cut.who] == cut.end]
+            sound[good] = True
+            some = bodies if good.size == len(bodies) else [bodies[i] for i in good.tolist()]
+            table = np.frombuffer(b"".join(some), dtype=np.uint8).reshape(good.size, cut.end)
+            for span in cut.spans:
+                pieces[span.attribute].append((good, table[:, span.start : span.stop]))
+        return [_join_pieces(part, some) for part, some in zip(self.mechanisms, pieces, strict=True)], sound
 
     @property
     @abstractmethod
@@ -281,6 +377,24 @@ def check_parts(parts: Sequence[object]) -> tuple[ExactMechanism, ...]:
             "for one"
         )
     return tuple(part for part in parts if isinstance(part, ExactMechanism))
+
+
+def cut_evenly(raw: bytes, size: int) -> list[bytes]:
+    """Pieces of one length."""
+    return [raw[i : i + size] for i in range(0, len(raw), size)]
+
+
+def _join_pieces(part: ExactMechanism, pieces: Sequence[tuple[Integers, Array]]) -> tuple[Integers, Array]:
+    """The reports of one attribute, by the numbers of their bodies."""
+    like = part.blank(0)
+    if not pieces:
+        return np.zeros(0, dtype=np.int64), like
+    who = np.concatenate([some for some, _ in pieces])
+    table = np.concatenate([raw for _, raw in pieces])
+    if len(pieces) > 1:
+        order = np.argsort(who)
+        who, table = who[order], table[order]
+    return who, np.frombuffer(table.tobytes(), dtype=like.dtype).reshape(len(who), *like.shape[1:])
 
 
 def _turn(table: Array) -> Array:

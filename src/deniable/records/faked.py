@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Faked(RecordMechanism):
     """
 
     kind = "faked"
+    part_field = "fakes"
     nests = True
     _reads_all = True
 
@@ -41,6 +42,10 @@ class Faked(RecordMechanism):
 
     def __post_init__(self) -> None:
         check_parts(self.parts)
+
+    @staticmethod
+    def build(members: Sequence[Any], **_numbers: int) -> Faked:
+        return Faked(tuple(members))
 
     @cached_property
     def parts(self) -> tuple[ExactMechanism, ...]:

@@ -110,6 +110,16 @@ class Fake(ABC):
     """The mechanism whose reports it imitates."""
 
     @property
+    def belief(self) -> Prior:
+        """The prior that its value is drawn from."""
+        return Prior.uniform(self.part.k)
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether its value is drawn from what is thought to be frequent, not evenly."""
+        return self.belief != Prior.uniform(self.part.k)
+
+    @property
     @abstractmethod
     def words(self) -> int:
         """How many words one fake takes."""
@@ -151,6 +161,10 @@ class Guessed(Fake):
         _checked_part(self.part, (Direct,))
         _checked_sizes(self.part, self.prior)
 
+    @property
+    def belief(self) -> Prior:
+        return self.prior
+
     words = 1
 
     def encode(self, rows: Rows) -> Array:
@@ -175,6 +189,10 @@ class Imitated(Fake):
     def __post_init__(self) -> None:
         _checked_part(self.part, (Direct, Unary))
         _checked_sizes(self.part, self.prior)
+
+    @property
+    def belief(self) -> Prior:
+        return self.prior
 
     @property
     def words(self) -> int:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
-from typing import final
+from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.exact import whole_number
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, in_domain
-from deniable.records.base import Figure, Per, RecordMechanism, Records, check_parts
+from deniable.records.base import Cut, Figure, Per, RecordMechanism, Records, Span, check_parts, cut_evenly
 from deniable.records.sampling import draw_attributes, group_people
 from deniable.words import Rows
 
@@ -25,6 +27,7 @@ class Sample(RecordMechanism):
     """Some attributes, drawn at random and named in the report, are reported (SMP: one of them)."""
 
     kind = "sample"
+    numbers = ("reported",)
     nests = True
     _reads_all = False
 
@@ -36,6 +39,10 @@ class Sample(RecordMechanism):
         object.__setattr__(self, "parts", check_parts(self.parts))
         reported = whole_number("reported, the number of attributes in a report,", self.reported, 1, self.d)
         object.__setattr__(self, "reported", reported)
+
+    @staticmethod
+    def build(members: Sequence[Any], **numbers: int) -> Sample:
+        return Sample(tuple(members), **numbers)
 
     @property
     def mechanisms(self) -> tuple[ExactMechanism, ...]:
@@ -66,6 +73,48 @@ class Sample(RecordMechanism):
     @property
     def name_bytes(self) -> int:
         return count_name_bytes(self.reported, self.d)
+
+    @property
+    def _name_type(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """The integers that name attributes in bytes."""
+        return np.dtype("<u1" if self.d <= 256 else "<u2")
+
+    def to_bodies(self, records: Records) -> list[bytes]:
+        assert records.reporters is not None
+        names: list[list[bytes]] = [[] for _ in range(records.n)]
+        said: list[list[bytes]] = [[] for _ in range(records.n)]
+        for j, (who, column) in enumerate(zip(records.reporters, records.columns, strict=True)):
+            name = np.array(j, dtype=self._name_type).tobytes()
+            rows = cut_evenly(np.ascontiguousarray(column).tobytes(), self.parts[j].report_bytes)
+            for i, row in zip(who.tolist(), rows, strict=True):
+                names[i].append(name)
+                said[i].append(row)
+        return [b"".join(name + part) for name, part in zip(names, said, strict=True)]
+
+    def join_body(self, pieces: Sequence[bytes | None]) -> bytes:
+        named = [j for j, piece in enumerate(pieces) if piece is not None]
+        return np.array(named, dtype=self._name_type).tobytes() + super().join_body(pieces)
+
+    def cut_bodies(self, bodies: Sequence[bytes], cut: Cut, first: int) -> Iterator[Cut]:
+        """By the attributes that they name: there are few, and bodies that name the same are cut at once."""
+        start = cut.end + self.name_bytes
+        groups: dict[bytes, list[int]] = {}
+        for i in cut.who.tolist():
+            groups.setdefault(bodies[i][cut.end : start], []).append(i)
+        for head, who in groups.items():
+            if len(head) < self.name_bytes:
+                continue
+            named = np.frombuffer(head, dtype=self._name_type).tolist()
+            if named[-1] >= self.d or any(a >= b for a, b in pairwise(named)):
+                continue
+            spans, end = list(cut.spans), start
+            for j in named:
+                spans.append(Span(first + j, end, end + self.parts[j].report_bytes))
+                end += self.parts[j].report_bytes
+            yield Cut(np.array(who, dtype=np.int64), tuple(spans), end)
+
+    def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        return np.asarray(here.sum(axis=0) == self.reported)
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
         picked = draw_attributes(rows.columns(0, self.reported).recall(), self.d)

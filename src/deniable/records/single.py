@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
@@ -30,6 +30,12 @@ class Single(RecordMechanism):
             raise InvalidParameter(
                 f"a single attribute has a mechanism with an exact loss, got {type(self.part).__name__}"
             )
+
+    @staticmethod
+    def build(members: Sequence[Any], **_numbers: int) -> Single:
+        if len(members) != 1:
+            raise InvalidParameter(f"a single record mechanism has one attribute, got {len(members)}")
+        return Single(members[0])
 
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:

@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import final
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Law, Marginal
 from deniable.mechanisms import ExactMechanism
-from deniable.records.base import Figure, Per, RecordMechanism, Records
+from deniable.records.base import Cut, Figure, Per, RecordMechanism, Records
 from deniable.records.single import as_record_mechanism
 from deniable.words import Rows
 
@@ -33,6 +36,7 @@ class Split(RecordMechanism):
     """
 
     kind = "split"
+    takes_records = True
     _reads_all = True
 
     parts: tuple[ExactMechanism | RecordMechanism, ...] = ()
@@ -51,6 +55,10 @@ class Split(RecordMechanism):
                 )
         len(self._members)  # made now, so that what is wrong with a part is said now
 
+    @staticmethod
+    def build(members: Sequence[Any], **_numbers: int) -> Split:
+        return Split(tuple(members))
+
     @cached_property
     def _members(self) -> tuple[RecordMechanism, ...]:
         """The parts, each of them a record mechanism."""
@@ -61,17 +69,14 @@ class Split(RecordMechanism):
         """For each attribute, the part that reports it, and its number there."""
         return tuple((member, j) for member in self._members for j in range(member.d))
 
-    def _places(self) -> Iterator[tuple[RecordMechanism, int, int]]:
-        """Each part, the number of its first attribute, and the number of its first word."""
-        first = start = 0
+    @cached_property
+    def members(self) -> tuple[tuple[RecordMechanism, int, int], ...]:
+        places, first, start = [], 0, 0
         for member in self._members:
-            yield member, first, start
+            places.append((member, first, start))
             first += member.d
             start += member.words
-
-    @property
-    def members(self) -> tuple[tuple[RecordMechanism, int, int], ...]:
-        return tuple(self._places())
+        return tuple(places)
 
     @cached_property
     def mechanisms(self) -> tuple[ExactMechanism, ...]:
@@ -89,15 +94,13 @@ class Split(RecordMechanism):
         return _combine([member.ratio(per) for member in self._members], per)
 
     def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
-        places = self._places()
-        some = ((member, attributes[first : first + member.d]) for member, first, _ in places)
+        some = ((member, attributes[first : first + member.d]) for member, first, _ in self.members)
         return _combine([member.ratio_among(among, per) for member, among in some], per)
 
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
-        places = self._places()
         return [
             one
-            for member, first, _ in places
+            for member, first, _ in self.members
             for one in member.select_largest(figures[first : first + member.d])
         ]
 
@@ -127,10 +130,33 @@ class Split(RecordMechanism):
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
         pieces = []
-        for member, first, start in self._places():
+        for member, first, start in self.members:
             some = rows.columns(start, start + member.words)
             pieces.append(member.encode(columns[first : first + member.d], some))
         return Records.join(rows.n, pieces)
+
+    def to_bodies(self, records: Records) -> list[bytes]:
+        if self.reports_all:
+            return super().to_bodies(records)
+        each = [
+            member.to_bodies(records.select(first, first + member.d)) for member, first, _ in self.members
+        ]
+        return [b"".join(pieces) for pieces in zip(*each, strict=True)]
+
+    def join_body(self, pieces: Sequence[bytes | None]) -> bytes:
+        return b"".join(
+            member.join_body(pieces[first : first + member.d]) for member, first, _ in self.members
+        )
+
+    def cut_bodies(self, bodies: Sequence[bytes], cut: Cut, first: int) -> Iterator[Cut]:
+        cuts = [cut]
+        for member, start, _ in self.members:
+            cuts = [longer for one in cuts for longer in member.cut_bodies(bodies, one, first + start)]
+        yield from cuts
+
+    def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        each = [member.can_hold(here[first : first + member.d]) for member, first, _ in self.members]
+        return np.asarray(np.logical_and.reduce(each))
 
 
 def _combine(ratios: Sequence[Fraction], per: Per) -> Fraction:

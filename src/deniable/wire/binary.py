@@ -6,17 +6,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Integers
-from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan, Reports, canonical
-from deniable.records import Records
 from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, plain, reader
 
 VERSION = 1
@@ -106,17 +101,7 @@ class Wire:
         self._parts = plan.content.parts
         self._plain = [plain(part) for part in self._parts]
         self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
-        self._drawn = plan.mechanism.reported if plan.mechanism.name_bytes else None
-        self._index = np.dtype("<u1" if len(self._parts) <= 256 else "<u2")
-
-    @cached_property
-    def lengths(self) -> range:
-        """How long a body can be; where an attribute is drawn, some lengths in between are none."""
-        sizes = sorted(part.report_bytes for part in self._parts)
-        if self._drawn is None:
-            return range(sum(sizes), sum(sizes) + 1)
-        named = self._drawn * self._index.itemsize
-        return range(named + sum(sizes[: self._drawn]), named + sum(sizes[-self._drawn :]) + 1)
+        self.lengths = plan.mechanism.lengths
 
     def check(self, report: Report) -> Report:
         """Refuse a report for another plan, for a round that the plan does not have, or of a length that it
@@ -143,22 +128,7 @@ class Wire:
 
     def bodies(self, reports: Reports) -> list[bytes]:
         """The bytes of each record's report, without a header."""
-        records = reports.records
-        if self._drawn is None:
-            joined = np.empty(records.n, dtype=self._layout)
-            for name, column in zip(self._fields, records.columns, strict=True):
-                joined[name] = column
-            return _cut(joined.tobytes(), self._layout.itemsize)
-        assert records.reporters is not None
-        names: list[list[bytes]] = [[] for _ in range(records.n)]
-        said: list[list[bytes]] = [[] for _ in range(records.n)]
-        for j, (who, column) in enumerate(zip(records.reporters, records.columns, strict=True)):
-            number = np.array(j, dtype=self._index).tobytes()
-            rows = _cut(np.ascontiguousarray(column).tobytes(), self._parts[j].report_bytes)
-            for i, row in zip(who.tolist(), rows, strict=True):
-                names[i].append(number)
-                said[i].append(row)
-        return [b"".join(name + part) for name, part in zip(names, said, strict=True)]
+        return self.plan.mechanism.to_bodies(reports.records)
 
     def reports(self, bodies: Sequence[bytes]) -> Reports:
         """Back from `bodies`; a body that is not canonical is refused."""
@@ -173,60 +143,8 @@ class Wire:
 
     def sound(self, bodies: Sequence[bytes]) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of those bodies that are in canonical form, and which they are."""
-        records, sound = self._read(bodies)
-        for j, (part, column) in enumerate(zip(self._parts, records.columns, strict=True)):
-            who = np.arange(records.n) if records.reporters is None else records.reporters[j]
-            sound[who[~part.canonical(column)]] = False
-        if not sound.all():
-            records, _ = self._read([body for body, good in zip(bodies, sound.tolist(), strict=True) if good])
+        records, sound = self.plan.mechanism.from_bodies(bodies)
         return Reports(self.plan.id, records), sound
-
-    def _read(self, bodies: Sequence[bytes]) -> tuple[Records, npt.NDArray[np.bool_]]:
-        """Cut bodies into parts; a body that cannot be cut is not sound and is left out of the columns."""
-        if self._drawn is None:
-            size, sound = self._layout.itemsize, np.ones(len(bodies), dtype=bool)
-            if set(map(len, bodies)) - {size}:
-                sound[:] = [len(body) == size for body in bodies]
-                bodies = [
-                    body if good else bytes(size) for body, good in zip(bodies, sound.tolist(), strict=True)
-                ]
-            joined = np.frombuffer(b"".join(bodies), dtype=self._layout)
-            return Records(
-                len(bodies), tuple(np.ascontiguousarray(joined[name]) for name in self._fields)
-            ), sound
-        return self._read_sample(bodies, self._drawn)
-
-    def _read_sample(self, bodies: Sequence[bytes], drawn: int) -> tuple[Records, npt.NDArray[np.bool_]]:
-        """By the attributes that they name: there are few, and the bodies that name the same are
-        cut at once.
-        """
-        named_size, sizes = drawn * self._index.itemsize, [part.report_bytes for part in self._parts]
-        sound = np.zeros(len(bodies), dtype=bool)
-        groups: dict[bytes, list[int]] = {}
-        for i, body in enumerate(bodies):
-            groups.setdefault(body[:named_size], []).append(i)
-        who: list[list[Integers]] = [[np.zeros(0, dtype=np.int64)] for _ in sizes]
-        said: list[list[Array]] = [[np.zeros((0, size), dtype=np.uint8)] for size in sizes]
-        for head, places in groups.items():
-            named = np.frombuffer(head, dtype=self._index).tolist() if len(head) == named_size else []
-            if not named or named[-1] >= len(sizes) or any(a >= b for a, b in pairwise(named)):
-                continue
-            ends = list(accumulate((sizes[j] for j in named), initial=named_size))
-            good = [i for i in places if len(bodies[i]) == ends[-1]]
-            sound[good] = True
-            table = np.frombuffer(b"".join([bodies[i] for i in good]), dtype=np.uint8).reshape(
-                len(good), ends[-1]
-            )
-            for j, (start, end) in zip(named, pairwise(ends), strict=True):
-                who[j].append(np.array(good, dtype=np.int64))
-                said[j].append(table[:, start:end])
-        reporters, columns = [], []
-        for part, numbers, tables in zip(self._parts, who, said, strict=True):
-            joined = np.concatenate(numbers)
-            order = np.argsort(joined)
-            reporters.append(joined[order])
-            columns.append(_column(part, np.concatenate(tables)[order].tobytes(), len(joined)))
-        return Records(len(bodies), tuple(columns), tuple(reporters)), sound
 
     def to_json(self, report: Report) -> bytes:
         """The canonical JSON text of a report."""
@@ -273,31 +191,10 @@ class Wire:
             raise Refused(
                 "malformed", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan"
             )
-        if len(said) != (len(self._parts) if self._drawn is None else self._drawn):
-            raise Refused("size", f"a report of this plan has another number of attributes, got {len(said)}")
-        body = b"".join([self._readers[name](said[name], name) for name in named])
-        if self._drawn is None:
-            return body
-        return np.array([self._names.index(name) for name in named], dtype=self._index).tobytes() + body
-
-    @cached_property
-    def _fields(self) -> list[str]:
-        return [f"part {j}" for j in range(len(self._parts))]
-
-    @cached_property
-    def _layout(self) -> np.dtype[np.void]:
-        """One report's parts, one after the other."""
-        blanks = [part.blank(0) for part in self._parts]
-        return np.dtype(
-            [(name, like.dtype, like.shape[1:]) for name, like in zip(self._fields, blanks, strict=True)]
-        )
-
-
-def _cut(raw: bytes, size: int) -> list[bytes]:
-    """Pieces of one length."""
-    return [raw[i : i + size] for i in range(0, len(raw), size)]
-
-
-def _column(part: ExactMechanism, raw: bytes, n: int) -> Array:
-    like = part.blank(0)
-    return np.frombuffer(raw, dtype=like.dtype).reshape(n, *like.shape[1:])
+        here = np.array([[name in said] for name in self._names])
+        if not self.plan.mechanism.can_hold(here)[0]:
+            raise Refused(
+                "size", f"a report of this plan has another number of attributes, or others; got {len(said)}"
+            )
+        pieces = [self._readers[name](said[name], name) if name in said else None for name in self._names]
+        return self.plan.mechanism.join_body(pieces)
