@@ -22,7 +22,18 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.mechanisms import Direct, ExactMechanism, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Records, Sample, Split
+from deniable.records import (
+    Blank,
+    Fake,
+    Faked,
+    Guessed,
+    Imitated,
+    RecordMechanism,
+    Records,
+    Sample,
+    Single,
+    Split,
+)
 from deniable.rounds import Memoized
 from deniable.words import DrawnRows
 
@@ -242,8 +253,11 @@ def law_of(share: RecordMechanism, record: Record) -> Law:
     """
     parts = [part_law(part, value) for part, value in zip(share.mechanisms, record, strict=True)]
     match share:
-        case Split():
+        case Single():
             return product(parts)
+        case Split():
+            members = [law_of(one, record[first : first + one.d]) for one, first, _ in share.members]
+            return {tuple(itertools.chain(*ys)): chance for ys, chance in product(members).items()}
         case Sample(reported=drawn):
             silent: Law = {None: Fraction(1)}
             return mixture(

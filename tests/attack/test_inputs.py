@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -411,3 +411,72 @@ def test_what_is_not_attacked_by_itself_is_refused_in_words() -> None:
         attack.examine(dn.grr(3, 1.0))  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match=r"level is how sure the bound must be, .* got 'high'"):
         dn.audit.lower_bound(ONE, trials=100, level="high")  # type: ignore[arg-type]
+
+
+# Tables of people.
+
+WHO = {"color": ["red", "blue", "blue", "red"], "size": ["s", "m", "m", "s"]}
+TWO = dn.Plan.of({"color": ["red", "blue"], "size": ["s", "m"]}, dn.spl((2, 2), 2.0, "grr"), 100)
+
+
+def tables_of(columns: Mapping[str, list[str]]) -> dict[str, object]:
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return {
+        "dictionary": columns,
+        "records": rows,
+        "pandas": pandas.DataFrame(columns),
+        "polars": polars.DataFrame(columns),
+        "pyarrow": pyarrow.table(dict(columns)),
+    }
+
+
+def test_an_examination_takes_people_in_any_table() -> None:
+    wanted = attack.examine(TWO, TWO.encode(WHO), collections=1).text()
+    for name, table in tables_of(WHO).items():
+        assert attack.examine(TWO, table, collections=1).text() == wanted, name
+
+
+def test_a_background_may_be_any_table() -> None:
+    reports = TWO.privatize(WHO, dn.seeded(1))
+    wanted = attack.reidentify([TWO], [reports], WHO).above.tolist()
+    for name, table in tables_of(WHO).items():
+        assert attack.reidentify([TWO], [reports], table).above.tolist() == wanted, name
+        assert attack.guess(TWO, reports).right(table) == attack.guess(TWO, reports).right(WHO), name
+
+
+def test_an_examination_leaves_out_other_columns_and_says_what_is_lacking() -> None:
+    found = attack.examine(TWO, {"color": WHO["color"], "hat": [1, 2, 3, 4]}, collections=1)
+    assert (found.lacking, found.people) == (("size",), 4)
+    with pytest.warns(dn.DeniableWarning, match="'colour' of the table of people is left out"):
+        attack.examine(TWO, {"colour": WHO["color"], "size": WHO["size"]}, collections=1)
+
+
+@pytest.mark.parametrize(
+    ("people", "said"),
+    [
+        ([1, 2], r"people are a dataframe, a dictionary of columns or a list of dictionaries.*got list"),
+        ("people.csv", "a column for each attribute .color, size., got str"),
+        ({"hat": [1, 2]}, "the table of people has none of the attributes color, size; its columns are hat"),
+        (np.zeros((3, 4), dtype=np.int64), "a row per attribute, as plan.encode makes them: 2 rows, got 3"),
+        ({"color": ["red", "green"], "size": ["s", "m"]}, "'green' is not a value of 'color'"),
+    ],
+    ids=["list", "file", "no attribute", "numbers", "unknown value"],
+)
+def test_people_that_cannot_be_read(people: object, said: str) -> None:
+    with pytest.raises(dn.DeniableError, match=said):
+        attack.examine(TWO, people, collections=1)
+
+
+def test_answers_are_not_reports() -> None:
+    for table in tables_of(WHO).values():
+        with pytest.raises(
+            dn.InvalidReport, match=r"answers, not reports: an attacker sees what plan\.privatize"
+        ):
+            attack.guess(TWO, table)
+    with pytest.raises(dn.InvalidParameter, match="a background is a dataframe, a dictionary"):
+        attack.reidentify([TWO], [TWO.privatize(WHO, dn.seeded(1))], 3)
+    with pytest.raises(
+        dn.InvalidParameter, match="attack a plan, a record mechanism or a mechanism, got dict"
+    ):
+        attack.guess(WHO, TWO.privatize(WHO, dn.seeded(1)))  # type: ignore[arg-type]

@@ -1085,8 +1085,8 @@ def test_values_of_several_rounds() -> None:
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        (7, "pairs are 'ends', 'every' or a list of two records each, got 7"),
-        ({"x": "0"}, "pairs are 'ends', 'every' or a list"),
+        (7, "pairs are 'ends', 'every', a list of two records each, or a table of people, got 7"),
+        ({"x": "0"}, "the column 'x' must be a list of values, got '0'"),
         ([(0, 1, 2)], "a pair is two records"),
         ([(0, 77)], "77'? is not a value of 'x'"),
     ],
@@ -1299,3 +1299,20 @@ def test_without_a_plan_only_bytes_are_seen() -> None:
         event.above for event in audited(client, trials=20_000, pairs=pair, claim=math.log(4)).events
     )
     assert NEITHER == 0
+
+
+def test_pairs_may_be_a_table_of_people() -> None:
+    """Each row and the next are a pair, in a list of records as in a dataframe."""
+    pandas = pytest.importorskip("pandas")
+    plan = dn.Plan.of({"color": ["red", "green", "blue"], "size": ["s", "m"]}, dn.spl((3, 2), 2.0, "grr"), 9)
+    rows = [{"color": "red", "size": "s"}, {"color": "blue", "size": "m"}, {"color": "green", "size": "m"}]
+    columns = {name: [row[name] for row in rows] for name in plan.names}
+    wanted = make_setting(plan, [(rows[0], rows[1]), (rows[1], rows[2])], "record", None, None).pairs
+    for table in (rows, columns, pandas.DataFrame(columns)):
+        assert make_setting(plan, table, "record", None, None).pairs == wanted
+    with pytest.raises(dn.InvalidParameter, match="a table of pairs has two rows at least"):
+        make_setting(plan, {"color": ["red"], "size": ["s"]}, "record", None, None)
+    with pytest.raises(dn.DeniableError, match="'size' is not a column"):
+        make_setting(plan, {"color": ["red", "blue"]}, "record", None, None)
+    with pytest.raises(dn.InvalidParameter, match="a list of two records each, or a table of people, got 3"):
+        make_setting(plan, 3, "record", None, None)  # type: ignore[arg-type]

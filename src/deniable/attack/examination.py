@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.chances import COLLECTIONS, success
-from deniable.attack.inputs import Background, compact
+from deniable.attack.inputs import Background, compact, encode_people
 from deniable.attack.likelihoods import cells_of, guessed_of, hidden_in, values_of
 from deniable.attack.page import Examination, RealAttribute, ReidentificationRate
 from deniable.attack.reidentification import Progress, match_surveys
@@ -29,7 +29,7 @@ TOP = 10
 
 def examine(
     plan: Plan,
-    codes: Integers | None = None,
+    people: object = None,
     collections: int = COLLECTIONS,
     top: int = TOP,
     users: int = USERS,
@@ -39,9 +39,16 @@ def examine(
     """Computes what an attacker learns from one report and from several collections; with people, also by
     background data.
 
-    `codes` are the answers of people as `plan.encode` makes them, a row per attribute. They are asked so many
-    times in a simulation from the seed, and `users` of them are looked for among all of them. An attribute
-    whose answers are all missing (-1) is no part of the background: in the simulation it is drawn evenly.
+    `people` are a dataframe, a dictionary of columns or a list of dictionaries, as `plan.privatize` takes
+    them; or numbers, a row per attribute, as `plan.encode` makes them. They are asked `collections` times in
+    a simulation from the seed, and `users` of them are looked for among all of them. An attribute that the
+    table lacks is no part of the background: in the simulation it is drawn evenly.
+
+    >>> import deniable as dn
+    >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+    >>> found = examine(plan, {"smokes": ["yes"] * 30 + ["no"] * 70}, collections=1)
+    >>> found.people, round(found.ignorant["smokes"].report, 3)
+    (100, 0.731)
     """
     if not isinstance(plan, Plan):
         raise InvalidParameter(
@@ -51,22 +58,23 @@ def examine(
     parts = dict(zip(plan.names, plan.content.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if isinstance(part, Averaged))
     distanced = tuple(name for name, part in parts.items() if isinstance(part, ChannelMechanism))
-    if codes is None:
+    if people is None:
         about = plan.id, plan.content.title, collections, seed, plan.content.rounds, known
         return Examination(*about, numbers=numbers, distanced=distanced)
+    codes = encode_people(plan, people)
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
     filled = _filled(
         plan, codes, numbers_from(seed, "missing"), had if plan.content.missing == "random" else np.arange(0)
     )
-    people = filled[:, (filled[had] >= 0).all(axis=0)]
-    n = people.shape[1]
+    complete = filled[:, (filled[had] >= 0).all(axis=0)]
+    n = complete.shape[1]
     if n < 2:
         raise InvalidValue("a background needs at least two people with all answers")
     shares: list[Floats | None] = [
         np.bincount(guessed_of(part, row), minlength=values_of(part)) / n if j in had else None
-        for j, (row, part) in enumerate(zip(people, plan.content.parts, strict=True))
+        for j, (row, part) in enumerate(zip(complete, plan.content.parts, strict=True))
     ]
     real = [
         RealAttribute(
@@ -78,7 +86,7 @@ def examine(
     whom = np.sort(
         numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False)
     )
-    answered = _filled(plan, people, numbers_from(seed, "not in the table"), np.arange(len(people)))
+    answered = _filled(plan, complete, numbers_from(seed, "not in the table"), np.arange(len(complete)))
     found = _looked_for(plan, answered, had, whom, collections, top, seed, progress)
     return Examination(
         *(plan.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),

@@ -24,16 +24,21 @@ from deniable.errors import (
     InvalidValue,
     not_among,
 )
+from deniable.formatting import shorten_names
 from deniable.mechanisms import integers
 from deniable.metric import Averaged
 from deniable.plan import Plan, Reports, records_of
 from deniable.records import Records
-from deniable.tables import DEGREES, column_names, columns_of, split_places
+from deniable.tables import DEGREES, column_names, columns_of, is_table, split_places
 from deniable.wire import Report, Wire
 
 
 def records_from(source: Source, reports: object) -> Records:
     """The reports of one collection, whatever they are kept in."""
+    if holds_records(reports) and not isinstance(reports, Records | Reports):
+        raise InvalidReport(
+            "these are answers, not reports: an attacker sees what plan.privatize(people) makes of them"
+        )
     if isinstance(source, Plan):
         return _joined(list(blocks_of(source, reports)))
     mechanism_of(source)
@@ -201,6 +206,11 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     """
     asked = list(dict.fromkeys(name for plan in plans for name in plan.names))
     places = {name for plan in plans for name in plan.places}
+    if not holds_records(background):
+        raise InvalidParameter(
+            "a background is a dataframe, a dictionary of columns or a list of dictionaries, with a record "
+            f"per row, got {type(background).__name__}"
+        )
     there = column_names(background)
     names = _present(asked, there, places)
     for slip in misspelt(asked, there, places):
@@ -222,6 +232,49 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     if not columns.size:
         raise InvalidParameter("the background has no rows; give a table with a record per row")
     return names, compact(columns), rows
+
+
+def encode_people(plan: Plan, people: object) -> Integers:
+    """Answers of people by number, a row per attribute, from a table of them; -1 where there is none.
+
+    Columns that are no attribute are left out, and an attribute without a column has no answers.
+    """
+    if isinstance(people, np.ndarray) and people.dtype.kind in "iu" and people.ndim == 2:
+        if len(people) != len(plan.names):
+            raise InvalidParameter(
+                f"people as numbers have a row per attribute, as plan.encode makes them: {len(plan.names)} "
+                f"rows, got {len(people)}"
+            )
+        return people.astype(np.int64)
+    if not holds_records(people):
+        raise InvalidParameter(
+            "people are a dataframe, a dictionary of columns or a list of dictionaries, with a column for "
+            f"each attribute ({shorten_names(plan.names)}), got {type(people).__name__}"
+        )
+    there = column_names(people)
+    names = _present(plan.names, there, plan.places)
+    for slip in misspelt(plan.names, there, plan.places, "the table of people"):
+        warnings.warn(slip, DeniableWarning, stacklevel=4)  # whoever called examine
+    if not names:
+        raise InvalidParameter(
+            f"the table of people has none of the attributes {shorten_names(plan.names)}; its columns are "
+            f"{shorten_names(list(map(str, there)))}"
+        )
+    answers = dict(zip(names, columns_of(people, names, plan.places), strict=True))
+    n = len(next(iter(answers.values())))
+    codes = np.full((len(plan.names), n), NO_ANSWER, dtype=np.int64)
+    for j, one in enumerate(plan.content.attributes):
+        if one.name in answers:
+            codes[j] = one.domain.codes(answers[one.name], one.name)
+            if plan.content.missing == "value":
+                codes[j][codes[j] == NO_ANSWER] = one.domain.k
+    return codes
+
+
+def holds_records(people: object) -> bool:
+    """Whether it is a dataframe, a dictionary of columns or a list of dictionaries."""
+    first = people[0] if isinstance(people, list | tuple) and people else None
+    return is_table(people) or isinstance(first, Mapping)
 
 
 def _numbers_of(plan: Plan, j: int, answers: object) -> Integers:
@@ -299,7 +352,7 @@ def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) 
     """A row of numbers per attribute: from a table of people, from a table of numbers, or of one attribute
     from a list.
     """
-    if _is_table(truth):
+    if holds_records(truth):
         return _checked_rows(_coded(truth, names, plan), len(names), n)
     try:
         array = np.asarray(truth)
@@ -340,9 +393,3 @@ def _listed(truth: object, array: Integers, names: Sequence[str], plan: Plan) ->
         if array.dtype.kind in "iub" and ((array >= -1) & (array < values_of(plan.content.parts[0]))).all():
             return array[None]
         raise
-
-
-def _is_table(people: object) -> bool:
-    """Whether it is a dataframe, a dictionary of columns or a list of dictionaries."""
-    first = people[0] if isinstance(people, list | tuple) and people else None
-    return isinstance(people, Mapping) or isinstance(first, Mapping) or hasattr(people, "columns")

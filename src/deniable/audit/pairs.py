@@ -17,6 +17,7 @@ from deniable.errors import InvalidParameter
 from deniable.mechanisms import Per
 from deniable.metric import ChannelMechanism
 from deniable.plan import Attribute, Plan
+from deniable.tables import column_names, columns_of, is_table
 
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]
@@ -164,21 +165,41 @@ def _short(middle: float, width: float) -> float:
 
 
 def check_pairs(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: int) -> tuple[Pair, ...]:
-    """Pairs that somebody gives, checked; a single one needs no list.
+    """Pairs that somebody gives, checked; a single one needs no list. In a table of people, each row and the
+    next one are a pair.
 
     Where there is one attribute only, its values are as good as records. With two rounds, a list of two
     tuples is two pairs, and a tuple of two lists is one, with an answer for each round.
     """
-    if isinstance(pairs, Mapping | bytes) or not isinstance(pairs, Iterable):
-        raise InvalidParameter(f"pairs are 'ends', 'every' or a list of two records each, got {pairs!r}")
+    names = (VALUE,) if plan is None else plan.names
+    if is_table(pairs):
+        return _pair_rows(pairs, column_names(pairs) if plan is None else names, plan, per, rounds)
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
+        raise InvalidParameter(
+            f"pairs are 'ends', 'every', a list of two records each, or a table of people, got {pairs!r}"
+        )
     found = list(pairs)
     by_round = isinstance(pairs, tuple) and all(
         isinstance(one, list) and len(one) == rounds > 1 for one in found
     )
     if len(found) == 2 and (by_round or not any(isinstance(one, list | tuple) for one in found)):
         found = [tuple(found)]
-    names = (VALUE,) if plan is None else plan.names
+    if len(found) > 2 and all(isinstance(one, Mapping) for one in found):
+        found = list(pairwise(found))
     return tuple(_check_pair(one, rounds, per, names) for one in found)
+
+
+def _pair_rows(
+    table: object, names: Sequence[str], plan: Plan | None, per: Per, rounds: int
+) -> tuple[Pair, ...]:
+    """Each row of a table and the next one."""
+    columns = columns_of(table, names, () if plan is None else plan.places)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    if len(rows) < 2:
+        raise InvalidParameter(
+            f"a table of pairs has two rows at least, each compared with the next, got {len(rows)}"
+        )
+    return tuple(_check_pair(pair, rounds, per, names) for pair in pairwise(rows))
 
 
 def _check_pair(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pair:
