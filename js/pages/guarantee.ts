@@ -22,7 +22,7 @@ function drawing(plan: Plan): Child {
   if (!drawn.length) return null;
   const again = plan.rounds === null ? "" : " It draws the same in every round.";
   return [
-    always.length > 0 && ["Everybody’s report holds an answer to ", listed(always), ", randomized. "],
+    always.length > 0 && ["Everybody reports ", listed(always), ", randomized. "],
     drawn.map(({ names, group }) => [
       `Your device ${always.length ? "also " : ""}draws ${group.real === 1 ? "one" : group.real} of `,
       ...(always.length && drawn.length > 1

@@ -26,7 +26,7 @@ import { type Bytes, subtle } from "./words.js";
 
 type RareKinds = typeof import("./rare_kinds.js");
 
-const VERSION = 1;
+const VERSION = 2;
 const MOST_ROUNDS = 1000;
 const NO_ANSWER_LABEL = "no answer";
 
@@ -136,11 +136,10 @@ export class Plan {
     checkedFields(data, "the plan", [
       "attributes",
       "losses",
-
+      "mechanism",
       "missing",
       "people",
       "rounds",
-      "share",
       "title",
       "version",
     ]);
@@ -160,7 +159,7 @@ export class Plan {
       const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
       return new Attribute(name, domain(fields.domain, rare?.domains), missing);
     });
-    this.mechanism = recordMechanism(data.share, rare);
+    this.mechanism = recordMechanism(data.mechanism, rare);
     const found = this.mechanisms.length;
     must(found === asked.length, () => `there are ${asked.length} attributes, but mechanisms for ${found}`);
     this.checkSizes();

@@ -130,9 +130,9 @@ export const RECORDS: Readonly<Record<string, RecordKind>> = {
     read: ({ parts }, read) => split(checkedSeveral(checkedList(parts, "parts")).map(read.part)),
   },
   sample: {
-    fields: ["parts", "drawn"],
+    fields: ["parts", "reported"],
     isPart: true,
-    read: ({ parts, drawn: reported }, read) =>
+    read: ({ parts, reported }, read) =>
       sample(checkedList(parts, "parts").map(read.mechanism), reported as number),
   },
 };

@@ -102,6 +102,24 @@ def prior(dice: random.Random, k: int) -> list[float]:
     return [dice.uniform(0.05, 1) for _ in range(k)]
 
 
+def nested(dice: random.Random, ks: list[int]) -> object:
+    """A split of mechanisms, samples and fakes, in any order."""
+    parts: list[object] = []
+    rest = list(ks)
+    while rest:
+        many = dice.choice([1, 1, 2, 3])
+        some, rest = rest[:many], rest[many:]
+        if len(some) == 1:
+            parts.append(dn.PROTOCOLS[dice.choice(EXACT)].make(some[0], epsilon(dice)))
+        elif dice.random() < 0.5:
+            parts.append(
+                dn.smp(some, epsilon(dice), dice.choice(EXACT), attributes=dice.randint(1, len(some)))
+            )
+        else:
+            parts.append(dn.rsfd(some, epsilon(dice), dice.choice(FAKED)))
+    return dn.Split(tuple(parts))
+
+
 def record_mechanism(dice: random.Random, ks: list[int]) -> object:
     if len(ks) == 1:
         return (
@@ -110,7 +128,21 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
             else repeated(dice, ks[0])
         )
     kind = dice.choice(
-        ["spl", "smp", "several", "rsfd", "rsfd", "rsrfd", "rsrfd", "again", "split again", "allomfree"]
+        [
+            "spl",
+            "smp",
+            "several",
+            "rsfd",
+            "rsfd",
+            "rsrfd",
+            "rsrfd",
+            "again",
+            "split again",
+            "allomfree",
+            "nested",
+            "nested",
+            "nested again",
+        ]
     )
     if kind == "spl":
         return dn.spl(ks, epsilon(dice), dice.choice(EXACT))
@@ -136,6 +168,10 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
     if kind == "allomfree":
         return dn.allomfree(ks, 1.0, 2.0)
     parts = tuple(repeated(dice, k) for k in ks)
+    if kind == "nested":
+        return nested(dice, ks)
+    if kind == "nested again":
+        return dn.Split((parts[0], dn.Sample(parts[1:], 1))) if len(ks) > 2 else dn.Split(parts)
     return dn.Sample(parts, dice.randint(1, len(ks))) if kind == "again" else dn.Split(parts)
 
 
@@ -171,6 +207,8 @@ def distant(dice: random.Random, name: str) -> tuple[object, object]:
 def distant_mechanism(dice: random.Random, parts: tuple[object, ...]) -> object:
     if len(parts) == 1:
         return parts[0]
+    if len(parts) > 2 and dice.random() < 0.4:
+        return dn.Split((parts[0], dn.Sample(parts[1:], dice.randint(1, len(parts) - 1))))
     return dn.Split(parts) if dice.random() < 0.5 else dn.Sample(parts, dice.randint(1, len(parts)))
 
 

@@ -27,10 +27,7 @@ export async function reported(plan: Plan, one: Case): Promise<Report> {
 
 /** A document with its id made right again after it was tampered with. */
 export async function sealed(data: Document): Promise<string> {
-  const { id: _, ...given } = data;
-  const { mechanism, ...rest } = given;
-  const share = JSON.parse(JSON.stringify(mechanism ?? null).replaceAll('"reported":', '"drawn":'));
-  const body = given.version === 2 && mechanism ? { ...rest, share, version: 1 } : given; // until the plans are of version 2
+  const { id: _, ...body } = data;
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(body)));
   const id = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
   return canonical({ ...body, id });
@@ -38,8 +35,7 @@ export async function sealed(data: Document): Promise<string> {
 
 /** A plan from a document that was tampered with. */
 export async function tampered(text: string, change: (data: Document) => void): Promise<Plan> {
-  const { share, ...rest } = JSON.parse(text);
-  const data = { ...rest, mechanism: share, version: 2 };
+  const data = JSON.parse(text);
   change(data);
   return Plan.fromJson(await sealed(data));
 }

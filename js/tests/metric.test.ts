@@ -90,14 +90,7 @@ describe("a plan with distances", () => {
     const part = { kind: "geometric", tails };
     await expect(Plan.fromJson(await alone("age", years(5), part, "step"))).resolves.toBeInstanceOf(Plan);
     const value = async (data: Document): Promise<void> => {
-      const text = await small((made) =>
-        Object.assign(
-          made,
-          JSON.parse(data),
-          { mechanism: JSON.parse(data).share, missing: "value", version: 2 },
-          { share: undefined },
-        ),
-      );
+      const text = await small((made) => Object.assign(made, JSON.parse(data), { missing: "value" }));
       await expect(Plan.fromJson(text)).rejects.toThrow(/without these distances/);
     };
     await value(await alone("age", years(4), part, "step"));
@@ -194,7 +187,7 @@ describe("a plan with distances", () => {
 
   it("says how often a guess is right, of a number about its half", async () => {
     const age = (await Plan.fromJson(named("geometric").plan)).bestGuess("age");
-    const tails = JSON.parse(named("geometric").plan).share.parts[0].tails.map(Number);
+    const tails = JSON.parse(named("geometric").plan).mechanism.parts[0].tails.map(Number);
     expect(age.oneReport).toBeCloseTo((2 * tails[0] + 6 * (tails[0] - tails[1])) / 2 ** 64 / 8, 8);
     expect(age.blind).toBe(1 / 8);
     const income = (await Plan.fromJson(named("duchi").plan)).bestGuess("income");
@@ -206,7 +199,7 @@ describe("a plan with distances", () => {
 
   it.each(["piecewise", "hybrid"])("says of %s what the best guess by each report gives", async (name) => {
     const plan = await Plan.fromJson(named(name).plan);
-    const [part] = JSON.parse(named(name).plan).share.parts;
+    const [part] = JSON.parse(named(name).plan).mechanism.parts;
     const of = name === "hybrid" ? part.piecewise : part;
     const { k, window, keep } = of;
     const inside = Number(keep) / 2 ** 64;

@@ -46,7 +46,7 @@ describe("a plan that was tampered with is refused", () => {
     ["an unknown field of a mechanism", (data) => (data.mechanism.parts[0].extra = 1)],
     ["a missing field", (data) => delete data.title],
     ["another version", (data) => (data.version = 3)],
-    ["a version in text", (data) => (data.version = "1")],
+    ["a version in text", (data) => (data.version = "2")],
     ["an unknown kind", (data) => (data.mechanism.parts[0].kind = "gaussian")],
     ["the kind of an object's ancestors", (data) => (data.mechanism.parts[0].kind = "constructor")],
     ["a threshold as a number", (data) => (data.mechanism.parts[0].keep = 5)],
@@ -74,6 +74,17 @@ describe("a plan that was tampered with is refused", () => {
   it.each(changes)("%s", async (_, change) => {
     await expect(small(change).then(Plan.fromJson)).rejects.toThrow(InvalidPlan);
   });
+});
+
+it("a plan of version 1 is refused with what to do", async () => {
+  const old = small((data) => {
+    data.share = data.mechanism;
+    delete data.mechanism;
+    data.version = 1;
+  });
+  const sentence =
+    "this plan has version 1, and this program reads version 2: make it again with `deniable plan`";
+  await expect(old.then(Plan.fromJson)).rejects.toThrow(new InvalidPlan(sentence));
 });
 
 describe("a text that is no plan is refused", () => {

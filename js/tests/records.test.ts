@@ -159,6 +159,7 @@ describe("a split of record mechanisms", () => {
       [{ kind: "split", parts: [grr(50n), { kind: "single", parts: [grr(50n)] }] }, 2],
       [{ kind: "split", parts: [sampled(1)] }, 3],
       [{ kind: "split", parts: [grr(50n), { kind: "sample", parts: [grr(50n)], reported: 1 }] }, 2],
+      [{ kind: "split", parts: [grr(50n), { ...sampled(1), drawn: 1 }] }, 4],
       [{ kind: "split", parts: [grr(50n), { ...sampled(1), reported: 4 }] }, 4],
       [{ kind: "split", parts: [grr(50n), { fakes: faked.fakes.slice(1), kind: "faked" }] }, 2],
       [{ kind: "sample", parts: [grr(50n), sampled(1)], reported: 1 }, 4],

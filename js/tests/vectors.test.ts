@@ -33,7 +33,7 @@ const sound = all.filter((one): one is Case => "words" in one);
 const hostile = all.filter((one): one is Hostile => "refused" in one);
 
 it("has examples of every record mechanism, and hostile ones", () => {
-  const kinds = new Set(sound.map((one) => JSON.parse(one.plan).share.kind));
+  const kinds = new Set(sound.map((one) => JSON.parse(one.plan).mechanism.kind));
   expect([...kinds].sort()).toEqual(["faked", "sample", "single", "split"]);
   expect(hostile.length).toBeGreaterThan(20);
 });

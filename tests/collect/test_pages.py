@@ -21,7 +21,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect.files import FOLDER
-from deniable.plan import Plan, Tallies
+from deniable.plan import Plan, Tallies, metric_mechanism
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
 from tests.running import Run
@@ -731,6 +731,63 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
         page = visit.survey(ONCE)
         expect(page.get_by_role("button", name="Make my report")).to_be_visible()
         expect(page.locator(".drawing")).to_have_count(0)
+
+
+YEARS = dn.Range(0, 100, step=10, privacy="metric", epsilon=0.5, open_high=True)
+NESTED = dn.Plan.of(
+    {"Age": YEARS, "Home": TOWN} | {f"Question {n}?": ["yes", "no"] for n in range(3)},
+    dn.Split((metric_mechanism(YEARS, "Age"), metric_mechanism(TOWN, "Home"), dn.smp([2, 2, 2], 1.0, "grr"))),
+    people=1000,
+)
+MIXTURE = dn.Plan.of(
+    {f"Question {n}?": ["yes", "no"] for n in range(6)},
+    dn.Split((dn.grr(2, 1.0), dn.rsfd([2, 2], 1.0, "grr"), dn.smp([2, 2, 2], 1.0, "grr", attributes=2))),
+    people=1000,
+)
+
+
+def test_some_questions_are_reported_by_everybody_and_one_of_the_others_is_drawn(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with (
+        collecting(tmp_path, [NESTED, MIXTURE], "--minimum", "50") as running,
+        visiting(browser, running, viewport=PHONE) as visit,
+    ):
+        page = visit.survey(NESTED)
+        expect(page.locator(".promise .drawing")).to_have_text(
+            "Everybody reports “Age” and “Home”, randomized. Your device also draws one of "
+            "the other 3 questions. Only that answer is sent, randomized. The others are not sent at all."
+        )
+        page.get_by_label("Age").fill("42")
+        page.get_by_label("Latitude").fill("47.64")
+        page.get_by_label("Longitude").fill("6.86")
+        for n in range(3):
+            page.get_by_role("group", name=f"Question {n}?").get_by_label("no").check()
+        make(page)
+        leaves = page.get_by_role("region", name="Leaves this device")
+        expect(leaves.get_by_text("not drawn: the report says nothing about it")).to_have_count(2)
+        send(page)
+        [posted] = [one for one in visit.sent if one.method == "POST"]
+        assert posted.post_data_buffer is not None
+        said = json.loads(Wire(NESTED).to_json(Report.from_bytes(posted.post_data_buffer)))["report"]
+        assert {"Age", "Home"} < set(said)
+        assert len(said) == 3
+        assert entries(page)[0]["unchanged"] == NESTED.stated.record
+        assert counted(running, NESTED) == 1
+        page = visit.survey(MIXTURE)
+        expect(page.locator(".promise .drawing")).to_have_text(
+            "Everybody reports “Question 0?”, randomized. Your device also draws one of "
+            "“Question 1?” and “Question 2?”. Only that answer is in your report, randomized. Random values "
+            "take the place of the others, and nobody can see which is which. Your device also draws 2 of "
+            "“Question 3?”, “Question 4?” and “Question 5?”. Only those answers are sent, randomized. The "
+            "others are not sent at all."
+        )
+        post(running, MIXTURE, 600)
+        page = visit.dashboard(MIXTURE)
+        expect(page.get_by_role("heading", name="Question 0? 600 reports")).to_be_visible()
+        expect(
+            page.get_by_role("heading", name=re.compile(r"Question 5\? (3[5-9]|4[0-4])\d reports"))
+        ).to_be_visible()
 
 
 def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser, collector: Running) -> None:
