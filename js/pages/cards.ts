@@ -59,7 +59,7 @@ function leaves(plan: Plan, report: Report, title: string): HTMLElement {
 }
 
 function spoken(said: Said | undefined, { domain }: Attribute, moved: boolean): HTMLElement {
-  if (!said) return h("span", { class: "soft" }, "not drawn: the report says nothing about it");
+  if (!said) return h("span", { class: "soft" }, "not drawn, and not in the report");
   const { supports, about } = said;
   if (domain.kind === "number")
     return h(

@@ -62,7 +62,7 @@ export function byDistance(plan: Plan, name: string): ByDistance | null {
   const others = more.map(({ words, loss }) => `; from someone ${words}, at most ${likelier(loss)}`).join("");
   const [n, d] = plan.mechanism.ratios[j] as readonly [bigint, bigint];
   const loss = Math.ceil(Math.log(Number(n) / Number(d)) * 1e9) + 1;
-  const whom = domain?.kind === "grid" ? "someone elsewhere in the box" : "someone with any other answer";
+  const whom = domain?.kind === "grid" ? "someone elsewhere in the area" : "someone with any other answer";
   const start = loss > FAR * 1e9 ? "It can distinguish you from people far from you: in" : "In";
   return {
     name,

@@ -725,7 +725,7 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
             make(page)
             leaves = page.get_by_role("region", name="Leaves this device")
             named = plan.content.mechanism.reported
-            expect(leaves.get_by_text("not drawn: the report says nothing about it")).to_have_count(
+            expect(leaves.get_by_text("not drawn, and not in the report")).to_have_count(
                 len(plan.names) - named
             )
         page = visit.survey(ONCE)
@@ -765,7 +765,7 @@ def test_some_questions_are_reported_by_everybody_and_one_of_the_others_is_drawn
             page.get_by_role("group", name=f"Question {n}?").get_by_label("no").check()
         make(page)
         leaves = page.get_by_role("region", name="Leaves this device")
-        expect(leaves.get_by_text("not drawn: the report says nothing about it")).to_have_count(2)
+        expect(leaves.get_by_text("not drawn, and not in the report")).to_have_count(2)
         send(page)
         [posted] = [one for one in visit.sent if one.method == "POST"]
         assert posted.post_data_buffer is not None
