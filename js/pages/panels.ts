@@ -131,7 +131,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const center = meanOf(view.estimates);
   const wide = width > 760;
   const left = wide ? Math.floor(width * 0.5) : width;
-  const right = wide ? width - left - 40 : width;
+  const right = wide ? left - 40 : width; // half a pixel more would take a column away
   const tables = mode === "tables";
   const reported = (center ?? now[0])?.n;
   const drawing = (): Child => {
