@@ -144,6 +144,9 @@ def notes(module: str) -> Mapping[str, str]:
             name = assigned(one)
             if name and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
                 found[prefix + name] = str(after.value.value)
+        for one in [each for block in body if isinstance(block, ast.If) for each in block.body]:
+            if isinstance(one, ast.FunctionDef):  # a property that is declared for the type checker
+                found[prefix + one.name] = ast.get_docstring(one) or ""
     return found
 
 

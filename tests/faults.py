@@ -15,12 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
-from deniable.arrays import Array
+from deniable.arrays import Array, Floats
+from deniable.estimate import MeanEstimate
+from deniable.law import ReportLaw
 from deniable.words import FULL
 
 
 class Faulty(dn.Mechanism):
     """All that it claims is what the right mechanism claims."""
+
+    k: int
 
     def __init__(self, right: dn.Mechanism) -> None:
         self.right = right
@@ -35,7 +39,7 @@ class Faulty(dn.Mechanism):
         return self.right.report_bytes
 
     @property
-    def law(self) -> dn.Law | dn.Moments:
+    def law(self) -> ReportLaw:
         return self.right.law
 
     def loss(self) -> float:
@@ -50,10 +54,13 @@ class Faulty(dn.Mechanism):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return self.right.support(reports)
 
+    def likelihoods(self, reports: Array) -> Floats:
+        return self.right.likelihoods(reports)
+
     def tally(self, reports: Array) -> dn.Tally:
         return self.right.tally(reports)
 
-    def estimate(self, tally: dn.Tally) -> dn.Estimate:
+    def estimate(self, tally: dn.Tally) -> dn.Estimate | MeanEstimate:
         return self.right.estimate(tally)
 
 

@@ -129,7 +129,7 @@ def test_memory_protects_and_forgetting_does_not() -> None:
         assert attack.success_after(part, 30) == once
         assert often > 3 * once
     for kept in (dn.l_grr(10, 1.0, 2.0), dn.l_osue(10, 1.0, 2.0), dn.loloha(10, 1.0, 2.0)):
-        most = kept.first.success() if isinstance(kept, dn.Memoized) else kept.like.success()
+        most = kept.first.success() if isinstance(kept, dn.Memoized) else kept.one_round.success()
         assert attack.success_after(kept, 1) < attack.success_after(kept, 30) <= most + 1e-9
         assert attack.success_after(kept, 30, memoized=False) > most
 

@@ -1126,17 +1126,17 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
 
 LINE = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
 DISTANCED: dict[str, tuple[dn.Mechanism, float]] = {
-    "geometric": (dn.geometric(5, 1.0), dn.geometric(5, 1.0).loss(1)),
+    "geometric": (dn.geometric(5, 1.0), dn.geometric(5, 1.0).loss_at(1)),
     "square wave": (
         dn.square_wave(1.0, bins=8),
         dn.square_wave(1.0, bins=8).loss(),
     ),  # neighbors are no nearer than others
-    "planar": (dn.planar_geometric((2, 3), 1.0), dn.planar_geometric((2, 3), 1.0).loss(1)),
+    "planar": (dn.planar_geometric((2, 3), 1.0), dn.planar_geometric((2, 3), 1.0).loss_at(1)),
     "product": (
         dn.planar_geometric((2, 3), 1.0, measure="manhattan"),
-        dn.planar_geometric((2, 3), 1.0, measure="manhattan").loss(1),
+        dn.planar_geometric((2, 3), 1.0, measure="manhattan").loss_at(1),
     ),
-    "table": (dn.metric.exponential(LINE, 0.5), dn.metric.exponential(LINE, 0.5).loss(1)),
+    "table": (dn.metric.exponential(LINE, 0.5), dn.metric.exponential(LINE, 0.5).loss_at(1)),
 }
 
 
@@ -1158,7 +1158,7 @@ def test_a_mechanism_that_keeps_its_worst_case_but_no_distance_fails() -> None:
     faulty = dn.geometric(5, 0.5)
     object.__setattr__(faulty, "privatize", flat.privatize)
     found = audited(faulty, trials=20_000)
-    assert (found.verdict, found.claim) == ("FAIL", said.loss(1))
+    assert (found.verdict, found.claim) == ("FAIL", said.loss_at(1))
     assert audited(said, trials=20_000).passed
     assert audited(faulty, trials=20_000, pairs=[(0, 5)]).passed  # where nothing is wrong
 
@@ -1167,8 +1167,8 @@ def test_rounds_of_fresh_noise_may_lose_as_often() -> None:
     """A right mechanism does not fail since it was asked again."""
     found = audited(dn.geometric(5, 1.0), pairs=[(2, 3)], rounds=3, trials=20_000)
     assert found.passed
-    assert found.claim == pytest.approx(3 * dn.geometric(5, 1.0).loss(1))
-    assert found.lower_bound > dn.geometric(5, 1.0).loss(1)
+    assert found.claim == pytest.approx(3 * dn.geometric(5, 1.0).loss_at(1))
+    assert found.lower_bound > dn.geometric(5, 1.0).loss_at(1)
     with pytest.raises(dn.InvalidParameter, match="a value must be an integer from 0 to 5"):
         audited(dn.geometric(5, 1.0), pairs=[(0, 9)], trials=100)
 

@@ -31,7 +31,7 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.formatting import format_up
 from deniable.mechanisms import PROTOCOLS
-from deniable.metric import ChannelMechanism
+from deniable.metric import MetricMechanism
 from deniable.plan import explain
 from deniable.records import Faked, Per, RecordMechanism, Sample, Split, equal_part, rsfd, rsrfd, smp, spl
 from deniable.rounds import BitFlip, allomfree
@@ -479,12 +479,12 @@ def test_warnings_name_the_attributes_they_are_about() -> None:
 @pytest.mark.parametrize(
     "part", [dn.geometric(19, 0.6), dn.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)]
 )
-def test_a_warning_that_far_values_do_not_hide_each_other(part: ChannelMechanism) -> None:
+def test_a_warning_that_far_values_do_not_hide_each_other(part: MetricMechanism) -> None:
     """It says how often the better of two guesses is right, from the exact law here; and nothing where they
     do.
     """
 
-    def about(*parts: ChannelMechanism) -> Considered:
+    def about(*parts: MetricMechanism) -> Considered:
         names = tuple("xy"[: len(parts)])
         share = parts[0] if len(parts) == 1 else Split(parts)
         return Considered.of(

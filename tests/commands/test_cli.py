@@ -493,7 +493,7 @@ def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) ->
         for fact in json.loads(run("protocols", "--k", "20", "--epsilon", "0.5", "--json").out)
     }
     line = dn.geometric(19, 0.5)
-    assert (facts["geometric"]["unit_loss"], facts["geometric"]["loss"]) == (line.loss(1), line.loss())
+    assert (facts["geometric"]["unit_loss"], facts["geometric"]["loss"]) == (line.loss_at(1), line.loss())
     assert facts["geometric"]["variance"] == line.law.error(10_000)
     assert facts["square_wave"]["unit_loss"] == facts["square_wave"]["loss"]
     assert "Grid" in facts["planar_geometric"]["refused"]

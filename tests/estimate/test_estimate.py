@@ -152,6 +152,7 @@ def test_coverage_as_measured(name: str, n: int) -> None:
     statistics.at_least(int(together.sum()), repeats, 0.95, "simultaneous intervals")
     # the same intervals, as a user asks for them
     estimate = m.estimate(dn.Tally(n, counts[0]))
+    assert isinstance(estimate, dn.Estimate)
     assert coverage(counts, all_intervals(m, n, "exact"))[0].tolist() == [
         bool(low <= share <= high)
         for low, share, high in zip(estimate.interval().low, SHARES, estimate.interval().high, strict=True)

@@ -61,7 +61,7 @@ def test_rows_need_not_have_the_same_sum() -> None:
 def test_an_output_of_one_input_alone_loses_everything() -> None:
     lone = dn.Matrix(((1, 1, 0), (1, 0, 1)))
     assert lone.loss() == math.inf
-    assert lone.loss(apart) == math.inf
+    assert lone.loss_per(apart) == math.inf
     assert lone.ratio(0, 1) is None
 
 
@@ -76,19 +76,21 @@ def test_an_output_that_never_happens_loses_nothing() -> None:
 def test_loss_with_a_distance(rows: list[list[int]]) -> None:
     """Distance 1 everywhere is the plain loss; on a line, steps of one need not be the worst."""
     matrix = dn.Matrix.of(rows)
-    assert matrix.loss() <= matrix.loss(apart) <= matrix.loss() * (1 + 1e-15) + 1e-300
+    assert matrix.loss() <= matrix.loss_per(apart) <= matrix.loss() * (1 + 1e-15) + 1e-300
     pairs = [(x, y) for x in range(len(rows)) for y in range(len(rows)) if x != y]
     by_definition = max(
         float(precise_log(max(Fraction(1), _ratio(rows, x, y)))) / abs(x - y) for x, y in pairs
     )
-    assert math.isclose(matrix.loss(lambda x, y: abs(x - y)), by_definition, rel_tol=1e-14, abs_tol=1e-300)
+    assert math.isclose(
+        matrix.loss_per(lambda x, y: abs(x - y)), by_definition, rel_tol=1e-14, abs_tol=1e-300
+    )
 
 
 @pytest.mark.parametrize("distance", [0, -1, math.nan, math.inf, "1", None])
 def test_two_inputs_are_a_positive_number_apart(distance: float) -> None:
     """A negative distance, or one that is not a number, must not pass for a loss of nothing."""
     with pytest.raises(dn.InvalidParameter, match=r"the distance of 0 and 1 must be a positive number"):
-        dn.Matrix.of([[3, 1], [1, 3]]).loss(lambda _, __: distance)
+        dn.Matrix.of([[3, 1], [1, 3]]).loss_per(lambda _, __: distance)
 
 
 def test_inputs_and_outputs_that_are_not_there_are_refused() -> None:
@@ -117,7 +119,7 @@ def test_geometric_noise_on_a_line_loses_its_rate_per_step() -> None:
         )
         assert sum(row) == 1
         rows.append(row)
-    loss = dn.Matrix.of(rows).loss(lambda x, y: abs(x - y))
+    loss = dn.Matrix.of(rows).loss_per(lambda x, y: abs(x - y))
     assert math.isclose(loss, math.log(2), rel_tol=1e-14)
     assert loss >= math.log(2)
 

@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -671,7 +672,7 @@ def test_refusals_say_what_to_do() -> None:
 def test_mechanisms_with_distances() -> None:
     """Each by its own tally and by its channel: the same maximum."""
     values = np.random.default_rng(1).binomial(19, 0.3, 5000)
-    made: list[metric.ChannelMechanism] = [
+    made: list[metric.MetricMechanism] = [
         metric.geometric(19, 0.5),
         metric.square_wave(1.0, 20),
         metric.planar_geometric((4, 5), 1.0),
@@ -785,7 +786,8 @@ def test_attributes_of_shares_without_fakes_go_by_their_laws(
     share = make([4, 30], 2.0)
     people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 7])
     for j, tally in enumerate(share.tally(share.privatize(people, dn.seeded(1)))):
-        by_law, by_mechanism = mle(share.marginal(j), tally), mle(share.mechanisms[j], tally)
+        law: Any = share.marginal(j)
+        by_law, by_mechanism = mle(law, tally), mle(share.mechanisms[j], tally)
         assert by_law.method == by_mechanism.method
         assert by_law.certified
         assert np.allclose(by_law.frequencies, by_mechanism.frequencies, atol=1e-12)

@@ -19,7 +19,6 @@ from deniable.arrays import Array
 from deniable.likelihood import mle
 from deniable.likelihood.problem import Reported
 from deniable.likelihood.problems import MOST_BYTES, observed
-from deniable.mechanisms import ExactMechanism
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +28,7 @@ COVERED_PEOPLE, COVERED_STUDIES, COVERED_REPEATS = 2000, 60, 80
 ERROR_STUDIES = 60
 """Studies of 2000 people at epsilon 4, to see that reports say more than their counts."""
 
-MADE: dict[str, Callable[[int, float], ExactMechanism]] = {
+MADE: dict[str, Callable[[int, float], dn.SetMechanism]] = {
     "oue": dn.oue,
     "sue": dn.sue,
     "the": dn.the,
@@ -49,7 +48,7 @@ def people(n: int, k: int = K) -> npt.NDArray[np.int64]:
     return np.minimum(np.random.default_rng(5).geometric(0.4, n) - 1, k - 1)
 
 
-def row_of(mechanism: ExactMechanism, report: Array) -> Floats:
+def row_of(mechanism: dn.SetMechanism, report: Array) -> Floats:
     """How likely one report is for each value, by the mechanism's definition, up to a factor."""
     p, q = mechanism.law.p, mechanism.law.q
     holds = mechanism.support(report)[0]

@@ -37,7 +37,7 @@ def skewed(n: int, epsilon: float) -> tuple[metric.Geometric, dn.Tally]:
     return m, m.tally(m.privatize(values, dn.seeded(5)))
 
 
-def corner(side: int, epsilon: float) -> tuple[metric.ChannelMechanism, dn.Tally, Floats]:
+def corner(side: int, epsilon: float) -> tuple[metric.MetricMechanism, dn.Tally, Floats]:
     """20,000 people around cell (10, 10) of a large grid, and their shares."""
     m = metric.planar_geometric((side, side), epsilon, "manhattan")
     cells = np.clip(np.rint(np.random.default_rng(1).normal(10, 2, (20_000, 2))), 0, side - 1).astype(int)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from deniable.words import FULL
 from tests import statistics
 from tests.faults import shape_of
 
-Maker = Callable[[int, float], dn.Mechanism]
+Maker = Callable[[int, float], dn.SetMechanism | dn.Summed]
 
 OTHERS: dict[str, Maker] = {
     "ue with p = 0.7": lambda k, epsilon: dn.ue(k, epsilon, 0.7),
@@ -49,14 +50,14 @@ SHARES = np.array([0.4, 0.25, 0.15, 0.1, 0.07, 0.03])
 
 
 @cache
-def made(name: str, k: int, epsilon: float) -> dn.Mechanism:
+def made(name: str, k: int, epsilon: float) -> dn.SetMechanism | dn.Summed:
     return MAKERS[name](k, epsilon)
 
 
 def compile_loops(patch: pytest.MonkeyPatch, compiled: bool) -> None:
     """Send every batch, however small, to the compiled loops and to all cores; or none, however large."""
-    patch.setattr("deniable.mechanisms.shape.COMPILE", 1 if compiled else 1 << 62)
-    patch.setattr("deniable.mechanisms.shape.PARALLEL", 1 if compiled else 1 << 62)
+    patch.setattr("deniable.mechanisms.blocks.COMPILE", 1 if compiled else 1 << 62)
+    patch.setattr("deniable.mechanisms.blocks.PARALLEL", 1 if compiled else 1 << 62)
 
 
 def as_bytes(reports: Array) -> list[bytes]:
@@ -459,6 +460,7 @@ def check_unbiased(m: dn.Mechanism, words: dn.Words) -> float:
     n = statistics.ESTIMATE_REPORTS
     counts = np.round(SHARES * n).astype(int)
     estimate = m.estimate(m.tally(m.privatize(np.repeat(np.arange(m.k), counts), words)))
+    assert isinstance(estimate, dn.Estimate)
     errors = np.sqrt(m.law.variance(n, counts / n, "fixed"))
     pairs = zip(estimate.frequencies, counts / n, errors, strict=True)
     return max(
@@ -479,7 +481,8 @@ def check_scatter(m: dn.Mechanism, words: dn.Words, population: str) -> float:
         values = np.random.default_rng(4).choice(m.k, size=repeats * n, p=SHARES)
         variance = m.law.variance(n, SHARES, "sampled")
     reports = m.privatize(values, words)
-    found = [m.estimate(m.tally(part)).frequencies for part in np.split(reports, repeats)]
+    estimates: list[Any] = [m.estimate(m.tally(part)) for part in np.split(reports, repeats)]
+    found = [estimate.frequencies for estimate in estimates]
     squares = ((np.array(found) - SHARES) ** 2 / variance).sum(axis=0)
     return max(
         statistics.spread(float(one), repeats, f"scatter of an estimate, {population}") for one in squares

@@ -192,8 +192,8 @@ def at_most(seconds: int) -> Iterator[None]:
 
 
 def made_or_refused(
-    make: Callable[[int, float], dn.Mechanism], k: int, epsilon: float
-) -> dn.Mechanism | None:
+    make: Callable[[int, float], dn.SetMechanism | dn.Summed], k: int, epsilon: float
+) -> dn.SetMechanism | dn.Summed | None:
     """The mechanism; nothing, where it is refused in words that name the epsilon. Any other error
     is raised.
     """

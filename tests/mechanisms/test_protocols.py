@@ -400,8 +400,8 @@ def test_robust_choices_with_no_weight_on_the_attack_err_least() -> None:
 def test_robust_choices_move_with_weight_and_people() -> None:
     """More weight on the attack, or more people to average the error over: a harder guess, a larger error."""
     for make in (dn.aue, dn.ass, dn.alh, dn.athe):
-        by_weight: list[dn.Mechanism] = [make(50, 4.0, weight=weight) for weight in (0.05, 0.5, 0.95)]
-        by_people: list[dn.Mechanism] = [make(50, 4.0, n=n) for n in (1, 10, 1000)]
+        by_weight: list[dn.SetMechanism] = [make(50, 4.0, weight=weight) for weight in (0.05, 0.5, 0.95)]
+        by_people: list[dn.SetMechanism] = [make(50, 4.0, n=n) for n in (1, 10, 1000)]
         for some in (by_weight, by_people):
             guesses = [m.law.success() for m in some]
             errors = [m.law.error(1, 0.0) for m in some]

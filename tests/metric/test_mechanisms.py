@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.metric import (
-    ChannelMechanism,
     Geometric,
+    MetricMechanism,
     PlanarGeometric,
     ProductGeometric,
     SquareWave,
@@ -73,7 +73,7 @@ def table_of(distance: Distance, k: int) -> list[list[float]]:
 POINTS = np.random.default_rng(5).random((9, 2)) * 10
 RANDOM = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
 
-MAKERS: dict[str, tuple[Callable[[], ChannelMechanism], Distance, float]] = {
+MAKERS: dict[str, tuple[Callable[[], MetricMechanism], Distance, float]] = {
     "geometric": (lambda: geometric(5, 0.5), line, 0.5),
     "geometric of two": (lambda: geometric(1, 1.0), line, 1.0),
     "geometric with a flat tail": (lambda: geometric(40, 3.0), line, 3.0),
@@ -110,14 +110,14 @@ SLACK = {"planar with a floor": 1e-5, "planar of two": 0.1}
 
 
 @cache
-def made(name: str) -> ChannelMechanism:
+def made(name: str) -> MetricMechanism:
     return MAKERS[name][0]()
 
 
 # The exact law, asked of the sampler.
 
 
-def ends_of(m: ChannelMechanism) -> list[list[tuple[int, int, int]]]:
+def ends_of(m: MetricMechanism) -> list[list[tuple[int, int, int]]]:
     """For each word of a report: ranges of words with one and the same effect, as first, last and
     how many.
     """
@@ -142,7 +142,7 @@ def _ranges(starts: list[int]) -> list[tuple[int, int, int]]:
     return [(start, stop - 1, stop - start) for start, stop in itertools.pairwise([*ends, FULL])]
 
 
-def sampled(m: ChannelMechanism, compiled: bool = False) -> list[dict[int, Fraction]]:
+def sampled(m: MetricMechanism, compiled: bool = False) -> list[dict[int, Fraction]]:
     """For each value the probability of every output: one word of each range through the sampler, weighed by
     the range.
     """
@@ -178,18 +178,18 @@ def smallest_epsilon(laws: list[dict[int, Fraction]], distance: Distance) -> tup
     return worst, largest
 
 
-def check_exact(m: ChannelMechanism, distance: Distance, epsilon: float, slack: float = 1e-9) -> None:
+def check_exact(m: MetricMechanism, distance: Distance, epsilon: float, slack: float = 1e-9) -> None:
     laws = sampled(m)
     worst, largest = smallest_epsilon(laws, distance)
     assert worst <= Decimal(epsilon) * (1 + Decimal("1e-25")), f"the words lose {worst}, above {epsilon}"
-    assert Decimal(m.loss(distance=1)) >= worst * (1 - Decimal("1e-25")), (
+    assert Decimal(m.loss_at(1)) >= worst * (1 - Decimal("1e-25")), (
         "the stated loss is below that of the words"
     )
-    assert m.loss(distance=1) - float(worst) < 1e-9
-    assert m.loss(distance=1) <= epsilon
-    assert epsilon - m.loss(distance=1) < slack
+    assert m.loss_at(1) - float(worst) < 1e-9
+    assert m.loss_at(1) <= epsilon
+    assert epsilon - m.loss_at(1) < slack
     assert m.ratio >= largest
-    assert m.loss(worst_case=True) == m.loss() >= float(exact_log(largest)) - 1e-12
+    assert m.loss() >= float(exact_log(largest)) - 1e-12
     assert m.loss() - float(exact_log(largest)) < 1e-9
 
 
@@ -229,7 +229,7 @@ def test_any_geometric_keeps_its_epsilon(n: int, epsilon: float) -> None:
     for one, other in itertools.pairwise(weights):
         ratio = max(max(Fraction(a, b), Fraction(b, a)) for a, b in zip(one, other, strict=True))
         assert exact_log(ratio) <= Decimal(epsilon)
-    assert epsilon - m.loss(distance=1) < 1e-9
+    assert epsilon - m.loss_at(1) < 1e-9
 
 
 @pytest.mark.parametrize("distance", [1, 2, 7, 40])
@@ -240,8 +240,8 @@ def test_loss_at_a_distance(distance: int) -> None:
     ratio = max(
         max(Fraction(a, b), Fraction(b, a)) for one, other in pairs for a, b in zip(one, other, strict=True)
     )
-    assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
-    assert m.loss(distance=distance) <= 3.0 * distance
+    assert exact_log(ratio) <= Decimal(m.loss_at(distance)) < exact_log(ratio) + Decimal("1e-9")
+    assert m.loss_at(distance) <= 3.0 * distance
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
     words = [tail * FULL // (tails[0] + tails[1]) for tail in tails]
     m = Geometric(np.array([FULL - words[1], *words[1:]], dtype=np.uint64))
     laws, ratio = m.law.exact().weights, Fraction(1)
-    assert m.loss(distance=0) == 0
+    assert m.loss_at(0) == 0
     for distance in range(1, m.n + 1):
         pairs = [(laws[x], laws[x + distance]) for x in range(m.k - distance)]
         found = max(
@@ -261,7 +261,7 @@ def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
             for a, b in zip(one, other, strict=True)
         )
         ratio = max(ratio, found)
-        assert exact_log(ratio) <= Decimal(m.loss(distance=distance)) < exact_log(ratio) + Decimal("1e-9")
+        assert exact_log(ratio) <= Decimal(m.loss_at(distance)) < exact_log(ratio) + Decimal("1e-9")
 
 
 def test_no_distance_loses_more_than_the_worst_case() -> None:
@@ -270,9 +270,9 @@ def test_no_distance_loses_more_than_the_worst_case() -> None:
         planar_geometric((3, 4), 1.0, "manhattan"),
         exponential(np.abs(np.arange(5)[:, None] - np.arange(5)), 1.0),
     ):
-        assert m.loss(distance=1e6) == m.loss()
-        assert m.loss(distance=1) <= 1 < m.loss()
-        assert m.loss(distance=1) == m.loss_per(1)
+        assert m.loss_at(1e6) == m.loss()
+        assert m.loss_at(1) <= 1 < m.loss()
+        assert m.loss_at(1) == m.loss_per(1)
         assert math.isclose(m.loss_per(1e6), 1e6 * m.loss_per(1)), (
             "what is stated per unit is a rate, whatever the worst case"
         )
@@ -290,7 +290,7 @@ def test_large_tables_in_integers(n: int, epsilon: float) -> None:
             for a, b in itertools.pairwise(words)
         )
     assert int(m.tails[0]) + int(m.tails[1]) == FULL
-    assert 0 <= epsilon - m.loss(distance=1) < 1e-9
+    assert 0 <= epsilon - m.loss_at(1) < 1e-9
 
 
 def test_both_losses_are_shown() -> None:
@@ -351,7 +351,7 @@ def test_floor_of_a_plane_costs_little() -> None:
     np.testing.assert_allclose(near / near[0, 0], ideal / ideal[0, 0], rtol=1e-2)
     np.testing.assert_allclose(near[:2, :2] / near[0, 0], ideal[:2, :2], rtol=1e-5)
     assert m.noise.min() >= 2**32 - 1
-    assert 0 <= 2.0 - m.loss(distance=1) < 1e-6
+    assert 0 <= 2.0 - m.loss_at(1) < 1e-6
 
 
 def test_large_planes_state_a_bound_that_holds() -> None:
@@ -360,19 +360,17 @@ def test_large_planes_state_a_bound_that_holds() -> None:
     """
     m = planar_geometric((140, 30), 0.7)
     assert isinstance(m, PlanarGeometric)
-    assert 0 <= 0.7 - m.loss(distance=1) < 1e-9
+    assert 0 <= 0.7 - m.loss_at(1) < 1e-9
     distance = on_grid(30, "euclidean")
     pairs = np.random.default_rng(3).integers(0, m.k, size=(150, 2))
     for x, y in pairs[pairs[:, 0] != pairs[:, 1]].tolist():
         one, other = m._weights(x), m._weights(y)
         assert sum(one) == sum(other) == FULL
         ratio = max(Fraction(a, b) for a, b in zip(one, other, strict=True))
-        assert exact_log(ratio) <= Decimal(m.loss(distance=1)) * Decimal(distance(x, y)) * (
-            1 + Decimal("1e-15")
-        )
+        assert exact_log(ratio) <= Decimal(m.loss_at(1)) * Decimal(distance(x, y)) * (1 + Decimal("1e-15"))
     noise = m.noise.copy()
     noise[0, 0], noise[20, 10] = noise[0, 0] - 4 * noise[20, 10], 2 * noise[20, 10]
-    assert PlanarGeometric(noise, m.steps, m.epsilon).loss(distance=1) > 1.2, (
+    assert PlanarGeometric(noise, m.steps, m.epsilon).loss_at(1) > 1.2, (
         "a table with a bump is not what was made"
     )
 
@@ -388,7 +386,7 @@ def test_tight_constraints_exist_or_say_so() -> None:
             tight_constraints(metric, epsilon)
     for metric, epsilon in ((plane, 1.0), (plane, 2.0), (table_of(anywhere, 7), 0.1)):
         m = tight_constraints(metric, epsilon)
-        assert 0 <= epsilon - m.loss(distance=1) < 1e-9
+        assert 0 <= epsilon - m.loss_at(1) < 1e-9
     cycle = [[min((x - y) % 8, (y - x) % 8) for x in range(8)] for y in range(8)]
     weights = tight_constraints(cycle, 0.3).law.matrix()
     np.testing.assert_allclose(weights[0], np.roll(weights[3], -3), rtol=1e-8)
@@ -404,7 +402,7 @@ def test_any_exponential_spends_its_epsilon(seed: int, k: int, epsilon: float) -
     points = np.random.default_rng(seed).random((k, 2)) + 0.1 * np.arange(k)[:, None]
     table = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
     m = exponential(table, epsilon)
-    truth = m.law.exact().loss(lambda x, y: table[x, y])
+    truth = m.law.exact().loss_per(lambda x, y: table[x, y])
     assert truth - 1e-12 <= m.loss_per() <= epsilon
     assert epsilon - m.loss_per() < 1e-9 / table[table > 0].min()
 
@@ -413,7 +411,7 @@ def test_any_exponential_spends_its_epsilon(seed: int, k: int, epsilon: float) -
 
 
 def check_law(
-    m: ChannelMechanism, words: dn.Words, law: ChannelMechanism, reports: int = statistics.LAW_REPORTS
+    m: MetricMechanism, words: dn.Words, law: MetricMechanism, reports: int = statistics.LAW_REPORTS
 ) -> float:
     """Some values' reports against how likely every output is by a law."""
     values = sorted({0, m.k // 3, m.k // 2, m.k - 1})
@@ -435,7 +433,7 @@ def test_system_words_follow_the_law(name: str) -> None:
     statistics.goodness_of_fit(seen, wanted, "outputs", alpha=statistics.SYSTEM_ALPHA)
 
 
-MOVED: dict[str, Callable[[float], ChannelMechanism]] = {
+MOVED: dict[str, Callable[[float], MetricMechanism]] = {
     "geometric": lambda by: geometric(5, 0.5 * by),
     "exponential on a line": lambda by: exponential(line, 1.0 * by, 6),
     "planar": lambda by: planar_geometric((3, 4), 0.8 * by),
@@ -529,7 +527,7 @@ def test_batch_equals_one_by_one(name: str) -> None:
     ],
 )
 def test_compiled_loops_equal_numpy(
-    maker: Callable[[], ChannelMechanism], monkeypatch: pytest.MonkeyPatch
+    maker: Callable[[], MetricMechanism], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     m = maker()
     reports = 2 * (1 << 17) + 17
@@ -590,14 +588,14 @@ def test_values_of_mechanisms(name: str) -> None:
     assert again == m == MAKERS[name][0]()
     assert hash(again) == hash(m)
     assert m not in [made(other) for other in EVERY if other != name]
-    assert again.loss(distance=1) == m.loss(distance=1)
+    assert again.loss_at(1) == m.loss_at(1)
 
 
 # Estimates.
 
 
 def check_estimates(
-    m: ChannelMechanism,
+    m: MetricMechanism,
     shares: np.ndarray[tuple[int], np.dtype[np.float64]],
     population: str,
     by: float = 1.0,
@@ -741,7 +739,7 @@ def test_estimate_of_many_counts() -> None:
 @pytest.mark.parametrize(
     "m", [geometric(60, 3.0), planar_geometric([4, 5], 1.0, "manhattan"), planar_geometric([4, 5], 1.0)]
 )
-def test_products_are_those_of_the_matrix(m: ChannelMechanism) -> None:
+def test_products_are_those_of_the_matrix(m: MetricMechanism) -> None:
     shares = np.random.default_rng(1).dirichlet(np.ones(m.k))
     assert np.allclose(m.law.forward(shares), shares @ m.law.matrix(), rtol=1e-12)
     with pytest.raises(dn.InvalidParameter, match=f"shares are {m.k} numbers"):
@@ -768,6 +766,10 @@ def test_products_of_long_lines_are_not_written_out() -> None:
 # What is refused.
 
 
+def old_loss(m: Any, *given: float, **named: float) -> object:
+    return m.loss(*given, **named)
+
+
 def test_parameters_that_are_refused() -> None:
     cases: list[tuple[Callable[[], object], str]] = [
         (lambda: geometric(0, 1.0), "n, the largest count"),
@@ -775,8 +777,9 @@ def test_parameters_that_are_refused() -> None:
         (lambda: geometric(10, 41.0), "too large"),
         (lambda: geometric(10, 1e-70), "too small"),
         (lambda: geometric(10, 1e-19), "too small"),
-        (lambda: geometric(10, 0.5).loss(distance=11), "from 1 to 10"),
-        (lambda: geometric(10, 0.5).loss(distance=1, worst_case=True), "at a distance, or"),
+        (lambda: geometric(10, 0.5).loss_at(11), "from 1 to 10"),
+        (lambda: old_loss(geometric(10, 0.5), distance=1), "a distance has loss_at"),
+        (lambda: old_loss(geometric(10, 0.5), 1), "a distance has loss_at"),
         (lambda: Geometric(np.array([2**63, 2**63], dtype=np.uint64)), "must be positive, and fall"),
         (lambda: exponential(line, 1.0), "k, the number of values"),
         (lambda: exponential([[0, 1], [2, 0]], 1.0), "same in both directions"),
@@ -857,12 +860,12 @@ def test_large_tables_of_any_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certified, "_COMPILE", 1)
     fast = exponential(table, 2.0)
     assert slow == fast
-    assert slow.loss(distance=1) == fast.loss(distance=1)
+    assert slow.loss_at(1) == fast.loss_at(1)
     crooked = np.array([[0, 1, 5.0], [1, 0, 1], [5, 1, 0]])  # the way over 1 is shorter
     m = exponential(crooked, 0.5)
-    truth = m.law.exact().loss(lambda x, y: crooked[x, y])
-    assert truth - 1e-12 <= m.loss(distance=1) <= 0.5
-    assert 0.5 - m.loss(distance=1) < 1e-8
+    truth = m.law.exact().loss_per(lambda x, y: crooked[x, y])
+    assert truth - 1e-12 <= m.loss_at(1) <= 0.5
+    assert 0.5 - m.loss_at(1) < 1e-8
 
 
 @pytest.mark.parametrize("m", [dn.geometric(4, 1.0), dn.grr(5, 1.0), dn.square_wave(1.0, 20), dn.hr(5, 1.0)])

@@ -17,7 +17,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.domain.grid import Grid
 from deniable.metric import (
-    ChannelMechanism,
+    MetricMechanism,
     PlanarGeometric,
     exponential,
     geometric,
@@ -151,9 +151,8 @@ def test_one_place_and_many() -> None:
 
 
 def test_floats_have_no_exact_loss() -> None:
-    for question in ({}, {"distance": 1.0}, {"worst_case": True}):
-        with pytest.raises(dn.NotExact, match="no exact loss; use planar_geometric"):
-            planar_laplace(0.01).loss(**question)
+    with pytest.raises(dn.NotExact, match="no exact loss; use planar_geometric"):
+        planar_laplace(0.01).loss()
     for wrong in ((91.0, 0.0), (0.0, math.nan), (1.0, 2.0, 3.0), "here"):
         with pytest.raises(dn.InvalidValue, match="latitude"):
             planar_laplace(0.01).privatize(wrong)
@@ -250,8 +249,8 @@ def test_grid_in_meters() -> None:
     for measure in ("euclidean", "manhattan"):
         m = planar_geometric(CITY, epsilon, measure)
         assert m.k == CITY.k
-        assert 0 <= epsilon - m.loss(distance=1) < 1e-9
-        assert m.loss(distance=2000) <= 1.0 + 1e-12
+        assert 0 <= epsilon - m.loss_at(1) < 1e-9
+        assert m.loss_at(2000) <= 1.0 + 1e-12
         reports = m.privatize(CITY.encode([(47.65, 6.88)] * 1000), dn.seeded(1))
         moved = great_circle((47.65, 6.88), CITY.centers[reports])
         assert 1500 < moved.mean() < 4500
@@ -314,7 +313,7 @@ def test_noise_beyond_the_grid_is_summed_whole(
 )
 def test_low_rates_are_kept(grid: tuple[int, int], epsilon: float) -> None:
     """Where noise goes over tens of thousands of cells, and the word for staying is one of the smallest."""
-    assert 0.9 * epsilon < planar_geometric(grid, epsilon).loss(distance=1) <= epsilon
+    assert 0.9 * epsilon < planar_geometric(grid, epsilon).loss_at(1) <= epsilon
 
 
 @pytest.mark.parametrize(("error", "same"), [(2.0**-50, True), (2.0**-30, False)])
@@ -361,7 +360,7 @@ def test_nearest_admissible_place() -> None:
 
 
 @pytest.mark.parametrize("channel", [geometric(6, 0.4), exponential(lambda x, y: abs(x - y), 0.7, 7)])
-def test_optimal_remap_is_the_best_of_all(channel: ChannelMechanism) -> None:
+def test_optimal_remap_is_the_best_of_all(channel: MetricMechanism) -> None:
     prior = np.random.default_rng(6).dirichlet(np.full(7, 0.5))
     matrix = channel.law.matrix()
     harm = np.abs(np.arange(7)[:, None] - np.arange(7)) ** 1.5
@@ -393,10 +392,10 @@ def test_mean_and_median_of_the_posterior() -> None:
 def test_a_loss_that_is_a_bound_is_shown_as_one() -> None:
     """On 64 x 64 cells all pairs are compared, on 65 x 64 they are not; what is stated is never too small."""
     exact, bounded = planar_geometric((64, 64), 40.0), planar_geometric((65, 64), 40.0)
-    assert exact.loss(distance=1) < 20.4
+    assert exact.loss_at(1) < 20.4
     assert repr(exact).startswith("PlanarGeometric(64 x 64 cells: loses 20.2588 per")
     assert repr(bounded).startswith("PlanarGeometric(65 x 64 cells: loses at most 40 per unit of distance, ")
-    assert exact.loss(distance=1) <= bounded.loss(distance=1) <= 40.0
+    assert exact.loss_at(1) <= bounded.loss_at(1) <= 40.0
 
 
 def test_an_output_that_nobody_sends_gets_what_is_best_for_the_prior() -> None:

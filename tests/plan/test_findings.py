@@ -42,7 +42,7 @@ high = 10_000
 """
 PLANAR = metric_mechanism(TOWN)
 assert PLANAR is not None
-MANY: dict[str, tuple[dn.Mechanism, dn.Range]] = {
+MANY: dict[str, tuple[dn.SetMechanism | dn.MetricMechanism, dn.Range]] = {
     "geometric": (dn.geometric(99, 0.5), AGES),
     "grr": (dn.grr(100, 5.0), dn.Range(0, 100, step=1)),
     "oue": (dn.oue(100, 3.0), dn.Range(0, 100, step=1)),

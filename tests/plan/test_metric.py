@@ -23,8 +23,8 @@ from deniable.collect.sums import Sums
 from deniable.exact import log_up
 from deniable.metric import (
     Averaged,
-    ChannelMechanism,
     Geometric,
+    MetricMechanism,
     PlanarGeometric,
     averaged,
     geometric,
@@ -85,7 +85,7 @@ def test_what_is_sampled_is_the_law(name: str) -> None:
 def test_the_loss_of_the_rest_and_per_unit_are_those_of_who_differ_so(name: str) -> None:
     share = SMALL[name]
     laws = {record: law_of(share, record) for record in records_of(share)}
-    metric = [j for j, part in enumerate(share.mechanisms) if isinstance(part, ChannelMechanism)]
+    metric = [j for j, part in enumerate(share.mechanisms) if isinstance(part, MetricMechanism)]
     fixed: dict[tuple[int, ...], list[Any]] = {}
     for record, law in laws.items():
         fixed.setdefault(tuple(record[j] for j in metric), []).append(law)
@@ -102,7 +102,7 @@ def test_the_loss_of_the_rest_and_per_unit_are_those_of_who_differ_so(name: str)
                 else math.dist(*places_of(part, record[j], other[j]))
             )
             lost = log_up(max(worst_ratio([laws[record], laws[other]]), Fraction(1)))
-            assert lost <= part.loss(1) * apart * (1 + 1e-12), (
+            assert lost <= part.loss_at(1) * apart * (1 + 1e-12), (
                 "two values lose more than their distance allows"
             )
 
@@ -119,11 +119,11 @@ def test_plans_are_written_read_back_verified_and_fit_the_schema(name: str) -> N
     assert read == plan
     assert (read.to_json(), read.id, read.loss) == (text, plan.id, plan.loss)
     refuse_unfit(json.loads(text), SCHEMA)
-    metric = [part for part in plan.content.parts if isinstance(part, ChannelMechanism)]
+    metric = [part for part in plan.content.parts if isinstance(part, MetricMechanism)]
     assert len(plan.loss.units) == len(metric)
     assert (plan.loss.rest is None) == (not metric)
     for one, part in zip(plan.loss.units, metric, strict=True):
-        assert one.loss == part.loss(1 if isinstance(part, Geometric) else 1e6)
+        assert one.loss == part.loss_at(1 if isinstance(part, Geometric) else 1e6)
         stated = next(stated for stated in plan.stated.metric.units if stated.name == one.name)  # type: ignore[union-attr]
         assert Fraction(one.loss) * NANO <= stated.loss < Fraction(one.loss) * NANO + 1
 

@@ -59,6 +59,8 @@ PUBLIC = [
     "Mechanism",
     "Memoized",
     "ChannelMechanism",
+    "MetricMechanism",
+    "SetMechanism",
     "Moments",
     "NotExact",
     "NotSent",

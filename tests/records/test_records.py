@@ -287,7 +287,8 @@ def estimates(share: RecordMechanism, sender: RecordMechanism, kind: str, words:
         order = np.argsort(who // BLOCK, kind="stable")
         ends = np.searchsorted(who[order] // BLOCK, np.arange(1, BLOCKS))
         tallies = [part.tally(some) for some in np.split(column[order], ends)]
-        found.append([dn.Estimate(tally.n, tally.counts, share.marginal(j)) for tally in tallies])
+        law: Any = share.marginal(j)
+        found.append([dn.Estimate(tally.n, tally.counts, law) for tally in tallies])
     return found
 
 
@@ -421,7 +422,7 @@ def some_records(ks: Sequence[int], n: int) -> Array:
 
 def compile_loops(patch: pytest.MonkeyPatch, compiled: bool) -> None:
     """Send every batch to the compiled loops, or none."""
-    patch.setattr("deniable.mechanisms.shape.COMPILE", 0 if compiled else 1 << 60)
+    patch.setattr("deniable.mechanisms.blocks.COMPILE", 0 if compiled else 1 << 60)
 
 
 @cache

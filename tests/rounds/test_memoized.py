@@ -647,7 +647,7 @@ def test_ten_thousand_reports_take_no_time() -> None:
 @pytest.mark.parametrize(
     "m", [dn.l_grr(5, 1.0, 2.0), dn.loloha(9, 1.0, 2.0), dn.dbitflip(9, 1.0, bits=3), dn.oue(5, 1.0)]
 )
-def test_one_attribute_is_the_whole_record(m: Any) -> None:
-    assert m.loss(per="record") == m.loss(per="attribute") == m.loss()
-    with pytest.raises(dn.InvalidParameter, match="per is 'record' or 'attribute', got 'person'"):
-        m.loss(per="person")
+def test_a_loss_takes_nothing(m: Any) -> None:
+    assert m.loss() == log_up(m.ratio)
+    with pytest.raises(dn.InvalidParameter, match=r"takes nothing; a distance has loss_at\(distance\)"):
+        m.loss(per="record")

@@ -17,7 +17,7 @@ import pytest
 
 import deniable as dn
 from deniable.mechanisms import Protocol
-from deniable.metric import ChannelMechanism, averaged
+from deniable.metric import MetricMechanism, averaged
 from deniable.simulate import measure as simulate
 from deniable.simulate import population
 from deniable.simulate.measure import Mean, Row, sweep
@@ -258,7 +258,7 @@ def test_a_cell_depends_on_the_seed_and_not_on_the_rest_of_the_sweep(rows: list[
 
 
 def test_a_protocol_of_ones_own_needs_one_function() -> None:
-    def third(k: int, epsilon: float) -> dn.Mechanism:
+    def third(k: int, epsilon: float) -> dn.Unary:
         return dn.ue(k, epsilon, p=1 / 3)
 
     row = next(sweep([Protocol("third", third)], [1.0], [10], [1000], population.uniform, repeats=2))
@@ -481,7 +481,7 @@ def test_one_repeat_has_a_mean_without_an_error() -> None:
     "mechanism",
     [dn.geometric(9, 0.4), dn.square_wave(1.0, 10), dn.exponential(lambda x, y: abs(x - y), 0.5, 10)],
 )
-def test_tallies_of_channels_have_the_law_of_reports(mechanism: ChannelMechanism) -> None:
+def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism) -> None:
     people = np.arange(10) * 4000
     drawn = draw_tally(mechanism, people, np.random.default_rng(4))
     assert drawn.n == people.sum() == drawn.counts.sum()

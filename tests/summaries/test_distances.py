@@ -17,7 +17,6 @@ from scipy.stats import wasserstein_distance
 
 import deniable as dn
 from deniable.likelihood import GeometricChannel, mle
-from deniable.mechanisms import ExactMechanism
 from deniable.summaries import (
     circle_wasserstein,
     circular_mean_of,
@@ -181,7 +180,7 @@ def test_one_more_report_makes_surprise_finite() -> None:
 # --- summaries
 # -----------------------------------------------------------------------------------------------------------
 
-MADE: dict[str, Callable[[int, float], ExactMechanism]] = {
+MADE: dict[str, Callable[[int, float], dn.SetMechanism | dn.MetricMechanism]] = {
     "grr": dn.grr,
     "oue": dn.oue,
     "ss": lambda k, e: dn.ss(k, e, 3),

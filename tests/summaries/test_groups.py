@@ -22,7 +22,8 @@ AGES = dn.Range(18, 100, step=1, privacy="metric", epsilon=1.0)
 PEOPLE = np.exp(-(((np.arange(18, 100) - 38) / 18) ** 2)) + 0.002
 PEOPLE /= PEOPLE.sum()
 """Three in ten are from 30 to under 40, and one of 1,500 is 90 or more."""
-SUPPORTED: dict[str, dn.Mechanism] = {
+Shares = dn.SetMechanism | dn.MetricMechanism
+SUPPORTED: dict[str, Shares] = {
     "grr": dn.grr(82, 4.0),
     "grr, nearly the truth": dn.grr(82, 9.0),
     "oue": dn.oue(82, 2.0),
@@ -37,7 +38,7 @@ def normal_sum_of(estimate: dn.Estimate, values: npt.ArrayLike, level: float = 0
     return summaries._normal(float(estimate.frequencies @ chosen), error, level, estimate.n)
 
 
-def held(m: dn.Mechanism, n: int, plain: bool = False, people: Floats = PEOPLE) -> dict[str, int]:
+def held(m: Shares, n: int, plain: bool = False, people: Floats = PEOPLE) -> dict[str, int]:
     """How many of the studies' intervals hold, by group; the widest is of nearly all people."""
     generator = np.random.default_rng(n)
     groups = {
@@ -122,7 +123,7 @@ def test_a_group_that_nobody_reported_is_not_known_to_be_empty() -> None:
 @pytest.mark.parametrize(
     "m", [dn.geometric(81, 1.0), dn.grr(82, 3.0), dn.oue(82, 1.0), dn.ss(82, 1.0)], ids=repr
 )
-def test_squares_are_those_of_the_reports(m: dn.Mechanism) -> None:
+def test_squares_are_those_of_the_reports(m: Shares) -> None:
     """One value's group is the value, all values together are everybody, and ends meet the estimate's own
     error.
     """

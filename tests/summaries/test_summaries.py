@@ -13,7 +13,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.metric.channel import ChannelMechanism
+from deniable.metric import MetricMechanism
 from deniable.metric.inverse import inverted
 from deniable.plan import Tallies
 from tests import statistics
@@ -166,7 +166,7 @@ def test_an_even_bin_is_divided_evenly() -> None:
     assert abs(result.quantile("x", 0.7).value - 75) < 1.5
 
 
-MADE: dict[str, ChannelMechanism] = {
+MADE: dict[str, MetricMechanism] = {
     "geometric": dn.geometric(12, 0.4),
     "two counts": dn.geometric(1, 0.4),
     "square wave": dn.square_wave(1.0, 12),

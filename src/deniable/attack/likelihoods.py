@@ -22,7 +22,7 @@ from deniable.errors import InvalidParameter
 from deniable.likelihood.problems import layers, odds
 from deniable.likelihood.rows import Supports
 from deniable.mechanisms import BLOCK, Direct, ExactMechanism, Summed, Unary
-from deniable.metric import Averaged, ChannelMechanism
+from deniable.metric import Averaged, MetricMechanism
 from deniable.plan import Plan
 from deniable.records import (
     Blank,
@@ -176,9 +176,9 @@ def guessed_of(part: Part, codes: Integers) -> Integers:
 
 
 @lru_cache(maxsize=8)
-def _columns(part: ChannelMechanism | Averaged) -> Floats:
+def _columns(part: MetricMechanism | Averaged) -> Floats:
     """How likely every output is: a row per output, a column per value or cell."""
-    if isinstance(part, ChannelMechanism) and part.k * part.outputs > _MOST_CELLS:
+    if isinstance(part, MetricMechanism) and part.k * part.outputs > _MOST_CELLS:
         raise InvalidParameter(
             f"{part.k:,} values with distances are too many to compare reports with, up to "
             f"{math.isqrt(_MOST_CELLS):,} are; attack the same plan with larger steps or cells, or one "
@@ -197,7 +197,7 @@ def likelihoods(part: Part, reports: Array) -> Floats:
         return np.asarray(
             np.exp(np.maximum(told - told.max(axis=1, keepdims=True, initial=-np.inf), _FARTHEST))
         )
-    if isinstance(part, ChannelMechanism | Averaged):
+    if isinstance(part, MetricMechanism | Averaged):
         return _columns(part)[np.asarray(reports, dtype=np.int64)]
     if isinstance(part, BitFlip):
         return Supports(part.k, layers(part, reports)).table(slice(None))

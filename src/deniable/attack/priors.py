@@ -18,8 +18,8 @@ from deniable.likelihood import Likelihood, mle
 from deniable.mechanisms import Tally
 from deniable.metric import (
     Averaged,
-    ChannelMechanism,
     Geometric,
+    MetricMechanism,
     PlanarGeometric,
     ProductGeometric,
     SquareWave,
@@ -130,7 +130,7 @@ def _told(part: Part, name: str, estimate: Estimate) -> Floats:
     shares that are negative are projected, which leaves the largest errors standing as spikes.
     """
     neighbored = isinstance(part, Geometric | SquareWave | PlanarGeometric | ProductGeometric)
-    counts = _counted_again(part, estimate) if neighbored and isinstance(part, ChannelMechanism) else None
+    counts = _counted_again(part, estimate) if neighbored and isinstance(part, MetricMechanism) else None
     if counts is not None:
         return mle(part, counts).smooth().frequencies
     if float(estimate.stderr.mean()) > 1 / estimate.k:
@@ -149,7 +149,7 @@ def _told(part: Part, name: str, estimate: Estimate) -> Floats:
     return estimate.project("simplex")
 
 
-def _counted_again(part: ChannelMechanism, estimate: Estimate) -> Tally | None:
+def _counted_again(part: MetricMechanism, estimate: Estimate) -> Tally | None:
     """The counts of outputs that these estimates came from, where they are this mechanism's and it has one
     output a value.
     """

@@ -20,7 +20,7 @@ from deniable.attack.values import Pooled
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import binomial, checked_prior
-from deniable.mechanisms import Direct, Hashed, Summed, Unary
+from deniable.mechanisms import Direct, Hashed, SetMechanism, Summed, Unary
 from deniable.metric import Averaged
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.simulate.population import numbers_from
@@ -127,8 +127,9 @@ def _summed(part: Part, memoized: bool) -> bool:
 def _sum(part: Part, reports: int, memoized: bool) -> float:
     if memoized and isinstance(part, Memoized | HashedMemoized):
         return _kept(part, reports)
-    shape, law = part.first if isinstance(part, Memoized) else part, part.law
-    if isinstance(shape, Direct):
+    assert isinstance(part, SetMechanism)
+    law = part.law
+    if part.names_value:
         return plurality(part.k, law.p, law.q, reports)
     return most_supported(binomial_law(reports, law.p), binomial_law(reports, law.q), part.k)
 

@@ -8,14 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from deniable.metric import ChannelMechanism, Geometric, PlanarGeometric, ProductGeometric, Tabled
+from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, ProductGeometric, Tabled
 
 Steps = Sequence[tuple[int, int]]
 
 _ROUNDED_UP = 1 + 1e-15  # more than a root in floating point errs by
 
 
-def apart(mechanism: ChannelMechanism, one: int, other: int) -> int | float:
+def apart(mechanism: MetricMechanism, one: int, other: int) -> int | float:
     """In the unit that its losses go by; an answer at random (-1) is as far away as any value is.
 
     Of other mechanisms than these it is infinite if the values differ: what they lose by distance is their
@@ -34,7 +34,7 @@ def apart(mechanism: ChannelMechanism, one: int, other: int) -> int | float:
     return _ROUNDED_UP * (math.hypot(*legs) if isinstance(mechanism, PlanarGeometric) else sum(legs))
 
 
-def neighbors(mechanism: ChannelMechanism) -> Steps:
+def neighbors(mechanism: MetricMechanism) -> Steps:
     """All values that have none between them; by a table of distances, each value and the nearest one."""
     if isinstance(mechanism, Tabled):
         far = np.where(np.eye(mechanism.k, dtype=bool), np.inf, mechanism.distances)
@@ -45,7 +45,7 @@ def neighbors(mechanism: ChannelMechanism) -> Steps:
     return across_and_down(*_sides(mechanism)) if grid else list(pairwise(range(mechanism.k)))
 
 
-def some_neighbors(mechanism: ChannelMechanism) -> Steps:
+def some_neighbors(mechanism: MetricMechanism) -> Steps:
     """A few of them: at both ends and in the middle; of a grid in a corner and in the middle, across and
     down.
     """
@@ -67,7 +67,7 @@ def across_and_down(rows: int, columns: int) -> Steps:
     return across + [(cell, cell + columns) for cell in range((rows - 1) * columns)]
 
 
-def _sides(mechanism: ChannelMechanism) -> tuple[int, int]:
+def _sides(mechanism: MetricMechanism) -> tuple[int, int]:
     if isinstance(mechanism, ProductGeometric):
         return mechanism.down.k, mechanism.across.k
     assert isinstance(mechanism, PlanarGeometric)

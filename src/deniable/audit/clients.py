@@ -19,7 +19,7 @@ from deniable.audit.setting import ROUNDS, Claimed
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import whole_number
 from deniable.mechanisms import ExactMechanism, Mechanism
-from deniable.metric import ChannelMechanism
+from deniable.metric import MetricMechanism
 from deniable.plan import Plan
 from deniable.records import RecordMechanism
 from deniable.rounds import Repeated
@@ -61,7 +61,7 @@ def resolve_client(
         raise InvalidParameter(
             "a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself"
         )
-    if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, ChannelMechanism):
+    if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, MetricMechanism):
         made = _plan_of(client, rounds)
         return AuditedClient(make_devices(made, words)[0], made, pairs, claim)
     chosen = _named(client, pairs) if isinstance(pairs, str) else pairs
@@ -76,12 +76,12 @@ def _named(mechanism: Mechanism, name: str) -> Pairs:
     if name == "ends":
         return list(
             dict.fromkeys(
-                [ends, *(some_neighbors(mechanism) if isinstance(mechanism, ChannelMechanism) else ())]
+                [ends, *(some_neighbors(mechanism) if isinstance(mechanism, MetricMechanism) else ())]
             )
         )
     if name == "every":
         steps = (
-            neighbors(mechanism) if isinstance(mechanism, ChannelMechanism) else pairwise(range(mechanism.k))
+            neighbors(mechanism) if isinstance(mechanism, MetricMechanism) else pairwise(range(mechanism.k))
         )
         return list(dict.fromkeys([ends, *steps]))
     return name  # to be refused
@@ -96,10 +96,10 @@ def _loss_of(mechanism: Mechanism) -> Claimed:
 
     def claimed(one: Answers, other: Answers) -> float:
         values = (_value(answers) for answers in (one, other))
-        if not isinstance(mechanism, ChannelMechanism):
+        if not isinstance(mechanism, MetricMechanism):
             return worst
         far = apart(mechanism, *(whole_number("a value", value, 0, mechanism.k - 1) for value in values))
-        return mechanism.loss(far) if math.isfinite(far) else worst
+        return mechanism.loss_at(far) if math.isfinite(far) else worst
 
     return claimed
 

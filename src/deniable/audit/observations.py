@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.exact import PRIME
 from deniable.mechanisms import Direct, ExactMechanism, Hashed, Subset, Unary
-from deniable.metric import Averaged, ChannelMechanism
+from deniable.metric import Averaged, MetricMechanism
 from deniable.metric.means import PLACES
 from deniable.plan import Plan
 from deniable.wire import PREFIX, VERSION, Wire, plain
@@ -216,7 +216,7 @@ def supports(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDAr
     """Whether each report supports one value, its own; -1, no answer, is never supported."""
     known, mechanism = np.maximum(values, 0), plain(part)
     # of values with distances, a report at the value itself
-    if isinstance(mechanism, Direct | ChannelMechanism):
+    if isinstance(mechanism, Direct | MetricMechanism):
         return np.asarray(reports == values)
     if isinstance(mechanism, Averaged):  # of numbers, one on the same side of the middle
         return np.asarray((mechanism.of.numbers(reports) > 0) == (2 * values > PLACES))
@@ -248,7 +248,7 @@ def supports_each(part: ExactMechanism, reports: Array, values: Integers) -> npt
             )
             > 0
         )
-    if isinstance(mechanism, Direct | ChannelMechanism | Averaged | Subset | Hashed):
+    if isinstance(mechanism, Direct | MetricMechanism | Averaged | Subset | Hashed):
         return np.array([supports(part, reports, np.full(len(reports), value)) for value in values.tolist()])
     found = np.zeros((len(values), len(reports)), dtype=bool)
     for here, table in _tables(mechanism, reports):

@@ -15,7 +15,7 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import Per
-from deniable.metric import ChannelMechanism
+from deniable.metric import MetricMechanism
 from deniable.plan import Attribute, Plan
 from deniable.tables import column_names, columns_of, is_table
 
@@ -49,7 +49,7 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
     far = {
         one.name: part
         for one, part in zip(content.attributes, content.parts, strict=True)
-        if isinstance(part, ChannelMechanism)
+        if isinstance(part, MetricMechanism)
     }
     alike = {name: listed for name, listed in values.items() if name not in far}
     records: _Records = (
@@ -81,7 +81,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
     far = {
         one.name
         for one, part in zip(content.attributes, content.parts, strict=True)
-        if isinstance(part, ChannelMechanism)
+        if isinstance(part, MetricMechanism)
     }
     alike = {name: listed for name, listed in values.items() if name not in far}
     groups = [alike] if per == "record" else [{name: listed} for name, listed in alike.items()]

@@ -18,7 +18,7 @@ from deniable.audit.pairs import Named, Pair, check_pairs, count_values_asked, m
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms import Per, checked_per
-from deniable.metric import ChannelMechanism, PlanarGeometric
+from deniable.metric import MetricMechanism, PlanarGeometric
 from deniable.plan import NANO, Plan, Stated
 from deniable.records import Sample
 from deniable.rounds import Repeated
@@ -243,7 +243,7 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
         lost, rest = 0, False
         for name, part, a, b in zip(plan.names, plan.content.parts, one, other, strict=True):
             if name in units:
-                assert isinstance(part, ChannelMechanism)
+                assert isinstance(part, MetricMechanism)
                 steps = apart(part, a, b)
                 lost += math.ceil(
                     (steps / _KILOMETER if isinstance(part, PlanarGeometric) else steps) * units[name]

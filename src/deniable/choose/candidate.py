@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 
 from deniable.choose.objective import Objective
 from deniable.mechanisms import ExactMechanism
-from deniable.metric import Averaged, ChannelMechanism
+from deniable.metric import Averaged, MetricMechanism
 from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 
@@ -167,7 +167,7 @@ def _together(parts: Sequence[ExactMechanism], protocols: Sequence[str]) -> str:
     free = [
         name
         for part, name in zip(parts, protocols, strict=True)
-        if not isinstance(part, ChannelMechanism | Averaged)
+        if not isinstance(part, MetricMechanism | Averaged)
     ]
     return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
 
@@ -198,4 +198,4 @@ def most_told(part: ExactMechanism, prior: Prior | None = None) -> float:
     """
     if isinstance(part, Memoized):
         return success_of(part.first, prior)
-    return success_of(part.like if isinstance(part, HashedMemoized) else part, prior)
+    return success_of(part.one_round if isinstance(part, HashedMemoized) else part, prior)

@@ -9,7 +9,7 @@ import numpy as np
 from deniable.choose.candidate import Considered, label, most_told, the_same
 from deniable.formatting import format_percent_down
 from deniable.mechanisms import ExactMechanism
-from deniable.metric import ChannelMechanism
+from deniable.metric import MetricMechanism
 
 _FAR = 0.5  # of the way from a blind guess to certainty
 _SURE = 0.99  # from where on one of two values is told almost surely
@@ -63,7 +63,7 @@ def far_told(considered: Considered) -> str | None:
     metric = [
         (j, part)
         for j, part in enumerate(considered.parts)
-        if isinstance(part, ChannelMechanism) and _way(part) <= _FAR
+        if isinstance(part, MetricMechanism) and _way(part) <= _FAR
     ]
     told = sorted(((_ends_told(part), -j) for j, part in metric), reverse=True)
     told = [one for one in told if one[0] > _SURE]
@@ -85,7 +85,7 @@ def _way(part: ExactMechanism) -> float:
     return (most_told(part) - blind) / (1 - blind)
 
 
-def _ends_told(part: ChannelMechanism) -> float:
+def _ends_told(part: MetricMechanism) -> float:
     """How often it is rightly guessed which of the first and the last value was reported: they are the
     farthest apart.
     """
@@ -96,7 +96,7 @@ def _ends_told(part: ChannelMechanism) -> float:
 
 
 def _remedy(part: ExactMechanism, k: int, again: bool) -> str:
-    if isinstance(part, ChannelMechanism):
+    if isinstance(part, MetricMechanism):
         return (
             "A smaller epsilon of this attribute hides more; or larger steps, within which nothing is told "
             "apart."

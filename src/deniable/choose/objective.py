@@ -10,7 +10,7 @@ from typing import Literal, final
 
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import Law, Marginal
+from deniable.law import ReportLaw
 from deniable.metric import Averages
 
 
@@ -65,7 +65,7 @@ class Objective:
         """The number that is to be small."""
         return max(errors) if self.worst else math.fsum(errors) / len(errors)
 
-    def unit(self, law: Law | Marginal | Averages, one_in: float) -> float:
+    def unit(self, law: ReportLaw, one_in: float) -> float:
         """The error of an attribute for one person, where one in so many answers for each value; n people err
         unit / n.
         """
@@ -76,7 +76,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def not_asked(law: Law | Marginal | Averages, one_in: float) -> float:
+def not_asked(law: ReportLaw, one_in: float) -> float:
     """What asking one person in so many leaves unknown about everyone, for one person: f (1 - f) (one_in - 1)
     at f = 1 / k.
 

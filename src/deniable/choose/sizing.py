@@ -16,7 +16,7 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.metric import Averaged, ChannelMechanism, Geometric
+from deniable.metric import Averaged, Geometric, MetricMechanism
 from deniable.records import Faked, Guessed, Imitated, Per, Prior
 from deniable.rounds import Repeated
 
@@ -156,7 +156,7 @@ def warning(considered: Considered, n: int) -> str | None:
         f"With {n:,} people {about} would be noise. {known} {others}It takes "
         f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
-    if isinstance(considered.parts[worst], ChannelMechanism):
+    if isinstance(considered.parts[worst], MetricMechanism):
         line = isinstance(considered.parts[worst], Geometric)
         better = (
             "Its mean, and shares of several neighbors together, are"
@@ -164,7 +164,7 @@ def warning(considered: Considered, n: int) -> str | None:
             else "Shares of several cells together are"
         )
         return f"{text}. {better} known better."
-    if any(isinstance(part, Repeated | ChannelMechanism | Averaged) for part in considered.parts):
+    if any(isinstance(part, Repeated | MetricMechanism | Averaged) for part in considered.parts):
         return text + "."
     task = replace(
         checked_task(ks, _REASONABLE, n, None, None, None, considered.per),
@@ -191,15 +191,15 @@ def plainer(considered: Considered) -> str | None:
     found = [
         (label(considered.names, j), part)
         for j, part in enumerate(considered.parts)
-        if isinstance(part, Geometric) and part.n * part.loss(1) < _PLAIN
+        if isinstance(part, Geometric) and part.n * part.loss_at(1) < _PLAIN
     ]
     if not found:
         return None
     name, part = found[0]
     return (
-        f"{name[0].upper()}{name[1:]} has {part.n} steps of epsilon {part.loss(1):.4g}, which is so little "
-        "that noise by distance is the worse choice: as an ordinary attribute with that epsilon it would "
-        "have more exact shares, and lose no more between neighbors, nor between any other two values."
+        f"{name[0].upper()}{name[1:]} has {part.n} steps of epsilon {part.loss_at(1):.4g}, which is so "
+        "little that noise by distance is the worse choice: as an ordinary attribute with that epsilon it "
+        "would have more exact shares, and lose no more between neighbors, nor between any other two values."
     )
 
 

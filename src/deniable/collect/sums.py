@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidReport
-from deniable.mechanisms import Shape, Tally
+from deniable.mechanisms import Tally
 from deniable.plan import Plan, Reports, Tallies
 from deniable.records import Records
 from deniable.wire import plain
@@ -42,11 +42,8 @@ class Sums:
         """The row of reports that are in canonical form."""
         pieces: list[Integers | list[int]] = [[records.n]]
         for part, column in zip(self._mechanisms, records.columns, strict=True):
-            if isinstance(part, Shape):  # most are, and their tally would check again what was checked
-                pieces += [[len(column)], part.counts(column)]
-            else:
-                tally = part.tally(column)
-                pieces += [[tally.n], tally.counts, *([] if tally.asked is None else [tally.asked])]
+            tally = part.tally_checked(column)
+            pieces += [[tally.n], tally.counts, *([] if tally.asked is None else [tally.asked])]
         return np.concatenate(pieces)
 
     def tallies(self, row: Integers) -> Tallies:

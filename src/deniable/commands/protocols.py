@@ -13,8 +13,8 @@ from deniable.commands.shared import console, writing
 from deniable.commands.shared.console import one, real, short, whole
 from deniable.errors import InvalidParameter, NotExact
 from deniable.formatting import format_percent
-from deniable.mechanisms import PROTOCOLS, Mechanism, Protocol, lh, rr, ue
-from deniable.metric import DISTANCED, ChannelMechanism, Distanced
+from deniable.mechanisms import PROTOCOLS, Protocol, lh, rr, ue
+from deniable.metric import DISTANCED, Distanced, MetricMechanism
 
 _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
 
@@ -81,7 +81,7 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
         page.print(f"  {called:<21} {(family.__doc__ or '').splitlines()[0]}", markup=False)
 
 
-def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]:
+def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
     asked = {
         "protocol": protocol.name,
         "title": protocol.title,
@@ -95,7 +95,7 @@ def _facts(protocol: Protocol, k: int, epsilon: float, n: int) -> dict[str, Any]
     )
     try:
         mechanism = protocol.make(k, epsilon)
-        if isinstance(mechanism, ChannelMechanism):
+        if isinstance(mechanism, MetricMechanism):
             known["variance"] = mechanism.law.error(n)
         else:
             known |= {"p": mechanism.law.p, "q": mechanism.law.q, "variance": mechanism.law.variance(n)}
@@ -112,17 +112,11 @@ def _distanced_facts(mechanism: Distanced, k: int, epsilon: float, n: int) -> di
     """The same of a mechanism that knows distances, for k ordered values one step apart, if it is
     for such.
     """
+    asked = _facts(mechanism, k, epsilon, n)
     if mechanism.ordered is None:
-        asked = _facts(Protocol(mechanism.name, _never), k, epsilon, n) | {"refused": mechanism.instead}
-    else:
-        asked = _facts(mechanism.protocol, k, epsilon, n)
-    made = None if asked["refused"] else mechanism.protocol.make(k, epsilon)
-    unit = made.loss(1) if isinstance(made, ChannelMechanism) else None
-    return asked | {"title": mechanism.title, "per": mechanism.per, "unit_loss": unit}
-
-
-def _never(k: int, epsilon: float) -> Mechanism:
-    raise InvalidParameter(f"there is none for {k} values and epsilon {epsilon:g}")
+        asked["refused"] = mechanism.instead
+    unit = None if asked["refused"] else mechanism.make(k, epsilon).loss_at(1)
+    return asked | {"per": mechanism.per, "unit_loss": unit}
 
 
 def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) -> None:

@@ -95,13 +95,12 @@ class Matrix:
             sum(theirs), sum(mine)
         )
 
-    def loss(self, distance: Callable[[int, int], float] | None = None) -> float:
-        """The smallest epsilon, rounded up; infinite where an output rules an input out.
+    def loss_per(self, distance: Callable[[int, int], float]) -> float:
+        """The smallest epsilon per unit of a distance, rounded up; infinite where an output rules an
+        input out.
 
-        With a distance: the smallest epsilon per unit of it. Two inputs are a positive number apart.
+        Two inputs are a positive number apart.
         """
-        if distance is None:
-            return self._local_loss()
         worst = 0.0
         for x in range(self.inputs):
             for other in range(self.inputs):
@@ -119,7 +118,8 @@ class Matrix:
                     worst = max(worst, math.nextafter(log_up(ratio) / units, math.inf))
         return worst
 
-    def _local_loss(self) -> float:
+    def loss(self) -> float:
+        """The smallest epsilon, rounded up; infinite where an output rules an input out."""
         totals = [sum(row) for row in self.weights]
         common = math.lcm(*totals)
         scales = [common // total for total in totals]

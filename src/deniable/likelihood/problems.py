@@ -28,6 +28,7 @@ from deniable.mechanisms import (
     Hadamard,
     Hashed,
     Mechanism,
+    SetMechanism,
     Subset,
     Tally,
     Unary,
@@ -37,8 +38,8 @@ from deniable.metric import (
     MOST_ENTRIES,
     Averaged,
     Channel,
-    ChannelMechanism,
     Geometric,
+    MetricMechanism,
     PlanarGeometric,
     ProductGeometric,
     SquareWave,
@@ -95,7 +96,7 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
     if not isinstance(source, Mechanism):
         channel = source if isinstance(source, GeometricChannel) else table_of(source)
         return _counted(channel, data, (channel.k,))
-    if isinstance(source, ChannelMechanism):
+    if isinstance(source, MetricMechanism):
         return _metric(source, data)
     if isinstance(source, Subset) and source.size == 1:
         return _kept(source, data)
@@ -117,7 +118,7 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
     return _reported(source, np.asarray(data))
 
 
-def _metric(mechanism: ChannelMechanism, data: Tally | Array) -> Counted:
+def _metric(mechanism: MetricMechanism, data: Tally | Array) -> Counted:
     tally = data if isinstance(data, Tally) else mechanism.tally(data)
     if isinstance(mechanism, Geometric) and mechanism.is_geometric:
         return _counted(_geometric(mechanism), tally, (mechanism.k,))
@@ -136,7 +137,7 @@ def _metric(mechanism: ChannelMechanism, data: Tally | Array) -> Counted:
     return _counted(Table(mechanism.law.matrix(), window), tally, _shape(mechanism))
 
 
-def _shape(mechanism: ChannelMechanism) -> tuple[int, ...]:
+def _shape(mechanism: MetricMechanism) -> tuple[int, ...]:
     """Which values are neighbors, where the mechanism knows."""
     if isinstance(mechanism, ProductGeometric):
         return mechanism.down.k, mechanism.across.k
@@ -145,7 +146,7 @@ def _shape(mechanism: ChannelMechanism) -> tuple[int, ...]:
     return (mechanism.k,) if isinstance(mechanism, Geometric | SquareWave) else ()
 
 
-def _window(mechanism: ChannelMechanism) -> Window | None:
+def _window(mechanism: MetricMechanism) -> Window | None:
     if not isinstance(mechanism, SquareWave):
         return None
     near, far = (
@@ -197,7 +198,7 @@ def _cells_again(
 
 
 def _reported_again(
-    mechanism: ExactMechanism, n: int, shares: Floats, generator: np.random.Generator
+    mechanism: SetMechanism, n: int, shares: Floats, generator: np.random.Generator
 ) -> Problem:
     return _reported(mechanism, _reports(mechanism, n, shares, generator))
 
@@ -207,7 +208,7 @@ def _reports(mechanism: ExactMechanism, n: int, shares: Floats, generator: np.ra
     return mechanism.privatize(values, seeded(int(generator.integers(1 << 62))))
 
 
-def _reported(mechanism: ExactMechanism, reports: Array) -> Reported:
+def _reported(mechanism: SetMechanism, reports: Array) -> Reported:
     tally = mechanism.tally(reports)  # refuses what cannot have been sent
     if tally.n < 1:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")

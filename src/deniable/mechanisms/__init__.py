@@ -1,8 +1,10 @@
 """Turns one answer into a report: the contract, the shapes, and the protocols that choose their numbers."""
 
-from deniable.mechanisms.base import (
-    Mechanism,
-    Tally,
+from deniable.mechanisms.base import BLOCK, ExactMechanism, Mechanism, Per, checked_per
+from deniable.mechanisms.blocks import Blockwise, worth_compiling
+from deniable.mechanisms.channels import ChannelMechanism
+from deniable.mechanisms.checks import (
+    as_sent,
     checked_k,
     checked_values,
     floats,
@@ -29,13 +31,16 @@ from deniable.mechanisms.protocols import (
     ue,
 )
 from deniable.mechanisms.robust import alh, ass, athe, aue
-from deniable.mechanisms.shape import BLOCK, ExactMechanism, Per, Shape, as_sent, checked_per, worth_compiling
+from deniable.mechanisms.sets import RoundShape, SetMechanism, SetShape
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.mechanisms.summed import Summed
+from deniable.mechanisms.tally import Tally
 
 __all__ = [
     "BLOCK",
     "PROTOCOLS",
+    "Blockwise",
+    "ChannelMechanism",
     "Direct",
     "ExactMechanism",
     "Hadamard",
@@ -43,7 +48,9 @@ __all__ = [
     "Mechanism",
     "Per",
     "Protocol",
-    "Shape",
+    "RoundShape",
+    "SetMechanism",
+    "SetShape",
     "Subset",
     "Summed",
     "Tally",

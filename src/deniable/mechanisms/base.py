@@ -1,119 +1,36 @@
-"""The contract of every mechanism, and the tally that its reports add up to."""
+"""States the contract of every mechanism, and of those whose loss is exact.
+
+The tree has two branches below `ExactMechanism`: a report supports a set of values (sets.py), or it is one of
+the outputs of a channel (channels.py). What works in blocks is shared by both (blocks.py).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, final
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import wraps
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Integers
-from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.estimate import Estimate
-from deniable.exact import whole_number
-from deniable.law import Law, Moments
-from deniable.tables import codes_for
-from deniable.words import Words
+from deniable.arrays import Array, Floats, Integers
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.exact import log_up
+from deniable.law import ReportLaw
+from deniable.mechanisms.checks import in_domain, integers
+from deniable.mechanisms.tally import Tally
+from deniable.words import Rows, Words, checked_source
 
+Per = Literal["record", "attribute"]
+"""Whose answers are compared: those of any two people, or of two who differ in one answer only."""
 
-@final
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """How many reports there are, and how many of them support each value: all that estimation ever needs.
+BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
+_AT_ONCE = 1 << 21  # reports times values whose support is computed at once
 
-    >>> Tally(3, [1, 2]) + Tally(2, [0, 1])
-    Tally(n=5, counts=array([1, 3]))
-    """
-
-    n: int
-    counts: Array
-    asked: Array | None = field(default=None, repr=False)
-    """How many of the reports are about each value at all, where not all are."""
-
-    def __post_init__(self) -> None:
-        counts = np.asarray(self.counts)
-        if self.asked is not None:
-            asked = np.asarray(self.asked)
-            if (
-                asked.dtype.kind not in "iu"
-                or asked.shape != counts.shape
-                or (asked > self.n).any()
-                or (counts > asked).any()
-            ):
-                raise InvalidParameter(
-                    "asked is the number of reports about each value: at least its count, at most n"
-                )
-            object.__setattr__(self, "asked", asked.astype(np.int64))
-        object.__setattr__(self, "n", whole_number("n, the number of reports,", self.n, 0))
-        if counts.ndim != 1 or counts.size < 2 or counts.dtype.kind not in "iuf":
-            raise InvalidParameter("counts is one number per value, for at least two values")
-        frozen = counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
-        if (
-            counts.dtype.kind in "iu" and frozen.view(np.uint64).max() > self.n
-        ):  # a negative one is huge without its sign
-            raise InvalidParameter(
-                f"each count is from 0 to n = {self.n}, got {counts.min()} to {counts.max()}"
-            )
-        if counts.dtype.kind == "f" and not np.isfinite(frozen).all():
-            raise InvalidParameter("counts must be finite")
-        frozen.setflags(write=False)
-        object.__setattr__(self, "counts", frozen)
-
-    def __add__(self, other: Tally) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        self._same_size(other)
-        return Tally(self.n + other.n, self.counts + other.counts, self._asked(other, 1))
-
-    def __radd__(self, other: int) -> Tally:
-        """So that `sum` works."""
-        return self if other == 0 else NotImplemented
-
-    def __sub__(self, other: Tally) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        self._same_size(other)
-        return Tally(self.n - other.n, self.counts - other.counts, self._asked(other, -1))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tally) and self.to_dict() == other.to_dict()
-
-    def __hash__(self) -> int:
-        return hash((self.n, self.counts.tobytes()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Writes plain numbers, ready for JSON.
-
-        >>> Tally.from_dict(Tally(3, [1, 2]).to_dict()) == Tally(3, [1, 2])
-        True
-        """
-        plain = {"n": self.n, "counts": self.counts.tolist()}
-        return plain if self.asked is None else {**plain, "asked": self.asked.tolist()}
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Tally:
-        """Reads what `to_dict` wrote."""
-        if set(data) - {"asked"} != {"n", "counts"} or not isinstance(data["counts"], list):
-            raise InvalidParameter("a tally is {'n': ..., 'counts': [...]}")
-        return Tally(
-            data["n"], np.asarray(data["counts"]), np.asarray(data["asked"]) if "asked" in data else None
-        )
-
-    def _asked(self, other: Tally, sign: int) -> Array | None:
-        if (self.asked is None) != (other.asked is None):
-            raise InvalidParameter(
-                "one of the tallies says how many were asked about each value, the other does not"
-            )
-        return None if self.asked is None or other.asked is None else self.asked + sign * other.asked
-
-    def _same_size(self, other: Tally) -> None:
-        if other.counts.size != self.counts.size:
-            raise InvalidParameter(
-                f"both tallies must count the same values, got {self.counts.size} and {other.counts.size}"
-            )
+M = TypeVar("M", bound="ExactMechanism")
 
 
 class Mechanism(ABC):
@@ -121,10 +38,20 @@ class Mechanism(ABC):
     known exactly.
     """
 
-    k: int
-    """The number of values; they are 0 to k - 1."""
+    if TYPE_CHECKING:  # read-only here, so that a mechanism may store it or compute it
+
+        @property
+        def k(self) -> int:
+            """The number of values; they are 0 to k - 1."""
+
     counts_reports: bool = True
     """Whether a tally counts reports; else it adds up numbers."""
+    repeated: ClassVar[bool] = False
+    """Whether it is made for asking again: part of its words are kept."""
+    metric: ClassVar[bool] = False
+    """Whether its loss depends on the distance of two values."""
+    numeric: ClassVar[bool] = False
+    """Whether it is for the mean of a number, and not for shares of values."""
 
     @property
     @abstractmethod
@@ -138,8 +65,8 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
-    def law(self) -> Law | Moments:
-        """The law of the report's support."""
+    def law(self) -> ReportLaw:
+        """The law of a report."""
 
     @abstractmethod
     def loss(self) -> float:
@@ -158,12 +85,16 @@ class Mechanism(ABC):
         """Which values each report supports, as a table of reports by values (for small batches)."""
 
     @abstractmethod
+    def likelihoods(self, reports: Array) -> Floats:
+        """How likely each report is from each value, up to a factor of its own (for small batches)."""
+
+    @abstractmethod
     def tally(self, reports: Array) -> Tally:
         """Count how many reports support each value; a report that cannot have been sent is refused."""
 
     @abstractmethod
-    def estimate(self, tally: Tally) -> Estimate:
-        """Unbiased frequencies with error bars."""
+    def estimate(self, tally: Tally) -> Estimate | MeanEstimate:
+        """Unbiased frequencies with error bars, or an unbiased mean."""
 
     @property
     def tallied(self) -> int:
@@ -187,100 +118,104 @@ class Mechanism(ABC):
         return tally
 
 
-def checked_values(values: npt.ArrayLike, k: int) -> Integers:
-    """A copy of integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or
-    passed through.
-    """
-    return in_domain(integers(values, k), k)
+def _refuse_arguments(loss: Callable[[M], float]) -> Callable[[M], float]:
+    """The loss takes no arguments; who gives a distance is told where it goes."""
+
+    @wraps(loss)
+    def checked(self: M, *given: object, **named: object) -> float:
+        if given or named:
+            raise InvalidParameter(
+                "loss() is the same for any two values and takes nothing; a distance has loss_at(distance)"
+            )
+        return loss(self)
+
+    return checked
 
 
-def in_domain(array: Array, k: int) -> Integers:
-    """A copy of integers that are all from 0 to k - 1.
+class ExactMechanism(Mechanism):
+    """A mechanism whose loss is exact, computed from the integers that are sampled: a part of any record."""
 
-    It is a copy, so that what was checked is what is reported, whatever another thread does to the original.
-    """
-    wide = array.astype(
-        np.uint64 if array.dtype.kind == "u" else np.int64
-    )  # a negative one is huge if read without sign
-    if wide.size and wide.view(np.uint64).max() >= k:
-        wrong = wide.min() if wide.min() < 0 else wide.max()
-        raise InvalidValue(f"{wrong} is not a value of this mechanism (0 to {k - 1}); it was not reported")
-    return wide.view(np.int64)
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest ratio of two values' probabilities of one report, e^loss, with the bias of `below`
+        counted.
+        """
+
+    @abstractmethod
+    def blank(self, n: int) -> Array:
+        """Room for n reports."""
+
+    @abstractmethod
+    def encode(self, values: Integers, rows: Rows) -> Array:
+        """One report per value that is known to be in the domain, from one row of words each."""
+
+    @abstractmethod
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """Which reports, of the right type and size, are in the one form that they have."""
+
+    @abstractmethod
+    def estimated(
+        self, tally: Tally, law: ReportLaw | None = None, labels: Sequence[object] | None = None
+    ) -> Estimate | MeanEstimate:
+        """What a tally says; sets of values go by the law that is given, which others have of their own."""
+
+    @final
+    @_refuse_arguments
+    def loss(self) -> float:
+        """The exact epsilon of one report, rounded up: for any two values."""
+        return log_up(self.ratio)
+
+    @final
+    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
+        given = integers(values, self.k)
+        if (
+            given.size < BLOCK
+        ):  # refused before any word is drawn; a large batch is checked block by block, as it is used
+            given = in_domain(given, self.k)
+        return self._encode_given(given, checked_source(words).rows(given.size, self.words))
+
+    def _encode_given(self, values: Array, rows: Rows) -> Array:
+        """Reports of integers that are still to be checked."""
+        return self.encode(in_domain(values, self.k), rows)
+
+    def tally_checked(self, reports: Array) -> Tally:
+        """The tally of reports that are known to be in canonical form."""
+        return self.tally(reports)
+
+    @property
+    def blind(self) -> float:
+        """How often a guess is right without any report."""
+        return 1 / self.k
+
+    @property
+    def one_round(self) -> ExactMechanism:
+        """The mechanism of one round with the same reports: itself, where nothing is kept."""
+        return self
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        """Whether each report supports one value, its own; -1, no answer, is never supported."""
+        known, held = np.maximum(values, 0), np.zeros(len(reports), dtype=bool)
+        for here, table in self._tables(reports):
+            held[here] = np.take_along_axis(table, known[here, None], axis=1)[:, 0]
+        return np.asarray(held & (values >= 0))
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        """Which reports support each of several values, a row per value; -1 is never supported."""
+        found = np.zeros((len(values), len(reports)), dtype=bool)
+        for here, table in self._tables(reports):
+            found[:, here] = (table[:, np.maximum(values, 0)].astype(bool) & (values >= 0)).T
+        return found
+
+    def _tables(self, reports: Array) -> Iterator[tuple[slice, npt.NDArray[np.bool_]]]:
+        """Which values reports support, a block of them at a time."""
+        step = max(1, _AT_ONCE // self.k)
+        for low in range(0, len(reports), step):
+            here = slice(low, low + step)
+            yield here, self.support(reports[here])
 
 
-def integers(values: npt.ArrayLike, k: int) -> Array:
-    """Integers in one dimension, as they are given; of a categorical column of texts, its codes."""
-    values = codes_for(values, k)
-    if np.ma.is_masked(values):
-        raise InvalidValue(
-            "some values are masked: decide what a missing answer means first, since a mask would be dropped"
-        )
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError, OverflowError) as problem:
-        raise InvalidValue(f"values must be a list of integers from 0 to {k - 1}: {problem}") from None
-    if array.ndim != 1:
-        hint = "put a single value in a list" if array.ndim == 0 else "give one attribute at a time"
-        raise InvalidValue(f"values must have one dimension, got {array.ndim}; {hint}")
-    if array.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if array.dtype.kind not in "iu" or (isinstance(values, list | tuple) and bool in set(map(type, values))):
-        raise InvalidValue(
-            f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}"
-        )
-    return array
-
-
-def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
-    """A copy of numbers as floats, or a refusal that says what they must be."""
-    if np.ma.is_masked(values):
-        raise InvalidValue(
-            "some values are masked: decide what a missing answer means first, since a mask would be dropped"
-        )
-    try:
-        given = np.asarray(values)
-        if given.dtype.kind not in "iuf" and given.size:
-            raise TypeError(f"got {_described(given)}")
-        return np.array(given, dtype=np.float64)
-    except (ValueError, TypeError, OverflowError) as problem:
-        raise InvalidValue(f"values are {what}: {problem}; nothing was reported") from None
-
-
-def unmasked(reports: Array) -> Array:
-    """Reports as an array; a mask would be dropped, so it is refused."""
-    if np.ma.is_masked(reports):
-        raise InvalidReport(
-            "reports are masked: take out those that do not count, since a mask would be dropped"
-        )
-    try:
-        return np.asarray(reports)
-    except (ValueError, TypeError, OverflowError) as problem:
-        raise InvalidReport(
-            f"reports are an array as `privatize` makes it, or a list of its numbers: {problem}"
-        ) from None
-
-
-def checked_k(k: int, most: int, shape: str) -> int:
-    """A number of values that a shape can hold."""
-    number = whole_number("k, the number of values,", k, 2)
-    if number > most:
-        raise InvalidParameter(
-            f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first"
-        )
-    return number
-
-
-def _remedy(array: Array) -> str:
-    if array.dtype.kind == "f" and not np.isnan(array).any():
-        return "round numbers to whole ones, or put them into bins, first"
-    return "code labels as integers and decide what a missing answer means first"
-
-
-def _described(array: Array) -> str:
-    if array.dtype.kind in "iu":
-        return "a list with booleans"
-    kinds = {"f": "floating-point numbers", "b": "booleans", "O": "mixed objects", "U": "text", "S": "bytes"}
-    text = f"{kinds.get(array.dtype.kind, 'values')} ({array.dtype})"
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        text += f" with {int(np.isnan(array).sum())} NaN"
-    return text
+def checked_per(per: str) -> None:
+    """Refuse an unknown neighborhood."""
+    if per not in ("record", "attribute"):
+        raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, exp_down, number, positive_epsilon, solve, whole_number
-from deniable.mechanisms.base import checked_k
+from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.search import minimum
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary, keep_ratio
 from deniable.words import FULL

@@ -17,8 +17,10 @@ from typing import final
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import PRIME, number, positive_epsilon
 from deniable.mechanisms import calibrate
-from deniable.mechanisms.base import Mechanism, checked_k
+from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.robust import alh, ass, athe, aue
+from deniable.mechanisms.sets import SetMechanism
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.words import FULL
@@ -205,7 +207,9 @@ def hr(k: int, epsilon: float) -> Hadamard:
     return calibrate.hadamard(k, epsilon)
 
 
-def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: float | None = None) -> Mechanism:
+def adaptive(
+    k: int, epsilon: float, among: Iterable[str] | None = None, f: float | None = None
+) -> SetMechanism | Summed:
     """Chooses the protocol with the least error (ADP), among all classical exact ones or among those named.
 
     The error is the variance averaged over the domain, the same for every true distribution; with f given,
@@ -225,7 +229,7 @@ def adaptive(k: int, epsilon: float, among: Iterable[str] | None = None, f: floa
         if among is None
         else list(among)
     )
-    candidates: list[Mechanism] = []
+    candidates: list[SetMechanism | Summed] = []
     refused = "name at least one protocol to choose among"
     for name in names:
         row = PROTOCOLS.get(name)
@@ -251,7 +255,7 @@ class Protocol:
     """A row of the table: what a protocol is called, how it is made, what may be done with it."""
 
     name: str
-    make: Callable[[int, float], Mechanism]
+    make: Callable[[int, float], SetMechanism | Summed]
     exact: bool = True
     """Its loss can be computed; a plan refuses the others."""
     classical: bool = True

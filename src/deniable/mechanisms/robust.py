@@ -16,14 +16,14 @@ from typing import TypeVar
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, number, positive_epsilon, whole_number
 from deniable.mechanisms import calibrate
-from deniable.mechanisms.base import checked_k
+from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.search import least, minimum
-from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes import Hashed, Subset, Unary
 from deniable.words import FULL
 
-S = TypeVar("S", bound=Shape)
-Score = Callable[[Shape], float]
+S = TypeVar("S", bound=SetShape)
+Score = Callable[[SetShape], float]
 
 
 def aue(
@@ -166,12 +166,12 @@ def _balanced(choose: Callable[[Score], S], n: int, weight: float, cap: float | 
         target = min(target, guess) * min(0.99, most / found.success())
 
 
-def _guess(mechanism: Shape) -> float:
+def _guess(mechanism: SetShape) -> float:
     """The exact success where it is quick to compute, else that of the law, to be checked in the end."""
     return mechanism.success() if mechanism.k <= 1024 else mechanism.law.success()
 
 
-def _capped(cap: float, n: int, f: float | None, mechanism: Shape) -> float:
+def _capped(cap: float, n: int, f: float | None, mechanism: SetShape) -> float:
     """The error under a cap on the guess; above it, more than any error, and the more the further above."""
     guess = _guess(mechanism)
     return mechanism.law.error(n, f) if guess <= cap else 1e30 * (1 + guess)

@@ -12,15 +12,18 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array
+from deniable.arrays import Array, Floats
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.exact import number, positive_epsilon
 from deniable.law import Moments
-from deniable.mechanisms.base import Mechanism, Tally, checked_k, checked_values, unmasked
+from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.checks import checked_k, checked_values, unmasked
+from deniable.mechanisms.tally import Tally
 from deniable.words import Words, checked_source
 
 _BLOCK = 1 << 17
+_FARTHEST = -700.0  # nats, within what floats hold
 
 
 @final
@@ -82,6 +85,12 @@ class Summed(Mechanism):
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         """The best guess stands in for the support, which a noisy sum does not have."""
         return np.asarray(reports.argmax(axis=1)[:, None] == np.arange(self.k))
+
+    def likelihoods(self, reports: Array) -> Floats:
+        """(|y| - |y - 1|) epsilon / 2 in the exponent: beyond 0 and 1 a cell says no more."""
+        exponents = self.epsilon * np.clip(np.asarray(reports, dtype=np.float64), 0.0, 1.0)
+        nearest = exponents.max(axis=1, keepdims=True, initial=-np.inf)
+        return np.asarray(np.exp(np.maximum(exponents - nearest, _FARTHEST)))
 
     def tally(self, reports: Array) -> Tally:
         array = unmasked(reports)

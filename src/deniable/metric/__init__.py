@@ -2,9 +2,9 @@
 two values are.
 """
 
-from deniable.metric.channel import MOST_ENTRIES as MOST_ENTRIES
-from deniable.metric.channel import Channel as Channel
-from deniable.metric.channel import ChannelMechanism as ChannelMechanism
+from deniable.metric.base import MOST_ENTRIES as MOST_ENTRIES
+from deniable.metric.base import Channel as Channel
+from deniable.metric.base import MetricMechanism as MetricMechanism
 from deniable.metric.globe import PlanarLaplace as PlanarLaplace
 from deniable.metric.globe import great_circle as great_circle
 from deniable.metric.globe import per_meter as per_meter

@@ -39,7 +39,7 @@ class PlanarLaplace:
     def __repr__(self) -> str:
         return f"PlanarLaplace(epsilon={self.epsilon:.6g})"
 
-    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> NoReturn:
+    def loss(self) -> NoReturn:
         """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
         raise NotExact(
             "floating-point noise has no exact loss; use planar_geometric on a Grid, whose table is exact"

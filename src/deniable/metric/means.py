@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import MeanEstimate as MeanEstimate
 from deniable.estimate import clopper_pearson, scattered
-from deniable.exact import log_up, number, positive_epsilon, whole_number
+from deniable.exact import log_up, positive_epsilon, whole_number
 from deniable.mechanisms import Tally, as_sent, floats, unmasked
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers, smallest
@@ -39,7 +39,12 @@ class Mean(ABC):
     """
 
     words: int
-    outputs: int
+
+    if TYPE_CHECKING:  # read-only here, so that a mechanism may store it or compute it
+
+        @property
+        def outputs(self) -> int:
+            """The number of different reports."""
 
     @property
     @abstractmethod
@@ -61,12 +66,10 @@ class Mean(ABC):
         """What each report stands for: equal to the true number on average, and mostly outside -1 to 1."""
 
     @final
-    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
+    def loss(self) -> float:
         """The exact epsilon of one report, rounded up: the bound for any two numbers, whatever their
         distance.
         """
-        if distance is not None:
-            number("a distance", distance, 0.0, math.inf, "a positive number")
         return log_up(self.ratio)
 
     @final
@@ -130,7 +133,7 @@ class Duchi(Mean):
     words, outputs = 1, 2
 
     def __post_init__(self) -> None:
-        set_numbers(self, keep=whole_number("keep", self.keep, (FULL >> 1) + 1, FULL - 1))  # type: ignore[arg-type]
+        set_numbers(self, keep=whole_number("keep", self.keep, (FULL >> 1) + 1, FULL - 1))
 
     @property
     def ratio(self) -> Fraction:
@@ -176,7 +179,7 @@ class Piecewise(Mean):
 
     def __post_init__(self) -> None:
         set_numbers(
-            self,  # type: ignore[arg-type]
+            self,
             k=whole_number("k, the number of bins,", self.k, 2, MOST_BINS),
             window=whole_number("window", self.window, 1, MOST_BINS),
             keep=whole_number("keep", self.keep, 1, FULL - 1),
@@ -185,7 +188,7 @@ class Piecewise(Mean):
             raise InvalidParameter(f"keep must make the window likelier than the rest, got {self.keep}")
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         """The number of different reports; they are 0 to outputs - 1."""
         return self.k + self.window - 1
 
@@ -244,7 +247,7 @@ class Hybrid(Mean):
         whole_number("share", self.share, 1, FULL - 1)
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         """The number of different reports; they are 0 to outputs - 1."""
         return self.piecewise.outputs + 2
 

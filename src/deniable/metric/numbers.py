@@ -15,8 +15,8 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import MeanEstimate
-from deniable.mechanisms import Tally
-from deniable.metric.channel import Numbered
+from deniable.law import Convention, ReportLaw
+from deniable.mechanisms import ChannelMechanism, Tally
 from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
 from deniable.words import Rows, WordArray
 
@@ -26,12 +26,14 @@ BINS = 1 << 8
 """Bins of a piecewise report in a plan. Up to epsilon 3 its variance is within a thousandth of that with the
 finest bins, above it is smaller: 0.991 times that at 4, 0.65 times at 12.
 """
+CELLS = 256
+"""Equal parts of a range, by which reports of a number are compared."""
 _TRIED = 1 << 10
 
 
 @final
 @dataclass(frozen=True)
-class Averaged(Numbered):
+class Averaged(ChannelMechanism):
     """A mechanism for a mean, for values that are places from the lowest number to the highest: 2^32 + 1 of
     them.
     """
@@ -39,6 +41,7 @@ class Averaged(Numbered):
     of: Duchi | Piecewise | Hybrid
 
     k = PLACES + 1
+    numeric = True
 
     def __post_init__(self) -> None:
         if self.of.outputs > MOST_OUTPUTS:
@@ -52,7 +55,7 @@ class Averaged(Numbered):
         return self.of.words
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         return self.of.outputs
 
     @property
@@ -60,8 +63,12 @@ class Averaged(Numbered):
         return self.of.ratio
 
     @cached_property
-    def law(self) -> Averages:  # type: ignore[override]
+    def law(self) -> Averages:
         return Averages(self.of)
+
+    def table(self) -> Floats:
+        """For cells: equal parts of the range, over each of which numbers are spread evenly."""
+        return self.law.table(CELLS)
 
     @property
     def blind(self) -> float:
@@ -77,18 +84,22 @@ class Averaged(Numbered):
             )
         return self.law.success()
 
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        """Whether both are on the same side of the middle."""
+        return np.asarray((self.of.numbers(reports) > 0) == (2 * values > PLACES))
+
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         reports[:] = self.of.sent(values.astype(np.uint64), words)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         self._encode(values, rows.array(), reports)
 
-    def estimate(self, tally: Tally) -> MeanEstimate:  # type: ignore[misc, override]
+    def estimate(self, tally: Tally) -> MeanEstimate:
         """The unbiased mean, from -1 for the lowest number to 1 for the highest."""
         return self.of.estimate(self.checked_tally(tally))
 
     def estimated(
-        self, tally: Tally, law: object = None, labels: Sequence[object] | None = None
+        self, tally: Tally, law: ReportLaw | None = None, labels: Sequence[object] | None = None
     ) -> MeanEstimate:
         return self.estimate(tally)
 
@@ -111,6 +122,10 @@ class Averages:
         over the range.
         """
         return self._one_report / n
+
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float:
+        """The same; of people who are sampled, how their numbers differ comes on top."""
+        return self.error(n) + (self.spread / n if population == "sampled" else 0.0)
 
     @cached_property
     def _one_report(self) -> float:

@@ -16,8 +16,8 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
+from deniable.metric.base import MetricMechanism, shown
 from deniable.metric.certified import geometric_tails, largest_ratio
-from deniable.metric.channel import ChannelMechanism, shown
 from deniable.metric.line import GeometricChannel
 from deniable.words import FULL, Rows, WordArray
 
@@ -31,7 +31,7 @@ _SAME = 2.0**-40  # tails that differ by less than this part of them are the sam
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Geometric(ChannelMechanism):
+class Geometric(MetricMechanism):
     """The report is the count plus noise of either sign, kept in 0 to n: one word, one table of n + 1
     integers.
     """
@@ -63,11 +63,11 @@ class Geometric(ChannelMechanism):
         return self.tails.size - 1
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return int(self.tails.size)
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         return self.k
 
     @cached_property
@@ -115,7 +115,7 @@ class Geometric(ChannelMechanism):
         return self._unit_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
 
     @cached_property
-    def _unit_loss(self) -> float:  # type: ignore[override]
+    def _unit_loss(self) -> float:
         return log_up(largest_ratio(self._apart(1)))
 
     def _apart(self, distance: int) -> Iterator[tuple[int, int]]:
@@ -270,7 +270,7 @@ def geometric(n: int, epsilon: float) -> Geometric:
     >>> m = geometric(n=100, epsilon=0.5)
     >>> m
     Geometric(counts 0 to 100: loses 0.5 per unit, ... in the worst case)
-    >>> m.loss(distance=1) <= 0.5, m.loss(distance=10) <= 5, m.loss(worst_case=True) <= 50
+    >>> m.loss_at(1) <= 0.5, m.loss_at(10) <= 5, m.loss() <= 50
     (True, True, True)
     >>> from deniable.words.simulated import seeded
     >>> m.privatize([0, 50, 100], seeded(3)).tolist()

@@ -14,8 +14,8 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
+from deniable.metric.base import MetricMechanism, loss_by_units, per_unit, shown
 from deniable.metric.certified import largest_ratio
-from deniable.metric.channel import ChannelMechanism, loss_by_units, per_unit, shown
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
 from deniable.words import FULL, Rows, WordArray
@@ -50,7 +50,7 @@ _LARGEST_STEP = 40.0  # nats from a cell to the next: beyond this nobody moves i
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ProductGeometric(ChannelMechanism):
+class ProductGeometric(MetricMechanism):
     """Geometric noise down and across a grid, a word each: private by the sum of the two distances."""
 
     down: Geometric
@@ -60,11 +60,11 @@ class ProductGeometric(ChannelMechanism):
     words = 2
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return self.down.k * self.across.k
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         return self.k
 
     @property
@@ -75,9 +75,9 @@ class ProductGeometric(ChannelMechanism):
         return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:  # type: ignore[override]
+    def _unit_loss(self) -> float:
         sides = zip((self.down, self.across), self.steps, strict=True)
-        return max(per_unit(axis.loss(1), Fraction(step)) for axis, step in sides)
+        return max(per_unit(axis.loss_at(1), Fraction(step)) for axis, step in sides)
 
     def _rows(self, start: int, stop: int) -> Floats:
         rows, columns = np.divmod(np.arange(start, stop), self.across.k)
@@ -144,7 +144,7 @@ class ProductGeometric(ChannelMechanism):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class PlanarGeometric(ChannelMechanism):
+class PlanarGeometric(MetricMechanism):
     """Noise by the distance as the crow flies, kept in the grid: one word, one table of as many integers as
     there are cells.
     """
@@ -183,11 +183,11 @@ class PlanarGeometric(ChannelMechanism):
         return int(self.noise.shape[1])
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return int(self.noise.size)
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         return self.k
 
     @cached_property
@@ -209,7 +209,7 @@ class PlanarGeometric(ChannelMechanism):
         return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:  # type: ignore[override]
+    def _unit_loss(self) -> float:
         return shell_loss(self.noise, self._sums, self.steps, self.epsilon)
 
     def _weights(self, value: int) -> tuple[int, ...]:
@@ -294,7 +294,7 @@ def planar_geometric(
     >>> m = planar_geometric((20, 30), epsilon=0.5)
     >>> m
     PlanarGeometric(20 x 30 cells: loses 0.5 per unit of distance, ... in the worst case)
-    >>> m.loss(distance=1) <= 0.5, m.loss(distance=4) <= 2
+    >>> m.loss_at(1) <= 0.5, m.loss_at(4) <= 2
     (True, True)
     >>> from deniable.words.simulated import seeded
     >>> [divmod(cell, 30) for cell in m.privatize([10 * 30 + 15] * 3, seeded(1)).tolist()]

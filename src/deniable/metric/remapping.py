@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.law import Matrix, checked_prior, finite
-from deniable.metric.channel import Channel, ChannelMechanism
+from deniable.metric.base import Channel, MetricMechanism
 from deniable.metric.globe import checked_places, unit_vectors
 
 Goal = Literal["mode", "mean", "median"]
@@ -41,7 +41,7 @@ def remap_to(places: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
 
 
 def optimal_remap(
-    channel: ChannelMechanism | Channel | Matrix | Floats,
+    channel: MetricMechanism | Channel | Matrix | Floats,
     prior: npt.ArrayLike,
     loss: Goal | npt.ArrayLike = "mode",
     points: npt.ArrayLike | None = None,
@@ -95,8 +95,8 @@ def optimal_remap(
     return np.array([_median(p, where, mean, apart) for p, mean in zip(posterior.T, means, strict=True)])
 
 
-def _chances(channel: ChannelMechanism | Channel | Matrix | Floats) -> Floats:
-    if isinstance(channel, ChannelMechanism):
+def _chances(channel: MetricMechanism | Channel | Matrix | Floats) -> Floats:
+    if isinstance(channel, MetricMechanism):
         return channel.law.matrix()
     if isinstance(channel, Channel):
         return channel.matrix()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import Mechanism, Protocol
+from deniable.metric.base import MetricMechanism
 from deniable.metric.globe import planar_laplace
 from deniable.metric.means import duchi, hybrid, piecewise
 from deniable.metric.ordered import geometric
@@ -26,7 +26,7 @@ class Distanced:
     made_by: Callable[..., object]
     per: str
     """What the budget is for: a step from one value to the next, a unit of distance, or any two values."""
-    ordered: Callable[[int, float], Mechanism] | None = None
+    ordered: Callable[[int, float], MetricMechanism] | None = None
     """For values 0 to k - 1 on a line, one step apart; None where it is for something else."""
     instead: str = ""
     """Where it is for something else: for what, and what to do."""
@@ -41,12 +41,11 @@ class Distanced:
         """The first sentence of its documentation."""
         return (self.made_by.__doc__ or "").split("\n", 1)[0]
 
-    @property
-    def protocol(self) -> Protocol:
-        """The same as a row for sweeps over k ordered values."""
+    def make(self, k: int, epsilon: float) -> MetricMechanism:
+        """Makes it for k ordered values, one step apart."""
         if self.ordered is None:
             raise InvalidParameter(f"{self.name!r} is not for the shares of ordered values: {self.instead}")
-        return Protocol(self.name, self.ordered, classical=False)
+        return self.ordered(k, epsilon)
 
 
 def _line(x: int, y: int) -> float:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
+from deniable.metric.base import MetricMechanism, loss_by_units, shown
 from deniable.metric.certified import (
     LARGEST,
     calibrated,
@@ -25,7 +26,6 @@ from deniable.metric.certified import (
     rate_at_peaks,
     unit_loss,
 )
-from deniable.metric.channel import ChannelMechanism, loss_by_units, shown
 from deniable.words import FULL, Rows, WordArray
 
 Distances = npt.ArrayLike | Callable[[int, int], float]
@@ -36,7 +36,7 @@ _BLOCK = 1 << 14
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Tabled(ChannelMechanism):
+class Tabled(MetricMechanism):
     """The report is an output, drawn by one word from the row of the value."""
 
     weights: WordArray
@@ -61,11 +61,11 @@ class Tabled(ChannelMechanism):
     words = 1
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return len(self.weights)
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         return int(self.weights.shape[1])
 
     @cached_property
@@ -77,7 +77,7 @@ class Tabled(ChannelMechanism):
         return loss_by_units(self, distance)
 
     @cached_property
-    def _unit_loss(self) -> float:  # type: ignore[override]
+    def _unit_loss(self) -> float:
         return unit_loss(self.weights, self.distances)
 
     def _rows(self, start: int, stop: int) -> Floats:
@@ -133,7 +133,7 @@ def exponential(distances: Distances, epsilon: float, k: int | None = None) -> T
     on a line nor on a grid.
 
     >>> m = exponential(lambda x, y: abs(x - y), epsilon=1.0, k=5)
-    >>> 1 - 1e-9 < m.loss(distance=1) <= 1, m.law.matrix()[0].round(3).tolist()
+    >>> 1 - 1e-9 < m.loss_at(1) <= 1, m.law.matrix()[0].round(3).tolist()
     (True, [0.558, 0.252, 0.114, 0.052, 0.023])
 
     Reference: mcsherry2007

@@ -19,7 +19,7 @@ from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.mechanisms import floats
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers
-from deniable.metric.channel import ChannelMechanism
+from deniable.metric.base import MetricMechanism
 from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
 
 MOST_BINS = 1 << 20
@@ -27,7 +27,7 @@ MOST_BINS = 1 << 20
 
 @final
 @dataclass(frozen=True)
-class SquareWave(ChannelMechanism):
+class SquareWave(MetricMechanism):
     """The report is one of k + window - 1 bins: one of the window that belongs to the value, or one of the k
     - 1 others.
     """
@@ -50,7 +50,7 @@ class SquareWave(ChannelMechanism):
     words = 2
 
     @property
-    def outputs(self) -> int:  # type: ignore[override]
+    def outputs(self) -> int:
         return self.k + self.window - 1
 
     @property
@@ -58,7 +58,7 @@ class SquareWave(ChannelMechanism):
         return window_ratio(self.k, self.window, self.keep)
 
     @property
-    def _unit_loss(self) -> float:  # type: ignore[override]
+    def _unit_loss(self) -> float:
         return log_up(self.ratio)
 
     def _loss_at(self, distance: float) -> float:
@@ -152,7 +152,7 @@ class ContinuousWave:
         outside = 1 / (2 * self.width * math.exp(self.epsilon) + 1)
         return math.exp(self.epsilon) * outside, outside
 
-    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> NoReturn:
+    def loss(self) -> NoReturn:
         """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
         raise NotExact("floating-point noise has no exact loss; use square_wave(epsilon, bins=...)")
 

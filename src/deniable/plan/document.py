@@ -15,7 +15,7 @@ from deniable.domain import Domain, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.mechanisms import ExactMechanism
-from deniable.metric import Averaged, ChannelMechanism
+from deniable.metric import Averaged, MetricMechanism
 from deniable.plan.losses import Loss
 from deniable.plan.notation import domain_from_dict, domain_to_dict, record_from_dict, record_to_dict
 from deniable.plan.strict import (
@@ -115,7 +115,7 @@ class Content:
         """Whether no answer could be a value of every attribute: beside distances, and numbers, there is no
         place for it.
         """
-        return not any(isinstance(part, ChannelMechanism | Averaged) for part in self.parts)
+        return not any(isinstance(part, MetricMechanism | Averaged) for part in self.parts)
 
     def size(self, attribute: Attribute) -> int:
         """How many values the mechanism of an attribute has: no answer may be one of them."""

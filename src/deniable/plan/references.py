@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
-from deniable.metric import Averaged, ChannelMechanism, Geometric, PlanarGeometric
+from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric
 from deniable.records import Faked, Guessed, Imitated, Prior, RecordMechanism
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 from deniable.words import FULL
@@ -52,7 +52,7 @@ def keys(mechanism: RecordMechanism) -> list[str]:
         found.append("arcolezi2021")
     if isinstance(mechanism, Faked) and any(has_prior(fake) for fake in mechanism.fakes):
         found.append("arcolezi2023")
-    if not any(isinstance(part, Repeated | ChannelMechanism) for part in parts):
+    if not any(isinstance(part, Repeated | MetricMechanism) for part in parts):
         found.append("feldman2021")  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 

@@ -16,7 +16,7 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.mechanisms import ExactMechanism, Per
-from deniable.metric import Averaged, ChannelMechanism, Geometric, PlanarGeometric, geometric
+from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.plan.written import MOST_BINS, MOST_CELLS
 from deniable.records import RecordMechanism
@@ -39,7 +39,7 @@ class UnitLoss:
     loss: float
 
 
-def metric_mechanism(domain: Domain, name: str = "this attribute") -> ExactMechanism | None:
+def metric_mechanism(domain: Domain, name: str = "this attribute") -> MetricMechanism | None:
     """The mechanism of an attribute with metric privacy, by its own epsilon; None where it shares the
     study's.
 
@@ -85,14 +85,14 @@ def check_fit(name: str, domain: Domain, part: ExactMechanism) -> None:
                     f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; the loss "
                     "per kilometer would be larger than is stated"
                 )
-    elif isinstance(part, ChannelMechanism) and not isinstance(part, Geometric):
+    elif isinstance(part, MetricMechanism) and not isinstance(part, Geometric):
         raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
 
 
 def unit_loss(name: str, part: ExactMechanism) -> UnitLoss | None:
     """The loss per unit of an attribute with distances."""
     if isinstance(part, Geometric):
-        return UnitLoss(name, "step", part.loss(1))
+        return UnitLoss(name, "step", part.loss_at(1))
     return (
         UnitLoss(name, "kilometer", part.loss_per(_KILOMETER)) if isinstance(part, PlanarGeometric) else None
     )
@@ -100,16 +100,16 @@ def unit_loss(name: str, part: ExactMechanism) -> UnitLoss | None:
 
 def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:
     """What one report loses about all attributes without distances, those with distances being the same."""
-    others = [not isinstance(part, ChannelMechanism) for part in mechanism.mechanisms]
+    others = [not isinstance(part, MetricMechanism) for part in mechanism.mechanisms]
     return log_up(mechanism.ratio_among(others, per))
 
 
 def refuse_together(names: Sequence[str], mechanism: RecordMechanism, missing: str, repeated: bool) -> None:
     """Refuse what attributes with distances, or means, cannot be combined with."""
     for name, part in zip(names, mechanism.mechanisms, strict=True):
-        if not isinstance(part, ChannelMechanism | Averaged):
+        if not isinstance(part, MetricMechanism | Averaged):
             continue
-        what = "has distances between its values" if isinstance(part, ChannelMechanism) else "is a number"
+        what = "has distances between its values" if isinstance(part, MetricMechanism) else "is a number"
         if repeated:
             raise InvalidParameter(
                 f"{name!r} {what}, and no first answer of it is kept; such attributes are asked once"

@@ -20,7 +20,7 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
 from deniable.formatting import format_count
-from deniable.law import Law, Marginal
+from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values
 from deniable.mechanisms import Per as Per
 from deniable.words import Rows, WordArray, Words, checked_source
@@ -140,7 +140,7 @@ class RecordMechanism(ABC):
         """
 
     @abstractmethod
-    def marginal(self, attribute: int) -> Law | Marginal:
+    def marginal(self, attribute: int) -> ReportLaw:
         """The law by which one attribute is estimated."""
 
     def chance(self, attribute: int) -> Fraction:

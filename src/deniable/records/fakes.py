@@ -20,7 +20,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.law import checked_prior
-from deniable.mechanisms import Direct, Shape, Unary
+from deniable.mechanisms import Direct, SetShape, Unary
 from deniable.words import FULL, Rows, WordArray, below, cell
 
 
@@ -106,7 +106,7 @@ class Prior:
 class Fake(ABC):
     """A mechanism whose loss is zero: its report does not depend on the value."""
 
-    part: Shape
+    part: SetShape
     """The mechanism whose reports it imitates."""
 
     @property
@@ -255,14 +255,14 @@ class Blank(Fake):
         return _both_ways(law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q))
 
 
-def _checked_part(part: object, kinds: tuple[type[Shape], ...]) -> None:
+def _checked_part(part: object, kinds: tuple[type[SetShape], ...]) -> None:
     """What a report says beside a fake was worked out for these mechanisms only."""
     if not isinstance(part, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidParameter(f"this fake stands beside reports of {names}, got {type(part).__name__}")
 
 
-def _checked_sizes(part: Shape, prior: Prior) -> None:
+def _checked_sizes(part: SetShape, prior: Prior) -> None:
     """A fake that no person can send, or the other way round, would disclose the attribute."""
     if part.k != prior.k:
         raise InvalidParameter(f"the prior has {prior.k} values, the mechanism has {part.k}")

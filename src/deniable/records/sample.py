@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.exact import whole_number
-from deniable.law import Law
+from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, in_domain
 from deniable.records.base import Cut, Figure, Per, RecordMechanism, Records, Span, check_parts, cut_evenly
 from deniable.records.sampling import draw_attributes, group_people
@@ -64,7 +64,7 @@ class Sample(RecordMechanism):
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
         return sorted(figures, reverse=True)[: self.reported]
 
-    def marginal(self, attribute: int) -> Law:
+    def marginal(self, attribute: int) -> ReportLaw:
         return self.parts[attribute].law
 
     def chance(self, attribute: int) -> Fraction:

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.law import Law
+from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.records.base import Per, RecordMechanism, Records
 from deniable.words import Rows
@@ -55,7 +55,7 @@ class Single(RecordMechanism):
     def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
         return self.part.ratio if attributes[0] else Fraction(1)
 
-    def marginal(self, attribute: int) -> Law:
+    def marginal(self, attribute: int) -> ReportLaw:
         return self.part.law
 
     def encode(self, columns: Integers, rows: Rows) -> Records:

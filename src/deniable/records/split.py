@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.law import Law, Marginal
+from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.records.base import Cut, Figure, Per, RecordMechanism, Records
 from deniable.records.single import as_record_mechanism
@@ -104,7 +104,7 @@ class Split(RecordMechanism):
             for one in member.select_largest(figures[first : first + member.d])
         ]
 
-    def marginal(self, attribute: int) -> Law | Marginal:
+    def marginal(self, attribute: int) -> ReportLaw:
         member, j = self._owners[attribute]
         return member.marginal(j)
 

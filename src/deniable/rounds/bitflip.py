@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Integers
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
 from deniable.law import Law
@@ -102,6 +102,24 @@ class BitFlip(Repeated):
             found = below(words[:, draw], last + 1).astype(np.int64)
             asked[everyone, np.where(asked[everyone, found], last, found)] = True
         return np.nonzero(asked)[1].reshape(rows.n, self.bits)
+
+    @cached_property
+    def odds(self) -> float:
+        """Of a bit that is asked about and set, against one that is asked about and not set."""
+        p, q = self.law.exact_p, self.law.exact_q
+        return float(p * (1 - q) / (q * (1 - p)))
+
+    def asked(self, reports: Array) -> npt.NDArray[np.bool_]:
+        """Which values each report is about, as a table of reports by values."""
+        holds = np.zeros((len(reports), self.k), dtype=bool)
+        np.put_along_axis(holds, reports["about"].astype(np.int64), True, axis=1)
+        return holds
+
+    def likelihoods(self, reports: Array) -> Floats:
+        """The bit of a value counts for or against it; a report says nothing about values without a bit."""
+        p, q = self.law.exact_p, self.law.exact_q
+        known = np.where(self.support(reports), float(p / q), float((1 - p) / (1 - q)))
+        return np.where(self.asked(reports), known, 1.0)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         holds = np.zeros((len(reports), self.k), dtype=bool)

@@ -12,18 +12,18 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, cast, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
-from deniable.exact import PRIME, log_up, power_up, times_up, whole_number
+from deniable.exact import PRIME, log_up, times_up, whole_number
 from deniable.formatting import format_html_table, format_up
 from deniable.law import Law
-from deniable.mechanisms import Direct, ExactMechanism, Hashed, Tally, Unary, checked_k
-from deniable.words import FULL, Rows
+from deniable.mechanisms import Direct, Hashed, SetMechanism, Tally, Unary, checked_k
+from deniable.words import Rows
 from deniable.words.hashing import collision, hash_function, occupied_buckets
 
 if TYPE_CHECKING:
@@ -95,10 +95,12 @@ class Losses:
         return plot_bars(list(bounded), bars, title, "privacy loss (nats)", percent=False)
 
 
-class Repeated(ExactMechanism):
+class Repeated(SetMechanism):
     """A mechanism for many collections: part of its words are kept, so that asking again does not average the
     noise away.
     """
+
+    repeated = True
 
     @abstractmethod
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
@@ -120,7 +122,7 @@ class Memoized(Repeated):
             raise InvalidParameter("both rounds must have the same shape and the same number of values")
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return self.first.k
 
     @property
@@ -144,19 +146,7 @@ class Memoized(Repeated):
         rounded up.
         """
         whole_number("reports", reports, 1)
-        if isinstance(self.first, Direct):
-            # a and r are upper bounds that count the bias of `below`; the chain grows with both
-            a, r, k = self.first.ratio, power_up(self.second.ratio, reports), self.k
-            return (a * r + k - 1) / (a + r + k - 2) * Fraction(FULL, FULL - 4 * self.k * (reports + 1))
-        first, second = self.first.law, self.second.law
-        p1, q1, p2, q2 = first.exact_p, first.exact_q, second.exact_p, second.exact_q
-        one, zero = (
-            power_up(p2 / q2, reports),
-            power_up((1 - q2) / (1 - p2), reports),
-        )  # both ratios grow with them
-        ones = (p1 * one + 1 - p1) / (q1 * one + 1 - q1)
-        zeros = ((1 - q1) * zero + q1) / ((1 - p1) * zero + p1)
-        return ones * zeros
+        return self.first.ratio_after(self.second, reports)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         whole_number("rounds", rounds, 1)
@@ -164,37 +154,48 @@ class Memoized(Repeated):
             one_report=self.loss(),
             same_value=log_up(min(self.ratio_after(reports), self.first.ratio)),
             one_value_forever=self.first.loss(),
-            changing_values=times_up(log_up(self._fresh_ratio), rounds * self._kept_parts),
+            changing_values=times_up(log_up(self.second.part_ratio), rounds * self.second.kept_parts),
             changing_values_usual=times_up(self.first.loss(), min(rounds, self.k)),
             reports=reports,
             rounds=rounds,
         )
-
-    @property
-    def _fresh_ratio(self) -> Fraction:
-        """How far one report can change with a part of what is kept: the value, or a bit."""
-        if isinstance(self.second, Direct):
-            return self.second.ratio
-        law = self.second.law
-        return max(law.exact_p / law.exact_q, (1 - law.exact_q) / (1 - law.exact_p))
-
-    @property
-    def _kept_parts(self) -> int:
-        """What is kept is one value, or k bits that may all change."""
-        return 1 if isinstance(self.second, Direct) else self.k
 
     def blank(self, n: int) -> Array:
         return self.second.blank(n)
 
     def encode(self, values: Integers, rows: Rows) -> Array:
         kept = self.first.encode(values, rows.columns(0, self.first.words).recall(values))
-        fresh = rows.columns(self.first.words, self.words)
-        if isinstance(self.second, Unary):
-            return self.second.encode_again(kept, fresh)
-        return self.second.encode(kept.astype(np.int64), fresh)
+        return self.second.encode_again(kept, rows.columns(self.first.words, self.words))
+
+    @property
+    def one_round(self) -> Direct | Unary:
+        return self.second
+
+    @cached_property
+    def odds(self) -> float:
+        """As one round with the law of both has them."""
+        p, q = self.law.exact_p, self.law.exact_q
+        return float(p * (1 - q) / (q * (1 - p))) if self.bitwise else float(p / q)
+
+    @property
+    def names_value(self) -> bool:
+        return self.second.names_value
+
+    @property
+    def bitwise(self) -> bool:
+        return self.second.bitwise
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return self.second.support(reports)
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return self.second.supports(reports, values)
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return self.second.supports_each(reports, values)
+
+    def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
+        return self.second.packed_support(reports)
 
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
         return self.second.canonical(reports)
@@ -229,7 +230,7 @@ class HashedMemoized(Repeated):
 
     @property
     def report_bytes(self) -> int:
-        return self.like.report_bytes
+        return self.one_round.report_bytes
 
     @property
     def ratio(self) -> Fraction:
@@ -240,10 +241,13 @@ class HashedMemoized(Repeated):
         return self.buckets.law.hashed(self.k, collision(self.g))
 
     @property
-    def like(self) -> Hashed:
-        """A one-round mechanism with the same reports."""
-        assert isinstance(self.buckets.first, Direct)
-        return Hashed(self.k, self.g, self.buckets.first.keep)
+    def one_round(self) -> Hashed:
+        return Hashed(self.k, self.g, cast(Direct, self.buckets.first).keep)
+
+    @cached_property
+    def odds(self) -> float:
+        p = self.law.exact_p
+        return float(p * (self.g - 1) / (1 - p))
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         return self.buckets.losses(reports, rounds)
@@ -255,7 +259,7 @@ class HashedMemoized(Repeated):
         return (full * p + (self.g - full) * (1 - p) / (self.g - 1)) / self.k
 
     def blank(self, n: int) -> Array:
-        return self.like.blank(n)
+        return self.one_round.blank(n)
 
     def encode(self, values: Integers, rows: Rows) -> Array:
         reports = self.blank(len(values))
@@ -266,10 +270,16 @@ class HashedMemoized(Repeated):
         return reports
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.like.support(reports)
+        return self.one_round.support(reports)
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return self.one_round.supports(reports, values)
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return self.one_round.supports_each(reports, values)
 
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.like.canonical(reports)
+        return self.one_round.canonical(reports)
 
     def tally(self, reports: Array) -> Tally:
-        return self.like.tally(reports)
+        return self.one_round.tally(reports)

@@ -16,8 +16,8 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import Estimate, consistency
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Mechanism, Protocol, named_protocol
-from deniable.metric import DISTANCED, ChannelMechanism
+from deniable.mechanisms import Mechanism, Protocol, SetMechanism, Summed, named_protocol
+from deniable.metric import DISTANCED, Distanced, MetricMechanism
 from deniable.records import RecordMechanism
 from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
 from deniable.simulate.tallies import draw_share, draw_tally, is_drawn_directly
@@ -62,7 +62,7 @@ def measure_share(
         counts = np.asarray(true_counts[j])
         truth = counts / counts.sum()
         part = share.mechanisms[j]
-        if isinstance(part, ChannelMechanism):
+        if isinstance(part, MetricMechanism):
             frequencies = np.array([part.estimated(draws.tally(run)).frequencies for run in range(runs)])
         else:
             frequencies = draws.frequencies(share.marginal(j))
@@ -102,7 +102,9 @@ class Row:
     """
 
 
-_Cell = tuple[Protocol, Population, int | None, Row]
+_Made = SetMechanism | MetricMechanism | Summed
+"""What estimates shares."""
+_Cell = tuple[Protocol | Distanced, Population, int | None, Row]
 
 
 def sweep(
@@ -169,7 +171,7 @@ def _measured_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]
 
 
 def _measured(
-    mechanism: Mechanism, people: Population, n: int | None, asked: Row, tell: Callable[[int], None]
+    mechanism: _Made, people: Population, n: int | None, asked: Row, tell: Callable[[int], None]
 ) -> Row:
     who = numbers_from(asked.seed, "people", people.name, people.k, asked.n)
     noise = numbers_from(asked.seed, "reports", people.name, people.k, asked.n, asked.protocol, asked.epsilon)
@@ -187,7 +189,7 @@ def _measured(
         asked,
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
         loss=_loss_or_none(mechanism),
-        unit_loss=mechanism.loss(1) if isinstance(mechanism, ChannelMechanism) else None,
+        unit_loss=mechanism.loss_at(1) if isinstance(mechanism, MetricMechanism) else None,
         expected_mse=mechanism.law.error(asked.n),
         success=mechanism.success(),
         report_bytes=mechanism.report_bytes,
@@ -195,10 +197,13 @@ def _measured(
     )
 
 
-def _named(name: str) -> Protocol:
+def _named(name: str) -> Protocol | Distanced:
     """A protocol, or a mechanism that knows distances, for ordered values."""
     if name in DISTANCED:
-        return DISTANCED[name].protocol
+        row = DISTANCED[name]
+        if row.ordered is None:
+            raise InvalidParameter(f"{name!r} is not for the shares of ordered values: {row.instead}")
+        return row
     return named_protocol(name, DISTANCED)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import final
+from typing import cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,18 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import whole_number
-from deniable.law import Law, Marginal
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Mechanism, Summed, Tally, Unary
-from deniable.metric import Averaged, ChannelMechanism
+from deniable.law import Law, Marginal, ReportLaw
+from deniable.mechanisms import (
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Mechanism,
+    SetMechanism,
+    Summed,
+    Tally,
+    Unary,
+)
+from deniable.metric import MetricMechanism
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Sample
 from deniable.rounds import Memoized
 from deniable.simulate.population import MOST_PEOPLE
@@ -74,7 +83,7 @@ def _(mechanism: Direct, true_counts: npt.ArrayLike, generator: np.random.Genera
 def _(mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
     """One collection: two rounds of bits, or of values, are one round with the chain's own p and q."""
     counts, n = _checked_counts(mechanism, true_counts)
-    draw = _draw_bits if isinstance(mechanism.first, Unary) else _draw_values
+    draw = _draw_bits if mechanism.bitwise else _draw_values
     return Tally(n, draw(mechanism.law, counts, generator))
 
 
@@ -99,7 +108,7 @@ def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Genera
 
 
 @draw_tally.register
-def _(mechanism: ChannelMechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _(mechanism: MetricMechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
     """The people with one value report outputs by its row of the channel: a multinomial each."""
     counts, n = _checked_counts(mechanism, true_counts)
     found = np.zeros(mechanism.outputs, dtype=np.int64)
@@ -163,10 +172,11 @@ class Draws:
         """The tally of one run."""
         return Tally(int(self.n[run]), self.counts[run], None if self.asked is None else self.asked[run])
 
-    def frequencies(self, law: Law | Marginal) -> Floats:
+    def frequencies(self, law: ReportLaw) -> Floats:
         """The unbiased estimates of all runs, a row each."""
         about = np.broadcast_to(self.n[:, None], self.counts.shape) if self.asked is None else self.asked
-        return Estimate(int(self.n.max()), self.counts, law, asked=about).frequencies
+        by = cast("Law | Marginal", law)  # metric values are estimated by their mechanism
+        return Estimate(int(self.n.max()), self.counts, by, asked=about).frequencies
 
 
 def draw_share(
@@ -224,9 +234,8 @@ def _draw_attribute(
 
 def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
     """One tally of a mechanism for each row of people: all at once where a law does it, else one by one."""
-    rounds = part.first if isinstance(part, Memoized) else part
-    if isinstance(rounds, Unary | Direct):
-        draw = _draw_bits if isinstance(rounds, Unary) else _draw_values
+    if isinstance(part, SetMechanism) and (part.bitwise or part.names_value):
+        draw = _draw_bits if part.bitwise else _draw_values
         return Draws(people.sum(axis=1), draw(part.law, people, generator))
     tallies = [draw_tally(part, row, generator) for row in people]
     about = [tally.asked for tally in tallies if tally.asked is not None]
@@ -248,7 +257,7 @@ def _draw_fakes(fake: Fake, fakes: Integers, generator: np.random.Generator) -> 
 
 
 def _checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
-    if isinstance(mechanism, Averaged):
+    if mechanism.numeric:
         raise InvalidParameter(
             "the mean of a number has no shares, so that there are no counts of its values to draw from"
         )

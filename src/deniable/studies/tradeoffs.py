@@ -22,8 +22,8 @@ from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import (
-    ExactMechanism,
     Hashed,
+    SetMechanism,
     Unary,
     alh,
     ass,
@@ -91,7 +91,7 @@ def _thresholded(k: int, epsilon: float, theta: float) -> Unary:
     return Unary(k, min(FULL - 1, round(p * FULL)), max(1, round(q * FULL)))
 
 
-METHODS: dict[str, Callable[[int, float], ExactMechanism]] = {
+METHODS: dict[str, Callable[[int, float], SetMechanism]] = {
     "GRR": grr,
     "SS": ss,
     "SUE": sue,
@@ -172,7 +172,7 @@ def _measure_all(
     yield from _mark_front(found)
 
 
-def _rows(asked: AttackPoint, mechanism: ExactMechanism, values: Integers) -> Iterator[AttackPoint]:
+def _rows(asked: AttackPoint, mechanism: SetMechanism, values: Integers) -> Iterator[AttackPoint]:
     n, law = asked.n, mechanism.law
     loss = mechanism.loss()
     for attack, success, mse in (
@@ -197,7 +197,7 @@ def _rows(asked: AttackPoint, mechanism: ExactMechanism, values: Integers) -> It
     yield add_chance(seen, right)
 
 
-def published_success(mechanism: ExactMechanism) -> float:
+def published_success(mechanism: SetMechanism) -> float:
     """The study's formula: for hashing by the mean size of a support; elsewhere it is exact, where its sums
     do not overflow.
     """

@@ -62,7 +62,7 @@ def plain(part: ExactMechanism) -> ExactMechanism:
     """The mechanism of one round with the same reports."""
     if isinstance(part, Memoized):
         return part.second
-    return part.like if isinstance(part, HashedMemoized) else part
+    return part.one_round if isinstance(part, HashedMemoized) else part
 
 
 def part_to_json(part: ExactMechanism, column: Array) -> object:

@@ -10,11 +10,10 @@ from functools import lru_cache
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms.shape import Shape
 from deniable.words import FULL, WordArray, below, cell, chance
 
 
-def set_numbers(shape: Shape, **numbers: int) -> None:
+def set_numbers(shape: object, **numbers: int) -> None:
     """Store checked numbers as Python's own integers, which do not overflow."""
     for name, number in numbers.items():
         object.__setattr__(shape, name, number)

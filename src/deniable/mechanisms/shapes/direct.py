@@ -11,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.exact import whole_number
+from deniable.exact import power_up, whole_number
 from deniable.law import Law
-from deniable.mechanisms.base import checked_k
-from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray
 
 
 @final
 @dataclass(frozen=True)
-class Direct(Shape):
+class Direct(RoundShape):
     """The report is a value: the true one with probability keep / 2^64, else one of the others."""
 
     k: int
@@ -47,8 +47,22 @@ class Direct(Shape):
     def law(self) -> Law:
         return replace(Law.fixed_size(self.k, 1, Fraction(self.keep, FULL)), ratio=self.ratio)
 
+    @cached_property
+    def odds(self) -> float:
+        return float(self.law.exact_p / self.law.exact_q)
+
+    @property
+    def names_value(self) -> bool:
+        return True
+
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(reports[:, None] == np.arange(self.k))
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports == values)
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return np.asarray(reports == values[:, None])
 
     def blank(self, n: int) -> Array:
         return np.empty(n, dtype=smallest(self.k))
@@ -60,6 +74,22 @@ class Direct(Shape):
         from deniable.mechanisms.shapes import loops
 
         loops.direct(values, rows.address(), np.uint64(self.k), np.uint64(self.keep), reports)
+
+    def encode_again(self, reports: Array, rows: Rows) -> Array:
+        return self.encode(reports.astype(np.int64), rows)
+
+    def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
+        # a and r are upper bounds that count the bias of `below`; the chain grows with both
+        a, r, k = self.ratio, power_up(second.ratio, reports), self.k
+        return (a * r + k - 1) / (a + r + k - 2) * Fraction(FULL, FULL - 4 * self.k * (reports + 1))
+
+    @property
+    def part_ratio(self) -> Fraction:
+        return self.ratio
+
+    @property
+    def kept_parts(self) -> int:
+        return 1
 
     @property
     def form(self) -> str:

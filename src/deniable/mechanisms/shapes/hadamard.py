@@ -13,15 +13,15 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.exact import whole_number
 from deniable.law import Law, checked_prior
-from deniable.mechanisms.base import checked_k
-from deniable.mechanisms.shape import Shape
+from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray, chance
 
 
 @final
 @dataclass(frozen=True)
-class Hadamard(Shape):
+class Hadamard(SetShape):
     """The report is a column of a Hadamard matrix, uniform in the half that agrees with the value's row, or
     else not.
 
@@ -79,6 +79,11 @@ class Hadamard(Shape):
             if left.size == 0:
                 break
         return float(total + left.size * (1 - p) * best) / (1 << (self.bits - 1))
+
+    @cached_property
+    def odds(self) -> float:
+        p = self.law.exact_p
+        return float(p / (1 - p))
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         common = np.asarray(reports).astype(np.uint64)[:, None] & np.arange(1, self.k + 1, dtype=np.uint64)

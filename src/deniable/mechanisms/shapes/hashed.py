@@ -13,8 +13,9 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.exact import PRIME, whole_number
 from deniable.law import Law
-from deniable.mechanisms.base import checked_k
-from deniable.mechanisms.shape import BLOCK, Shape
+from deniable.mechanisms.base import BLOCK
+from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray
 from deniable.words.hashing import collision, hash_function, hash_values, occupied_buckets
@@ -22,7 +23,7 @@ from deniable.words.hashing import collision, hash_function, hash_values, occupi
 
 @final
 @dataclass(frozen=True)
-class Hashed(Shape):
+class Hashed(SetShape):
     """The report is a random hash function (a, b) and a bucket: the true value's with probability keep /
     2^64.
 
@@ -67,10 +68,24 @@ class Hashed(Shape):
         p = self.law.p
         return (full * p + (self.g - full) * (1 - p) / (self.g - 1)) / self.k
 
+    @cached_property
+    def odds(self) -> float:
+        p = self.law.exact_p
+        return float(p * (self.g - 1) / (1 - p))
+
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(
             hash_values(reports["a"], reports["b"], self.k, self.g) == reports["bucket"][:, None]
         )
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        known = (np.maximum(values, 0) + 1).astype(np.uint64)
+        a, b, bucket = (reports[name].astype(np.uint64) for name in ("a", "b", "bucket"))
+        held = (a * known + b) % np.uint64(PRIME) % np.uint64(self.g) == bucket
+        return np.asarray(held & (values >= 0))
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return np.array([self.supports(reports, np.full(len(reports), value)) for value in values.tolist()])
 
     def blank(self, n: int) -> Array:
         return np.empty(n, dtype=[("a", "<u4"), ("b", "<u4"), ("bucket", smallest(self.g))])

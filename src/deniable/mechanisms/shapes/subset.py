@@ -14,15 +14,16 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Law
-from deniable.mechanisms.base import checked_k
-from deniable.mechanisms.shape import BLOCK, Shape
+from deniable.mechanisms.base import BLOCK
+from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray, below, chance
 
 
 @final
 @dataclass(frozen=True)
-class Subset(Shape):
+class Subset(SetShape):
     """The report is a set of `size` values in ascending order: the true one is a member with probability keep
     / 2^64.
     """
@@ -60,10 +61,25 @@ class Subset(Shape):
     def law(self) -> Law:
         return replace(Law.fixed_size(self.k, self.size, Fraction(self.keep, FULL)), ratio=self.ratio)
 
+    @cached_property
+    def odds(self) -> float:
+        p = self.law.exact_p
+        return float(p * (self.k - self.size) / ((1 - p) * self.size))
+
+    @property
+    def names_value(self) -> bool:
+        return self.size == 1
+
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         holds = np.zeros((len(reports), self.k), dtype=bool)
         np.put_along_axis(holds, np.asarray(reports).astype(np.int64), True, axis=1)
         return holds
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return np.asarray((reports == values[:, None]).any(axis=1))
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return np.array([(reports == value).any(axis=1) for value in values.tolist()])
 
     def blank(self, n: int) -> Array:
         return np.empty((n, self.size), dtype=smallest(self.k))

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
-from deniable.exact import whole_number
+from deniable.exact import power_up, whole_number
 from deniable.law import Law
-from deniable.mechanisms.base import checked_k
-from deniable.mechanisms.shape import BLOCK, Shape
+from deniable.mechanisms.base import BLOCK
+from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
 from deniable.words.simulated import SeededRows
@@ -23,7 +24,7 @@ from deniable.words.simulated import SeededRows
 
 @final
 @dataclass(frozen=True)
-class Unary(Shape):
+class Unary(RoundShape):
     """The report is k bits, packed: the true value's is 1 with probability one / 2^64, each other's with zero
     / 2^64.
 
@@ -67,18 +68,59 @@ class Unary(Shape):
     def law(self) -> Law:
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
 
+    @cached_property
+    def odds(self) -> float:
+        p, q = self.law.exact_p, self.law.exact_q
+        return float(p * (1 - q) / (q * (1 - p)))
+
+    @property
+    def bitwise(self) -> bool:
+        return True
+
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.unpackbits(np.asarray(reports), axis=1, count=self.k, bitorder="little").astype(bool)
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        known = np.maximum(values, 0)
+        held = reports[np.arange(len(reports)), known >> 3] >> (known & 7).astype(np.uint8) & 1
+        return np.asarray(held.astype(bool) & (values >= 0))
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        bits = np.ascontiguousarray(reports.T)
+        held = [
+            bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0 for value in values.tolist()
+        ]
+        return np.array(held) > 0
+
+    def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
+        return np.ascontiguousarray(reports.T)
 
     def blank(self, n: int) -> Array:
         return np.empty((n, self.report_bytes), dtype=np.uint8)
 
     def encode_again(self, reports: Array, rows: Rows) -> Array:
-        """A second round on the bits of a first one: each bit that is set counts as true."""
+        """Each bit that is set counts as true."""
         whole = np.zeros((len(reports), 8 * self._groups), dtype=np.uint8)
         whole[:, : self.report_bytes] = reports
         unused = np.zeros((len(reports), 1), dtype=np.int64)
         return self.encode(np.hstack([unused, whole.view("<i8")]), rows)
+
+    def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
+        p1, q1, p2, q2 = self.law.exact_p, self.law.exact_q, second.law.exact_p, second.law.exact_q
+        one = power_up(p2 / q2, reports)  # the ratio grows with this
+        zero = power_up((1 - q2) / (1 - p2), reports)  # and with this
+        ones = (p1 * one + 1 - p1) / (q1 * one + 1 - q1)
+        zeros = ((1 - q1) * zero + q1) / ((1 - p1) * zero + p1)
+        return ones * zeros
+
+    @property
+    def part_ratio(self) -> Fraction:
+        p, q = self.law.exact_p, self.law.exact_q
+        return max(p / q, (1 - q) / (1 - p))
+
+    @property
+    def kept_parts(self) -> int:
+        return self.k
 
     def _truth(self, values: Integers) -> WordArray:
         """The true bits of every 64 values: one of them, or none for a fake's -1; or those that are given."""

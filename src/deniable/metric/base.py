@@ -1,6 +1,4 @@
-"""What mechanisms that know distances share: their law is a channel, and their loss depends on how far apart
-values are.
-"""
+"""Estimates from channels, and states losses by distance: what mechanisms of metric values share."""
 
 from __future__ import annotations
 
@@ -15,13 +13,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
-from deniable.law import Convention, Matrix, Moments, checked_prior, finite
-from deniable.mechanisms import Shape, Tally
-from deniable.mechanisms.shapes.common import smallest
+from deniable.law import Convention, Matrix, Moments, ReportLaw, checked_prior, finite
+from deniable.mechanisms import ChannelMechanism, Tally
 from deniable.metric.certified import divided_up, times_up
 from deniable.metric.inverse import inverted, off
 
@@ -33,48 +30,15 @@ _SINGULAR = 1e-6  # how far a matrix times its inverse may be from the identity
 _ROWS = 1 << 20  # entries worked on at a time
 
 
-class Numbered(Shape):
-    """A mechanism whose report is one of some outputs, which are counted."""
-
-    outputs: int
-    """The number of different reports; they are 0 to outputs - 1."""
-
-    @property
-    def tallied(self) -> int:
-        return self.outputs
-
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        """The output stands in for the support: which values are likely beside it is for the law to say."""
-        return np.asarray(np.asarray(reports)[:, None] == np.arange(self.outputs))
-
-    @property
-    def report_bytes(self) -> int:
-        return smallest(self.outputs).itemsize
-
-    def blank(self, n: int) -> Array:
-        return np.empty(n, dtype=smallest(self.outputs))
-
-    @property
-    def form(self) -> str:
-        return f"a report is an output from 0 to {self.outputs - 1}"
-
-    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return np.asarray(reports < self.outputs)
-
-    def _count(self, reports: Array, compiled: bool) -> Integers:
-        return np.bincount(reports, minlength=self.outputs)
-
-
-class ChannelMechanism(Numbered):
+class MetricMechanism(ChannelMechanism):
     """A mechanism whose loss is stated twice: for values a given distance apart, and for any two."""
+
+    metric = True
 
     @property
     @abstractmethod
-    def ratio(self) -> Fraction:
-        """The largest ratio of any two values' probabilities of one report."""
-
-    _unit_loss: float
-    """The smallest epsilon per unit of distance, rounded up."""
+    def _unit_loss(self) -> float:
+        """The smallest epsilon per unit of distance, rounded up."""
 
     @abstractmethod
     def _loss_at(self, distance: float) -> float:
@@ -89,27 +53,26 @@ class ChannelMechanism(Numbered):
         """How likely every output is, in integers."""
 
     @cached_property
-    def law(self) -> Channel:  # type: ignore[override]
+    def law(self) -> Channel:
         return Channel(self)
 
-    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:  # type: ignore[misc, override]
-        """The exact epsilon, rounded up, of any two values; with a distance, what two values up to this far
-        apart lose at most.
+    def table(self) -> Floats:
+        return self.law.matrix()
 
-        By distance it is the smallest such number, but for planar noise on more than 4,096 cells: not all
-        pairs are compared there, and it is the bound that the table was made by, which shows as "at most".
+    @final
+    def loss_at(self, distance: float) -> float:
+        """What two values up to this far apart lose at most, rounded up.
+
+        It is the smallest such number, but for planar noise on more than 4,096 cells: not all pairs are
+        compared there, and it is the bound that the table was made by, which shows as "at most".
         """
-        if distance is None:
-            return log_up(self.ratio)
-        if worst_case:
-            raise InvalidParameter("ask for the loss at a distance, or for that of the worst case")
         return 0.0 if isinstance(distance, float | int) and distance == 0 else self._loss_at(distance)
 
     def loss_per(self, units: float = 1.0) -> float:
         """The smallest rate that bounds all losses by distance, for this many units of it, rounded up.
 
-        Unlike `loss(distance)` it may be more than the worst case, where all values are nearer to each other
-        than that.
+        Unlike `loss_at(distance)` it may be more than the worst case, where all values are nearer to each
+        other than that.
         """
         return times_up(self._unit_loss, number("a distance", units, 0.0, math.inf, "a positive number"))
 
@@ -134,13 +97,15 @@ class ChannelMechanism(Numbered):
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)
 
-    def estimate(self, tally: Tally) -> Estimate:  # type: ignore[misc]
+    def estimate(self, tally: Tally) -> Estimate:
         """Unbiased frequencies with error bars, by the inverse of the channel: they may scatter a lot, see
         `mle`.
         """
         return self.estimated(tally)
 
-    def estimated(self, tally: Tally, law: object = None, labels: Sequence[object] | None = None) -> Estimate:
+    def estimated(
+        self, tally: Tally, law: ReportLaw | None = None, labels: Sequence[object] | None = None
+    ) -> Estimate:
         if not isinstance(tally, Tally):
             raise InvalidReport(
                 f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}"
@@ -178,8 +143,8 @@ class ChannelMechanism(Numbered):
             told = self._weighing(chosen) ** 2
             return float(self._sent_by(np.flatnonzero(chosen)) @ told), float(counts @ told)
 
-        law = Moments(self.k, noise, np.nan, combined, cumulated, inside, outside, grouped)
-        return Estimate(tally.n, frequencies * tally.n, law, labels)
+        moments = Moments(self.k, noise, np.nan, combined, cumulated, inside, outside, grouped)
+        return Estimate(tally.n, frequencies * tally.n, moments, labels)
 
     def _weighing(self, points: Floats) -> Floats:
         """What each output adds to the estimated sum of shares with these weights."""
@@ -258,7 +223,7 @@ class Channel:
     input.
     """
 
-    of: ChannelMechanism
+    of: MetricMechanism
 
     @property
     def k(self) -> int:
@@ -288,9 +253,13 @@ class Channel:
                 f"{most:,} entries are ({side:,} x {side:,}); forward gives its products without it"
             )
 
-    def loss(self, distance: float | None = None, *, worst_case: bool = False) -> float:
+    def loss(self) -> float:
         """As the mechanism's."""
-        return self.of.loss(distance, worst_case=worst_case)
+        return self.of.loss()
+
+    def loss_at(self, distance: float) -> float:
+        """As the mechanism's."""
+        return self.of.loss_at(distance)
 
     def forward(self, shares: npt.ArrayLike) -> Floats:
         """How likely every output is, from people with these shares."""
@@ -334,13 +303,13 @@ class Channel:
             return np.asarray(np.log(column))
 
 
-def shown(m: ChannelMechanism, what: str, unit: str, bounded: bool = False) -> str:
+def shown(m: MetricMechanism, what: str, unit: str, bounded: bool = False) -> str:
     """A mechanism in words, with both of its losses; the one by distance may be a bound only."""
     by_distance = f"{'at most ' if bounded else ''}{m.loss_per():.6g} per {unit}"
     return f"{type(m).__name__}({what}: loses {by_distance}, {m.loss():.6g} in the worst case)"
 
 
-def loss_by_units(m: ChannelMechanism, distance: float) -> float:
+def loss_by_units(m: MetricMechanism, distance: float) -> float:
     """A loss per unit times the distance, rounded up, and never more than that of the worst case."""
     return min(m.loss_per(distance), log_up(m.ratio))
 

@@ -1,0 +1,24 @@
+"""States what every law can say, whatever its reports are: sets, outputs or numbers."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy.typing as npt
+
+from deniable.arrays import Floats
+from deniable.law.law import Convention
+
+
+class ReportLaw(Protocol):
+    """The law of a report: how many values it is about, and how far off estimates from n reports are."""
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
+        """The variance of an estimate from n reports where the truth is f."""
+
+    def error(self, n: int, f: float | None = None) -> float:
+        """The variance of an estimate from n reports, averaged over the values; with f, at that share."""

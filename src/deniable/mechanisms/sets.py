@@ -1,0 +1,101 @@
+"""Estimates shares from sets of values: one law and one estimator for all reports that support a set."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import cast, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Array, Floats
+from deniable.errors import InvalidReport
+from deniable.estimate import Estimate
+from deniable.law import Law, Marginal, ReportLaw
+from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms.blocks import Blockwise
+from deniable.mechanisms.tally import Tally
+from deniable.words import Rows
+
+
+class SetMechanism(ExactMechanism):
+    """A mechanism whose report supports a set of values, and that treats all values alike."""
+
+    @property
+    @abstractmethod
+    def law(self) -> Law:
+        """The law of the report's support."""
+
+    @property
+    @abstractmethod
+    def odds(self) -> float:
+        """How many times likelier a report is from a value that it supports than from another."""
+
+    @property
+    def names_value(self) -> bool:
+        """Whether a report supports exactly one value."""
+        return False
+
+    @property
+    def bitwise(self) -> bool:
+        """Whether a report has a bit for every value, each by a coin of its own."""
+        return False
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        return self.law.success(prior)
+
+    def likelihoods(self, reports: Array) -> Floats:
+        return np.where(self.support(reports), self.odds, 1.0)
+
+    def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
+        """Which values each report supports, as bits: eight values to a row, a column for each report."""
+        bits = np.empty(((self.k + 7) // 8, len(reports)), dtype=np.uint8)
+        for here, table in self._tables(reports):
+            bits[:, here] = np.packbits(table, axis=1, bitorder="little").T
+        return bits
+
+    def estimated(
+        self, tally: Tally, law: ReportLaw | None = None, labels: Sequence[object] | None = None
+    ) -> Estimate:
+        counted = self.checked_tally(tally)
+        by = cast(
+            "Law | Marginal", self.law if law is None else law
+        )  # what record mechanisms make of its law
+        return Estimate(counted.n, counted.counts, by, labels, asked=counted.asked)
+
+    @final
+    def estimate(self, tally: Tally) -> Estimate:
+        counted = self.checked_tally(tally)
+        if counted.counts.dtype.kind == "f":
+            raise InvalidReport(
+                "a count of reports is a whole number; this tally holds sums of floating-point numbers"
+            )
+        return Estimate(counted.n, counted.counts, self.law, asked=counted.asked)
+
+
+class SetShape(SetMechanism, Blockwise):
+    """A set of values, reported in one round: what Direct, Unary, Subset, Hashed and Hadamard share."""
+
+
+class RoundShape(SetShape):
+    """A shape whose report can be kept and reported again, by the same shape with other numbers."""
+
+    @abstractmethod
+    def encode_again(self, reports: Array, rows: Rows) -> Array:
+        """A second round on the reports of a first one."""
+
+    @abstractmethod
+    def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
+        """The largest ratio after so many second reports of what this round has kept, rounded up."""
+
+    @property
+    @abstractmethod
+    def kept_parts(self) -> int:
+        """How many parts of what is kept may change: the one value, or every bit."""
+
+    @property
+    @abstractmethod
+    def part_ratio(self) -> Fraction:
+        """The largest ratio of two probabilities of one report if a single part of what is kept changes."""
