@@ -189,34 +189,51 @@ def test_a_plan_is_given_as_it_is_as_its_text_or_by_its_file(tmp_path: Path) -> 
         Client("[]")
 
 
-def test_a_ledger_keeps_reports_and_adds_up_losses(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.json")
-    first, second = once(), again()
-    report = Client(first, ledger=ledger).report(ANSWER)
-    changed = {**ANSWER, "color": "blue"}
-    assert Client(first, ledger=ledger).report(changed) == report, (
-        "a round that was answered was answered again"
-    )
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Of a device that has answered one study once, and another in two rounds."""
+    made = Ledger(tmp_path / "ledger.json")
+    Client(once(), ledger=made).report(ANSWER)
     for number in (1, 2):
-        Client(second, ledger=ledger).report(ANSWER, round=number)
+        Client(again(), ledger=made).report(ANSWER, round=number)
+    return made
+
+
+def test_a_ledger_answers_a_round_once(ledger: Ledger) -> None:
+    report = Client(once(), ledger=ledger).report(ANSWER)
+    changed = {**ANSWER, "color": "blue"}
+    assert Client(once(), ledger=ledger).report(changed) == report
+
+
+def test_a_ledger_adds_up_losses(ledger: Ledger, tmp_path: Path) -> None:
     lifetime = Ledger(tmp_path / "ledger.json").lifetime()
     assert (lifetime.studies, lifetime.reports) == (2, 3)
-    assert lifetime.unchanged == first.stated.record + second.stated.repeated[2]  # type: ignore[index, operator]
+    assert lifetime.unchanged == once().stated.record + again().stated.repeated[2]  # type: ignore[index, operator]
     assert lifetime.unchanged is not None
     assert lifetime.changing is not None
     assert lifetime.changing > lifetime.unchanged
+
+
+def test_a_cap_counts_all_answers_before(ledger: Ledger) -> None:
     third = vectors.of(dn.rsfd(vectors.KS, 0.5, "grr"))
     Client(third, ledger=ledger, cap=2.6)
     with pytest.raises(
         dn.InvalidPlan, match=r"up to 0\.5, with all answers before 2\.5, and this device's cap is 2\.4"
     ):
         Client(third, ledger=ledger, cap=2.4)
-    assert Client(first, ledger=ledger, cap=2.4).report(ANSWER) == report, (
-        "an answer that was given costs nothing again"
+    before = Client(once(), ledger=ledger).report(ANSWER)
+    assert Client(once(), ledger=ledger, cap=2.4).report(ANSWER) == before, (
+        "what was given costs nothing again"
     )
+
+
+def test_a_ledger_keeps_no_answer_and_is_read_by_its_owner_only(ledger: Ledger, tmp_path: Path) -> None:
     text = (tmp_path / "ledger.json").read_text()
     assert "red" not in text.replace('"report"', "")
     assert (tmp_path / "ledger.json").stat().st_mode & 0o077 == 0
+
+
+def test_a_ledger_that_forgets_has_a_new_secret(ledger: Ledger, tmp_path: Path) -> None:
     secret = ledger.secret
     ledger.forget()
     assert ledger.secret != secret

@@ -591,26 +591,37 @@ def test_nothing_is_kept_of_who_sent(tmp_path: Path) -> None:
         assert trace not in written
 
 
-def test_invitations(tmp_path: Path, run: Run) -> None:
+@pytest.fixture
+def tokens(tmp_path: Path, run: Run) -> list[str]:
+    """Three invitations to the plan, made as an operator makes them."""
+    plan = PLAN.write(tmp_path / "plan.json")
+    return [line.split(",")[0] for line in run("tokens", str(plan), "--count", "3").out.splitlines()[1:]]
+
+
+def test_invitations_are_written_with_their_links(tmp_path: Path, run: Run) -> None:
     plan = PLAN.write(tmp_path / "plan.json")
     made = run("tokens", str(plan), "--count", "3", "--url", "https://survey.example/")
-    rows = [line.split(",") for line in made.out.splitlines()]
-    assert rows[0] == ["invitation", "link"]
-    tokens = [token for token, _ in rows[1:]]
-    assert [link for _, link in rows[1:]] == [
-        f"https://survey.example/#invitation={token}" for token in tokens
-    ]
-    assert len(set(tokens)) == 3
-    assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in tokens)
-    outcome = run("tokens", str(plan), "--count", "1e2", "-o", "list.csv")
+    first, *rows = [line.split(",") for line in made.out.splitlines()]
+    assert first == ["invitation", "link"]
+    assert all(link == f"https://survey.example/#invitation={token}" for token, link in rows)
+    found = {token for token, _ in rows}
+    assert len(found) == 3
+    assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in found)
+
+
+def test_invitations_are_kept_from_others(tmp_path: Path, run: Run, tokens: list[str]) -> None:
+    outcome = run("tokens", "plan.json", "--count", "1e2", "-o", "list.csv")
     assert "103 invitations are unused" in outcome.err
     assert stat.S_IMODE((tmp_path / "list.csv").stat().st_mode) == 0o600
     stored = b"".join(file.read_bytes() for file in tmp_path.glob("reports.db*"))
+    assert stored
     assert not any(token.encode() in stored for token in tokens)
+
+
+def test_an_invitation_lets_in_one_report(tmp_path: Path, tokens: list[str]) -> None:
+    """Once there are invitations they are needed, with or without --invited."""
     reports = some_reports(PLAN, 3)
-    with collecting(
-        tmp_path, [PLAN]
-    ) as running:  # once there are invitations they are needed, with or without --invited
+    with collecting(tmp_path, [PLAN]) as running:
         assert "by invitation" in running.said
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
 
@@ -628,8 +639,7 @@ def test_invitations(tmp_path: Path, run: Run) -> None:
         batch = BINARY | {"Authorization": f"Invitation {tokens[1]}"}
         answer = HTTP.post(f"{running.url}/reports/batch", content=to_batch(reports), headers=batch)
         assert answer.json()["outcomes"] == ["counted before", "counted", "invitation"]
-        client = dn.Client(PLAN)
-        assert client.send(running.url, reports[2], invitation=tokens[2]) == "counted"
+        assert dn.Client(PLAN).send(running.url, reports[2], invitation=tokens[2]) == "counted"
 
 
 def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) -> None:

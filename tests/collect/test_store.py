@@ -102,27 +102,41 @@ def test_what_is_refused_is_refused_alone(store: Store) -> None:
 
 
 def test_rounds_open_and_close(store: Store) -> None:
-    first, second = arrivals(FLIPPED, 10, 1), arrivals(FLIPPED, 10, 2, number=2)
+    second = arrivals(FLIPPED, 10, 2, number=2)
     assert store.add(second, 0.0) == ["closed"] * 10
     assert store.tallied(FLIPPED.id) == (None, counted(FLIPPED, []))
     store.set_round(FLIPPED.id, 2, 100.0, 200.0)
-    assert [
-        store.add([one], when)[0] for one, when in zip(second, (99.9, 100, 199.9, 200), strict=False)
-    ] == [*("closed", "counted", "counted", "closed")]
-    assert store.add(second[:3], 300.0) == ["closed", "counted before", "counted before"], (
-        "a resend arrives late, too"
-    )
+    times = (99.9, 100, 199.9, 200)
+    found = [store.add([one], when)[0] for one, when in zip(second, times, strict=False)]
+    assert found == ["closed", "counted", "counted", "closed"]
+    late = store.add(second[:3], 300.0)
+    assert late == ["closed", "counted before", "counted before"], "a resend arrives late, too"
+    assert store.check() == []
+
+
+def test_the_only_round_with_reports_need_not_be_named(store: Store) -> None:
+    store.set_round(FLIPPED.id, 2)
+    store.add(arrivals(FLIPPED, 2, 2, number=2), 0.0)
     assert store.tallied(FLIPPED.id) == store.tallied(FLIPPED.id, 2)
-    assert store.tallied(FLIPPED.id)[0] == 2, "the only round that has reports"
-    store.add(first, 0.0)
-    assert [(each.number, each.opens, each.closes, each.counted) for each in store.rounds(FLIPPED.id)] == [
-        *((1, None, None, 10), (2, 100.0, 200.0, 2))
-    ]
-    assert [each.is_open(150.0) for each in store.rounds(FLIPPED.id)] == [True, True]
+    assert store.tallied(FLIPPED.id)[0] == 2
+    store.add(arrivals(FLIPPED, 10, 1), 0.0)
     with pytest.raises(InvalidParameter, match="rounds 1, 2; ask for one"):
         store.tallies(FLIPPED.id)
     assert store.tallies(FLIPPED.id, 2).n == 2
     assert store.counted(FLIPPED.id) == 12
+
+
+def test_rounds_are_listed_with_their_times(store: Store) -> None:
+    store.set_round(FLIPPED.id, 2, 100.0, 200.0)
+    store.add(arrivals(FLIPPED, 10, 1), 0.0)
+    rounds = store.rounds(FLIPPED.id)
+    found = [(each.number, each.opens, each.closes, each.counted) for each in rounds]
+    assert found == [(1, None, None, 10), (2, 100.0, 200.0, 0)]
+    assert [each.is_open(150.0) for each in rounds] == [True, True]
+    assert [each.is_open(250.0) for each in rounds] == [True, False]
+
+
+def test_rounds_that_a_plan_has_not_are_refused(store: Store) -> None:
     for wrong in (0, 4):
         with pytest.raises(InvalidParameter, match="rounds 1 to 3"):
             store.set_round(FLIPPED.id, wrong)
@@ -132,7 +146,6 @@ def test_rounds_open_and_close(store: Store) -> None:
         store.tallies(FLIPPED.id, 3)
     with pytest.raises(InvalidParameter, match="not registered"):
         store.tallies("0" * 64)
-    assert store.check() == []
 
 
 def test_a_round_that_was_closed_stays_as_it_is(make: Make) -> None:
@@ -409,12 +422,7 @@ _step = st.one_of(
 )
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(_step, max_size=14), invited=st.booleans())
 def test_any_history_is_that_of_the_model(
     make: Make, steps: list[tuple[str, object, object]], invited: bool

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from deniable.plan.findings import Findings
 from deniable.plan.plot import shares_plot
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries import Group, groups_of
-from tests.running import Run
+from tests.running import Run, run_in
 from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 
 AGES = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5)
@@ -163,22 +164,29 @@ def test_no_answer_stays_on_its_own_and_fakes_have_no_groups() -> None:
     assert "among fakes" in found.text()
 
 
+TRUE_AGES = np.clip(np.random.default_rng(7).normal(40, 12, 5000), 0, 99).astype(int)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan and reports of it in files, which no test changes."""
+    made = tmp_path_factory.mktemp("reported")
+    lines = [f"{'yes' if age % 3 else 'no'},{age},{age * 90}" for age in TRUE_AGES]
+    (made / "study.toml").write_text(STUDY, encoding="utf-8")
+    (made / "data.csv").write_text("\n".join(["smokes,age,income", *lines]) + "\n", encoding="utf-8")
+    assert run_in(made, "plan", "study.toml", "--people", "5000", "-o", "plan.json").code == 0
+    assert run_in(made, "privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").code == 0
+    return made
+
+
 @pytest.fixture
-def reported(run: Run) -> Run:
-    """A plan and reports of it in files."""
-    generator = np.random.default_rng(7)
-    ages = np.clip(generator.normal(40, 12, 5000), 0, 99).astype(int)
-    lines = [f"{'yes' if age % 3 else 'no'},{age},{age * 90}" for age in ages]
-    Path("study.toml").write_text(STUDY, encoding="utf-8")
-    Path("data.csv").write_text("\n".join(["smokes,age,income", *lines]) + "\n", encoding="utf-8")
-    assert run("plan", "study.toml", "--people", "5000", "-o", "plan.json").code == 0
-    assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").code == 0
-    Path("truth.json").write_text(json.dumps(ages.tolist()), encoding="utf-8")
+def reported(run: Run, folder: Path) -> Run:
+    """A command, in a copy of that folder."""
+    shutil.copytree(folder, Path.cwd(), dirs_exist_ok=True)
     return run
 
 
 def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
-    ages = np.array(json.loads(Path("truth.json").read_text(encoding="utf-8")))
     found = reported("estimate", "plan.json", "r.parquet", "--mle", "--smooth", "--quantile", "0.5,0.9")
     assert found.code == 0, found.err
     assert "age (5,000 reports): 10 groups of 100 values; --bins shows every one" in found.out
@@ -196,32 +204,54 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     )
     assert "smoothed smoothed" not in found.out
     assert " passes of EM that give " in found.out or "EM stopped early, after " in found.out
-    told = json.loads(
-        reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json").out
-    )
-    means = {one["attribute"]: one for one in told["means"]}
-    assert means["age"]["low"] < ages.mean() + 0.5 < means["age"]["high"]
+
+
+@pytest.fixture(scope="module")
+def findings(folder: Path) -> dict[str, Any]:
+    """What `estimate` gives as JSON, with everything that it can add for an ordered attribute."""
+    asked = ("estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--mle", "--smooth", "--json")
+    return dict(json.loads(run_in(folder, *asked).out))
+
+
+def test_means_as_json(findings: dict[str, Any]) -> None:
+    means = {one["attribute"]: one for one in findings["means"]}
     assert set(means) == {"age", "income"}
+    assert means["age"]["low"] < TRUE_AGES.mean() + 0.5 < means["age"]["high"]
     assert (means["age"]["within"], means["income"]["within"]) == (0.5, 0)
-    assert all((one["n"], one["level"]) == (5000, 0.95) for one in (*told["means"], *told["quantiles"]))
-    assert {row["attribute"] for row in told["rows"]} == {"smokes", "age"}, (
-        "a number has no shares, and is in means only"
-    )
-    assert "mean" not in told["rows"][0]
-    (half,) = told["quantiles"]
-    assert (half["attribute"], half["share"]) == ("age", 0.5)
-    assert half["low"] <= np.median(ages) + 0.5 <= half["high"]
-    assert len(told["groups"]) == 10
-    assert sum(one["mle"] for one in told["groups"]) == pytest.approx(1)
-    assert sum(one["smoothed"] for one in told["groups"]) == pytest.approx(1)
-    bins = [row for row in told["rows"] if row["attribute"] == "age"]
+    assert all((one["n"], one["level"]) == (5000, 0.95) for one in findings["means"])
+
+
+def test_a_number_has_no_shares_and_is_in_means_only(findings: dict[str, Any]) -> None:
+    assert {row["attribute"] for row in findings["rows"]} == {"smokes", "age"}
+    assert "mean" not in findings["rows"][0]
+
+
+def test_quantiles_as_json(findings: dict[str, Any]) -> None:
+    (half,) = findings["quantiles"]
+    assert (half["attribute"], half["share"], half["n"], half["level"]) == ("age", 0.5, 5000, 0.95)
+    assert half["low"] <= np.median(TRUE_AGES) + 0.5 <= half["high"]
+
+
+def test_groups_add_up_as_json(findings: dict[str, Any]) -> None:
+    groups = findings["groups"]
+    assert len(groups) == 10
+    assert sum(one["mle"] for one in groups) == pytest.approx(1)
+    assert sum(one["smoothed"] for one in groups) == pytest.approx(1)
+    bins = [row for row in findings["rows"] if row["attribute"] == "age"]
     assert len(bins) == 100
-    assert sum(row["smoothed"] for row in bins[40:50]) == pytest.approx(told["groups"][4]["smoothed"])
-    certificates = {(one["attribute"], one["of"]): one for one in told["certificates"]}
+    assert sum(row["smoothed"] for row in bins[40:50]) == pytest.approx(groups[4]["smoothed"])
+
+
+def test_certificates_as_json(findings: dict[str, Any]) -> None:
+    certificates = {(one["attribute"], one["of"]): one for one in findings["certificates"]}
     assert certificates["age", "mle"]["stop"] == "certified"
     assert certificates["age", "mle"]["gap"] <= 1e-9 < certificates["age", "smoothed"]["gap"]
     assert ("smokes", "smoothed") not in certificates
-    truth = np.bincount(ages, minlength=100) / ages.size
+
+
+def test_smoothed_shares_err_less_than_half_as_much(findings: dict[str, Any]) -> None:
+    bins = [row for row in findings["rows"] if row["attribute"] == "age"]
+    truth = np.bincount(TRUE_AGES, minlength=100) / TRUE_AGES.size
     unbiased, smoothed = (np.array([row[of] for row in bins]) for of in ("frequency", "smoothed"))
     assert np.abs(smoothed - truth).sum() < np.abs(unbiased - truth).sum() / 2
 
