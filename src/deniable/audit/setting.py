@@ -16,11 +16,10 @@ from deniable.audit.apart import apart
 from deniable.audit.devices import Answers, Side
 from deniable.audit.pairs import Named, Pair, check_pairs, count_values_asked, make_line_ups, make_named_pairs
 from deniable.errors import InvalidParameter
-from deniable.exact import whole_number
+from deniable.exact import log_up, whole_number
 from deniable.mechanisms import Per, checked_per
 from deniable.metric import MetricMechanism, PlanarGeometric
 from deniable.plan import NANO, Plan, Stated
-from deniable.records import Sample
 from deniable.rounds import Repeated
 
 ROUNDS = 10
@@ -108,11 +107,10 @@ class Setting:
         """
         if plan is None:
             return [0] * len(self.claims)
-        reported = plan.mechanism.reported if isinstance(plan.mechanism, Sample) else len(plan.names)
-        differ = [
-            np.minimum((codes[:, ::2] != codes[:, 1::2]).sum(axis=0), reported) for codes in self.codes(plan)
-        ]
-        votes = np.add.reduce(differ)
+        votes = np.zeros(len(self.pairs), dtype=np.int64)
+        for codes in self.codes(plan):
+            differ = (codes[:, ::2] != codes[:, 1::2]).T.astype(int).tolist()
+            votes += [sum(plan.mechanism.select_largest(one)) for one in differ]
         return [int(votes[self.group == number].max()) for number in range(len(self.claims))]
 
 
@@ -236,6 +234,10 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
         {one.name: one.loss for one in metric.units},
         plan.stated.record if per == "record" else plan.stated.attribute,
     )
+    rest_of_all = metric.rest
+    if per == "attribute":
+        others = [name not in units for name in plan.names]
+        rest_of_all = math.ceil(log_up(plan.mechanism.ratio_among(others, per)) * NANO)
     sides = [side[0] for pair in pairs for side in pair]
     codes = plan.encode(list(map(dict, sides)))
     found = []
@@ -250,6 +252,6 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
                 )
             else:
                 rest = rest or a != b
-        lost += metric.rest * rest
+        lost += rest_of_all * rest
         found.append(min(lost, worst) / NANO)
     return tuple(found)
