@@ -7,7 +7,7 @@ the outputs of a channel (channels.py). What works in blocks is shared by both (
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, final
@@ -19,10 +19,14 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
+from deniable.formatting import format_count, format_loss, format_percent
 from deniable.law import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
 from deniable.mechanisms.tally import Tally
 from deniable.words import Rows, Words, checked_source
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Per = Literal["record", "attribute"]
 """Whose answers are compared: those of any two people, or of two who differ in one answer only."""
@@ -95,6 +99,55 @@ class Mechanism(ABC):
     @abstractmethod
     def estimate(self, tally: Tally) -> Estimate | MeanEstimate:
         """Unbiased frequencies with error bars, or an unbiased mean."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return type(self).__name__
+
+    @property
+    def phrase(self) -> str:
+        """What a report is, in a few words, such as "one bit per value"."""
+        return ""
+
+    @property
+    def blind(self) -> float:
+        """How often a guess is right without any report."""
+        return 1 / self.k
+
+    def describe(self) -> str:
+        """What it is, in a line: name, report, values, loss, best guess and size."""
+        facts = [self.phrase, self.describe_values(), self.describe_loss(), self.describe_guess()]
+        size = f"{format_count(self.report_bytes, 'byte')} a report"
+        return f"{self.title}: {', '.join([*filter(None, facts), size])}"
+
+    def describe_values(self) -> str:
+        """How many values there are, in words."""
+        return format_count(self.k, "value")
+
+    def describe_loss(self) -> str:
+        """What a report loses, in words."""
+        return f"loss {format_loss(self.loss())}"
+
+    def describe_guess(self) -> str:
+        """How often the best guess is right, in words; nothing where it takes long to know."""
+        return f"best guess right {format_percent(self.success())} (blind {format_percent(self.blind)})"
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how often the best guess is right, and a blind one."""
+        return self._plot_shares({})
+
+    @final
+    def _plot_shares(self, shares: Mapping[str, float]) -> Figure:
+        """Bars for these shares, and for guesses."""
+        from deniable.plot.charts import Bars, plot_bars
+
+        every = {**shares, "best guess is right": self.success(), "blind guess is right": self.blind}
+        bars = Bars(np.array(list(every.values())), numbers=[format_percent(one) for one in every.values()])
+        return plot_bars(list(every), [bars], self.describe(), "how often")
 
     @property
     def tallied(self) -> int:
@@ -182,11 +235,6 @@ class ExactMechanism(Mechanism):
     def tally_checked(self, reports: Array) -> Tally:
         """The tally of reports that are known to be in canonical form."""
         return self.tally(reports)
-
-    @property
-    def blind(self) -> float:
-        """How often a guess is right without any report."""
-        return 1 / self.k
 
     @property
     def one_round(self) -> ExactMechanism:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import cast, final
+from typing import TYPE_CHECKING, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from deniable.mechanisms.base import ExactMechanism
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.tally import Tally
 from deniable.words import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class SetMechanism(ExactMechanism):
@@ -48,6 +51,16 @@ class SetMechanism(ExactMechanism):
 
     def likelihoods(self, reports: Array) -> Floats:
         return np.where(self.support(reports), self.odds, 1.0)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how often a report supports the true value and another, and how often
+        guesses are right.
+        """
+        supported = {
+            "report supports the true value": self.law.p,
+            "report supports another value": self.law.q,
+        }
+        return self._plot_shares(supported)
 
     def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
         """Which values each report supports, as bits: eight values to a row, a column for each report."""

@@ -43,6 +43,12 @@ class Summed(Mechanism):
         object.__setattr__(self, "k", checked_k(self.k, 1 << 20, "summed"))
         object.__setattr__(self, "epsilon", number("epsilon", positive_epsilon(self.epsilon), 1e-9, 1000.0))
 
+    title = "Summed histogram"
+    phrase = "one noisy number per value"
+
+    def describe_loss(self) -> str:
+        return f"no exact loss (epsilon {self.epsilon:g} without rounding)"
+
     @property
     def words(self) -> int:
         return self.k

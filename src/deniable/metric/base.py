@@ -17,6 +17,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
+from deniable.formatting import format_loss, format_up
 from deniable.law import Convention, Matrix, Moments, ReportLaw, checked_prior, finite
 from deniable.mechanisms import ChannelMechanism, Tally
 from deniable.metric.certified import divided_up, times_up
@@ -28,6 +29,7 @@ _EXACT_CELLS = 1 << 20  # entries of one of Python's integers
 _DENSE = 2048  # values whose matrix is inverted as it is
 _SINGULAR = 1e-6  # how far a matrix times its inverse may be from the identity
 _ROWS = 1 << 20  # entries worked on at a time
+_GUESSED = 1 << 12  # of more values the best guess takes long
 
 
 class MetricMechanism(ChannelMechanism):
@@ -212,8 +214,17 @@ class MetricMechanism(ChannelMechanism):
     def _decoder_squared(self) -> Floats:
         return np.asarray(self._decoder**2)
 
-    def __str__(self) -> str:
-        return repr(self)
+    @property
+    def unit(self) -> str:
+        """What its loss by distance is per."""
+        return "unit of distance"
+
+    def describe_loss(self) -> str:
+        worst = format_loss(self.loss())
+        return f"loss {format_up(self.loss_per())} per {self.unit} and {worst} in the worst case"
+
+    def describe_guess(self) -> str:
+        return super().describe_guess() if self.k <= _GUESSED else ""
 
 
 @final

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import MeanEstimate
+from deniable.formatting import format_percent
 from deniable.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Tally
 from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
@@ -49,6 +50,20 @@ class Averaged(ChannelMechanism):
                 f"reports of a number in a record are one of at most {MOST_OUTPUTS:,}, got "
                 f"{self.of.outputs:,}; use fewer bins"
             )
+
+    phrase = "one noisy number"
+    rows_are = "part of the range"
+
+    @property
+    def title(self) -> str:
+        return f"Mean by {type(self.of).__name__}"
+
+    def describe_values(self) -> str:
+        return "any number of a range"
+
+    def describe_guess(self) -> str:
+        right, blind = format_percent(self.success()), format_percent(self.blind)
+        return f"half of the range guessed right {right} (blind {blind})"
 
     @property
     def words(self) -> int:

@@ -237,6 +237,10 @@ class Geometric(MetricMechanism):
         chances = self.steps / float(FULL) - math.tanh(self.rate / 2) * np.exp(-self.rate * np.arange(self.n))
         return np.concatenate([chances[:0:-1], chances])
 
+    title = "Geometric noise"
+    phrase = "a noisy count"
+    unit = "step"
+
     def __repr__(self) -> str:
         return shown(self, f"counts 0 to {self.n}", "unit")
 

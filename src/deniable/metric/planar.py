@@ -131,6 +131,13 @@ class ProductGeometric(MetricMechanism):
         table = np.array([down(column) for column in shares.reshape(self.down.k, self.across.k).T]).T
         return np.array([across(row) for row in table]).ravel()
 
+    title = "Geometric noise on a grid"
+    phrase = "a noisy cell"
+    unit = "unit of manhattan distance"
+
+    def describe_values(self) -> str:
+        return f"{self.down.k} x {self.across.k} cells"
+
     def __repr__(self) -> str:
         return shown(self, f"{self.down.k} x {self.across.k} cells", "unit of manhattan distance")
 
@@ -255,6 +262,12 @@ class PlanarGeometric(MetricMechanism):
         from deniable.metric import loops
 
         loops.planar(values, rows.address(), self.guide, self.rows, self.columns, reports)
+
+    title = "Planar geometric noise"
+    phrase = "a noisy cell"
+
+    def describe_values(self) -> str:
+        return f"{self.rows} x {self.columns} cells"
 
     def __repr__(self) -> str:
         return shown(

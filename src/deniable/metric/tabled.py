@@ -101,6 +101,12 @@ class Tabled(MetricMechanism):
 
         loops.tabled(values, rows.address(), self._sums, reports)
 
+    title = "Channel by a table"
+
+    @property
+    def phrase(self) -> str:
+        return f"one of {self.outputs:,} outputs"
+
     def __repr__(self) -> str:
         return shown(self, f"{self.k} values, {self.outputs} outputs", "unit of distance")
 

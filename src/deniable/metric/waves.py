@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidValue, NotExact
 from deniable.exact import log_up, number, positive_epsilon, whole_number
+from deniable.formatting import format_loss
 from deniable.mechanisms import floats
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers
@@ -90,6 +91,15 @@ class SquareWave(MetricMechanism):
 
         others, width, keep = (np.uint64(number) for number in (self.k - 1, self.window, self.keep))
         loops.window(values, rows.address(), others, width, keep, reports)
+
+    title = "Square wave"
+
+    @property
+    def phrase(self) -> str:
+        return f"a bin near the true one, in a window of {self.window}"
+
+    def describe_loss(self) -> str:
+        return f"loss {format_loss(self.loss())} at any distance"
 
     def __repr__(self) -> str:
         return (

@@ -7,6 +7,7 @@ It states what a report gives away; whoever holds it can recompute that from its
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +25,7 @@ from deniable.domain.parsed import as_domain
 from deniable.domain.refusals import located
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import explain, references, reports_file
 from deniable.plan.document import VERSION, Attribute, Content, Missing
@@ -38,6 +39,8 @@ from deniable.tables import answers as table
 from deniable.words import Words, below, checked_source
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from deniable.likelihood import Likelihood
 
 _MOST_BELOW = 1 << 32  # of the places of a number all but the last are drawn
@@ -325,6 +328,39 @@ class Plan:
         """Blocks of reports from a Parquet file, which must have been made for this plan."""
         for records in reports_file.read_reports(Path(path), self.id, self.names, self.mechanism, show):
             yield Reports(self.id, records)
+
+    def describe(self) -> str:
+        """What it is, in a line; then how a record is reported, and a line for each attribute."""
+        title = f" · {self.content.title}" if self.content.title else ""
+        asked = f"{self.content.people:,} people, {format_count(len(self.names), 'attribute')}"
+        return f"Plan {self.id[:12]}{title}: {asked}\n{self.mechanism.describe(self.names)}"
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def _repr_html_(self) -> str:
+        headers = ["attribute", "values", "mechanism", "a report is", "best guess", "blind", "bytes"]
+        rows = [
+            [
+                name,
+                part.describe_values(),
+                part.title,
+                part.phrase,
+                format_percent(part.success()),
+                format_percent(part.blind),
+                f"{part.report_bytes:,}",
+            ]
+            for name, part in zip(self.names, self.mechanism.mechanisms, strict=True)
+        ]
+        heading = self.describe().split("\n  ", 1)[0].replace("\n", ". ")
+        table = format_html_table(headers, rows, left=["attribute", "mechanism", "a report is"])
+        return f"<p>{html.escape(heading)}</p>{table}{self.loss._repr_html_()}"
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: what a report that holds an attribute loses about it, next to the loss per
+        record.
+        """
+        return self.mechanism.plot(self.names)
 
     def __repr__(self) -> str:
         title = f" · {self.content.title}" if self.content.title else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.formatting import fill_paragraph
 from deniable.plot.figure import ESTIMATE, INK, TRUTH, format_tick, require_matplotlib, style
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def plot_bars(
         title = f"{title}; the {_LARGEST} largest of {len(labels):,}"
     names = [_shorten(str(labels[i])) for i in shown.tolist()]
     left = 0.3 + _LEFT * max(map(len, names))
-    heading = wrap(title, round((left + _WIDE) / 0.075))
+    heading = fill_paragraph(title, round((left + _WIDE) / 0.078))
     keyed = len(bars) > 1 or line is not None
     below = 0.6 + (0.25 if keyed else 0.0)
     body = max(0.5, _LINE * len(names) * max(1.0, 0.7 * len(bars)))
-    wide, tall = left + _WIDE + 0.3, 0.2 + 0.18 * len(heading) + body + below
+    wide, tall = left + _WIDE + 0.3, 0.2 + 0.18 * (1 + heading.count("\n")) + body + below
     with style():
         figure = Figure(figsize=(wide, tall))
-        figure.suptitle("\n".join(heading), x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
+        figure.suptitle(heading, x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
         axes = figure.add_axes((left / wide, below / tall, _WIDE / wide, body / tall))
         _draw_bars(axes, bars, shown)
         if line is not None:
@@ -112,7 +112,7 @@ def plot_matrix(matrix: Floats, title: str, across: str, down: str) -> Figure:
         axes = figure.subplots()
         drawn = axes.imshow(matrix, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
         figure.colorbar(drawn, ax=axes, label="probability", format=format_tick)
-        axes.set_title("\n".join(wrap(title, 72)), loc="left", fontsize=10)
+        axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
         axes.set_xlabel(across)
         axes.set_ylabel(down)
         for axis in (axes.xaxis, axes.yaxis):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,17 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_loss
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values
 from deniable.mechanisms import Per as Per
 from deniable.words import Rows, WordArray, Words, checked_source
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
 Figure = TypeVar("Figure", int, float, Fraction)
+_DESCRIBED = 12  # attributes with a line each
 _ROWS = 128  # rows of a table that are compared at a time
 
 
@@ -249,6 +253,47 @@ class RecordMechanism(ABC):
             for span in cut.spans:
                 pieces[span.attribute].append((good, table[:, span.start : span.stop]))
         return [_join_pieces(part, some) for part, some in zip(self.mechanisms, pieces, strict=True)], sound
+
+    @property
+    @abstractmethod
+    def phrase(self) -> str:
+        """Which attributes a report holds, in a few words."""
+
+    def describe(self, names: Sequence[str] | None = None) -> str:
+        """What it is: in a line, what a report holds, its losses and its size; then a line for each
+        attribute.
+        """
+        sizes = self.lengths
+        least = "" if len(sizes) == 1 else f"{sizes[0]:,} to "
+        losses = f"loss {format_loss(self.loss())} per record"
+        if self.d > 1:
+            losses += f" and {format_loss(self.loss('attribute'))} per attribute"
+        losses += " at worst" if any(part.metric for part in self.mechanisms) else ""
+        title = f"{self.kind.capitalize()}: {self.phrase}, {losses}, {least}{sizes[-1]:,} bytes a report"
+        lines = [
+            f"  {name}: {part.describe()}"
+            for name, part in zip(self._names(names)[:_DESCRIBED], self.mechanisms, strict=False)
+        ]
+        more = [f"  and {self.d - _DESCRIBED} more"] if self.d > _DESCRIBED else []
+        return "\n".join([title, *lines, *more])
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def plot(self, names: Sequence[str] | None = None) -> Drawing:
+        """A figure of matplotlib: what a report that holds an attribute loses about it, next to the loss per
+        record.
+        """
+        from deniable.plot.charts import Bars, Line, plot_bars
+
+        losses = [part.loss() for part in self.mechanisms]
+        bars = Bars(np.array(losses), "an attribute that is reported", numbers=list(map(format_loss, losses)))
+        record = Line(self.loss(), f"the whole record, {format_loss(self.loss())}")
+        title = self.describe(names).split("\n", 1)[0]
+        return plot_bars(self._names(names), [bars], title, "privacy loss (nats)", percent=False, line=record)
+
+    def _names(self, names: Sequence[str] | None) -> Sequence[str]:
+        return [f"attribute {j}" for j in range(self.d)] if names is None else names
 
     @property
     @abstractmethod

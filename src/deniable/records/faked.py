@@ -60,6 +60,10 @@ class Faked(RecordMechanism):
         return [max(fake.words, fake.part.words) for fake in self.fakes]
 
     @property
+    def phrase(self) -> str:
+        return f"all {self.d} attributes, one real and not named, the others fakes"
+
+    @property
     def words(self) -> int:
         return 1 + sum(self._widths)
 

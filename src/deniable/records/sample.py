@@ -49,6 +49,10 @@ class Sample(RecordMechanism):
         return self.parts
 
     @property
+    def phrase(self) -> str:
+        return f"{self.reported} of {self.d} attributes, drawn at random and named"
+
+    @property
     def words(self) -> int:
         return self.reported * (1 + max(part.words for part in self.parts))
 

@@ -21,6 +21,7 @@ class Single(RecordMechanism):
     """The only attribute is reported, by its mechanism."""
 
     kind = "single"
+    phrase = "one attribute"
     _reads_all = True
 
     part: ExactMechanism

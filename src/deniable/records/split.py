@@ -87,6 +87,10 @@ class Split(RecordMechanism):
         return sum(member.reported for member in self._members)
 
     @property
+    def phrase(self) -> str:
+        return f"{'all' if self.reported == self.d else f'{self.reported} of'} {self.d} attributes"
+
+    @property
     def words(self) -> int:
         return sum(member.words for member in self._members)
 

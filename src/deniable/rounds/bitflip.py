@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
+from deniable.formatting import format_count
 from deniable.law import Law
 from deniable.mechanisms import Tally, Unary, checked_k
 from deniable.rounds.memoized import Losses, Repeated
@@ -40,6 +41,12 @@ class BitFlip(Repeated):
             raise InvalidParameter(
                 f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}"
             )
+
+    title = "Bit flipping"
+
+    @property
+    def phrase(self) -> str:
+        return f"{format_count(self.bits, 'bit')} of {self.k:,} that are kept"
 
     @property
     def words(self) -> int:

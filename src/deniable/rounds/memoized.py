@@ -20,7 +20,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, times_up, whole_number
-from deniable.formatting import format_html_table, format_up
+from deniable.formatting import format_html_table, format_loss, format_up
 from deniable.law import Law
 from deniable.mechanisms import Direct, Hashed, SetMechanism, Tally, Unary, checked_k
 from deniable.words import Rows
@@ -102,6 +102,11 @@ class Repeated(SetMechanism):
 
     repeated = True
 
+    def describe_loss(self) -> str:
+        losses = self.losses()
+        forever = format_loss(losses.one_value_forever)
+        return f"loss {format_loss(losses.one_report)} of one report, {forever} of any number of one value"
+
     @abstractmethod
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         """The losses of `reports` reports of one value, and of `rounds` reports of changing ones, beside the
@@ -116,6 +121,14 @@ class Memoized(Repeated):
 
     first: Direct | Unary
     second: Direct | Unary
+
+    @property
+    def title(self) -> str:
+        return f"Memoized {self.second.title.lower()}"
+
+    @property
+    def phrase(self) -> str:
+        return f"{self.second.phrase}, by a first answer that is kept"
 
     def __post_init__(self) -> None:
         if type(self.first) is not type(self.second) or self.first.k != self.second.k:
@@ -213,6 +226,12 @@ class HashedMemoized(Repeated):
 
     k: int
     buckets: Memoized
+
+    title = "Memoized local hashing"
+
+    @property
+    def phrase(self) -> str:
+        return f"one of {self.g:,} buckets, by a hash function and a first answer that are kept"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k, PRIME - 1, "hashed"))

@@ -33,6 +33,8 @@ class Direct(RoundShape):
         )
         check_keep(self.keep, self.k)
 
+    title = "Direct encoding"
+    phrase = "one value"
     words = 2
 
     @property

@@ -40,6 +40,8 @@ class Hadamard(SetShape):
         )
         check_keep(self.keep, 2)
 
+    title = "Hadamard response"
+    phrase = "a column of a Hadamard matrix"
     words = 2
 
     @property

@@ -41,7 +41,12 @@ class Hashed(SetShape):
         set_numbers(self, keep=whole_number("keep", self.keep, 1, FULL - 1))
         check_keep(self.keep, self.g)
 
+    title = "Local hashing"
     words = 3
+
+    @property
+    def phrase(self) -> str:
+        return f"a hash function and one of {self.g:,} buckets"
 
     @property
     def report_bytes(self) -> int:

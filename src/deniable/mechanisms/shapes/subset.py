@@ -13,6 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.formatting import format_count
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k
@@ -40,6 +41,12 @@ class Subset(SetShape):
         set_numbers(self, keep=whole_number("keep", self.keep, 1, FULL - 1))
         if self.keep * self.k <= FULL * self.size:
             raise InvalidParameter(f"keep must be above 2^64 * size / k and below 2^64, got {self.keep}")
+
+    title = "Subset selection"
+
+    @property
+    def phrase(self) -> str:
+        return f"a set of {format_count(self.size, 'value')}"
 
     @property
     def words(self) -> int:

@@ -48,6 +48,9 @@ class Unary(RoundShape):
                 f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}"
             )
 
+    title = "Unary encoding"
+    phrase = "one bit per value"
+
     @property
     def words(self) -> int:
         return 64 * self._groups

@@ -1,0 +1,114 @@
+"""What mechanisms, record mechanisms and plans print, and what their plots draw."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.formatting import format_loss
+from tests.plot.test_charts import lengths, texts
+
+GRID = dn.Grid(south=40, west=-4, north=41, east=-3, rows=3, columns=2)
+MECHANISMS: dict[str, Any] = {
+    **{name: row.make(12, 1.0) for name, row in dn.PROTOCOLS.items()},
+    "geometric": dn.geometric(11, 0.3),
+    "planar": dn.planar_geometric(GRID, 0.0001),
+    "manhattan": dn.planar_geometric(GRID, 0.0001, measure="manhattan"),
+    "square wave": dn.square_wave(1.0, 12),
+    "exponential": dn.exponential(np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))), 1.0),
+    "l_sue": dn.l_sue(12, 1.0, 2.0),
+    "l_grr": dn.l_grr(12, 1.0, 2.0),
+    "loloha": dn.loloha(12, 1.0, 2.0),
+    "dbitflip": dn.dbitflip(12, 1.0, 3),
+    "mean": dn.Averaged(dn.duchi(1.0)),
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_mechanism_prints_what_it_is_in_one_line(name: str) -> None:
+    m = MECHANISMS[name]
+    text = str(m)
+    assert text == m.describe()
+    assert "\n" not in text
+    assert m.phrase in text
+    assert re.search(rf"\b{m.report_bytes} bytes? a report$", text)
+    assert f"{100 * m.success():.3g} % (blind" in text
+    assert repr(m) != text
+
+
+@pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "she"])
+def test_the_loss_that_is_printed_is_the_loss(name: str) -> None:
+    assert format_loss(MECHANISMS[name].loss()) in str(MECHANISMS[name])
+
+
+def test_words_and_numbers_people_know() -> None:
+    assert str(dn.oue(16, 1.0)) == (
+        "Unary encoding: one bit per value, 16 values, loss 1.0000, best guess right 11.6 % (blind 6.25 %), "
+        "2 bytes a report"
+    )
+
+
+def test_repeated_and_metric_mechanisms_print_both_losses() -> None:
+    assert "loss 1.0000 of one report, 2.0000 of any number of one value" in str(MECHANISMS["l_sue"])
+    assert "loss 0.3 per step and 3.3001 in the worst case" in str(MECHANISMS["geometric"])
+    assert "no exact loss (epsilon 1 without rounding)" in str(MECHANISMS["she"])
+
+
+def test_of_very_many_metric_values_the_best_guess_is_left_out() -> None:
+    assert "best guess" not in str(dn.geometric(5000, 1.0))
+
+
+@pytest.mark.parametrize("name", ["oue", "grr", "olh", "l_sue"])
+def test_a_plot_of_sets_draws_what_a_report_supports(name: str) -> None:
+    m = MECHANISMS[name]
+    assert lengths(m.plot()) == pytest.approx([m.law.p, m.law.q, m.success(), 1 / 12])
+    assert m.phrase in texts(m.plot()).replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", ["geometric", "planar", "square wave", "exponential"])
+def test_a_plot_of_a_channel_draws_its_table(name: str) -> None:
+    m = MECHANISMS[name]
+    np.testing.assert_array_equal(m.plot().axes[0].images[0].get_array(), m.law.matrix())
+
+
+RECORDS: dict[str, dn.RecordMechanism] = {
+    "split": dn.spl([3, 5], 1.0),
+    "sample": dn.smp([3, 5, 4], 1.0),
+    "faked": dn.rsfd([3, 5], 1.0),
+    "nested": dn.Split((dn.grr(4, 1.0), dn.Sample((dn.grr(3, 0.5), dn.oue(20, 0.5))))),
+}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_record_mechanism_prints_its_losses_and_a_line_for_each_attribute(kind: str) -> None:
+    m = RECORDS[kind]
+    first, *lines = str(m).splitlines()
+    for per in ("record", "attribute"):
+        assert f"{format_loss(m.loss(per))} per {per}" in first
+    assert lines == [f"  attribute {j}: {part}" for j, part in enumerate(m.mechanisms)]
+    assert lengths(m.plot()) == pytest.approx([part.loss() for part in m.mechanisms])
+
+
+def test_sizes_of_a_record_are_a_range_where_attributes_are_sampled() -> None:
+    assert str(RECORDS["nested"]).splitlines()[0].endswith(", 3 to 5 bytes a report")
+
+
+def test_of_many_attributes_the_first_have_a_line() -> None:
+    assert str(dn.spl([2] * 20, 1.0)).splitlines()[-1] == "  and 8 more"
+
+
+def test_a_plan_prints_its_attributes_by_name() -> None:
+    ages = dn.Range(0, 100, step=5, privacy="metric", epsilon=0.1)
+    plan = dn.Study({"color": ["red", "<green>"], "age": ages}, epsilon=1.0, title="A & B").plan(1000)
+    title, how, *lines = str(plan).splitlines()
+    assert title == f"Plan {plan.id[:12]} · A & B: 1,000 people, 2 attributes"
+    assert "per attribute at worst" in how
+    assert [line.split(":")[0] for line in lines] == ["  color", "  age"]
+    shown = plan._repr_html_()
+    assert "A &amp; B" in shown
+    assert shown.count("<tr>") == 3 + 5
+    assert "color" in texts(plan.plot())
