@@ -97,8 +97,7 @@ export const imitated = (part: Direct | Unary, believed: Prior): Fake => {
     return { ...fake, evidence, slack: [FULL, FULL - 4n * BigInt(part.k)] };
   }
   // a set bit speaks for its value by `up`, a clear one by `less`; a fake is an average of both, by the
-  // prior's share of
-  // the values whose bits are set: at least one value's, at most all but one's
+  // prior's share of the values whose bits are set: at least one value's, at most all but one's
   const less = over(NONE, part.down);
   const evidence = [...shares, ...shares.map((share) => minus(NONE, share))].flatMap((covered) => {
     const average = plus(less, times(minus(part.up, less), covered));
