@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Collection, Iterable
+from itertools import takewhile
+from pathlib import Path
+
+_LENGTHS = (3, 8, 13)
+"""How long a name must be for one, two and three slips to be taken for the same name."""
+_BEGINNING = 3
+"""How many letters a name must begin with to be recognized by them."""
 
 
 class DeniableError(Exception):
@@ -56,5 +64,139 @@ class DataUnavailable(DeniableError):
 def not_among(given: object, what: str, allowed: Iterable[str]) -> str:
     """A name that is not on a list, or no name at all: what was given, what is allowed, and the nearest."""
     names = list(allowed)
-    near = difflib.get_close_matches(str(given), names, n=1)
-    return f"{given!r} is not {what} ({', '.join(names)})" + (f"; did you mean {near[0]!r}?" if near else "")
+    near = find_nearest(str(given), names)
+    return f"{given!r} is not {what} ({', '.join(names)})" + suggest_name(near)
+
+
+def suggest_name(near: str | None) -> str:
+    """The end of a refusal: the name that was meant, if one is near.
+
+    >>> suggest_name("blue"), suggest_name(None)
+    ("; did you mean 'blue'?", '')
+    """
+    return "" if near is None else f"; did you mean {near!r}?"
+
+
+def find_nearest(given: str, names: Collection[str]) -> str | None:
+    """The name that was probably meant: one with a slip or two, or one that begins like this.
+
+    A slip is a letter too many, too few or wrong, or two letters in the wrong order. Short names allow one,
+    longer ones two or three. Names that differ in their digits are different names.
+
+    >>> find_nearest("trian", ["car", "train"]), find_nearest("geo", ["grr", "geometric"])
+    ('train', 'geometric')
+    >>> find_nearest("ship", ["car", "train"]), find_nearest("question 1", ["question 2"])
+    (None, None)
+    """
+    wanted = given.casefold()
+    digits = _digits(wanted)
+    letters = set(wanted)
+    best = None
+    fewest = len(_LENGTHS) + 1
+    for name in names:
+        folded = name.casefold()
+        longest = max(len(wanted), len(folded))
+        most = min(sum(longest >= length for length in _LENGTHS), fewest - 1)
+        others = _digits(folded)
+        if abs(len(wanted) - len(folded)) > most or (digits and others and digits != others):
+            continue
+        if len(letters - set(folded)) > most:  # each takes a slip
+            continue
+        slips = _count_slips(wanted, folded, most)
+        if slips <= most:
+            best, fewest = name, slips
+    if best is None and len(wanted) >= _BEGINNING:
+        best = next((name for name in names if name.casefold().startswith(wanted)), None)
+    return best
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
+
+
+def _count_slips(one: str, other: str, most: int) -> int:
+    """The edits that turn one name into another, neighbors that change places being one; above `most`, any
+    number above it.
+    """
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    one, other = one[same:], other[same:]
+    before: list[int] = []
+    row = [j if j <= most else most + 1 for j in range(len(other) + 1)]
+    for i, letter in enumerate(one, 1):
+        earlier, before, row = before, row, [most + 1] * (len(other) + 1)
+        row[0] = min(i, most + 1)
+        for j in range(max(1, i - most), min(len(other), i + most) + 1):
+            slips = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other[j - 1]))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == other[j - 1]:
+                slips = min(slips, earlier[j - 2] + 1)
+            row[j] = slips
+        if min(row) > most:
+            return most + 1
+    return row[-1]
+
+
+def suggest_install(extra: str) -> str:
+    """The command that installs an extra where this program was installed from: a clone, a file, or an index.
+
+    The package is on no index yet, so that only the place it came from can be named.
+    """
+    import shlex
+
+    options, requirement = _name_requirement(extra)
+    return " ".join([*_name_pip(), "install", *options, shlex.quote(requirement)])
+
+
+def _name_pip() -> list[str]:
+    """The pip of the Python that runs: another one would install for another Python."""
+    import shlex
+    from shutil import which
+
+    pip = which("pip")
+    if pip is not None and Path(pip).parent == Path(sys.executable).parent:
+        return ["pip"]
+    return [shlex.quote(_shorten_path(Path(sys.executable))), "-m", "pip"]
+
+
+def _name_requirement(extra: str) -> tuple[list[str], str]:
+    """The options of pip, and what it is to install."""
+    clone = Path(__file__).resolve().parents[2]
+    if (clone / "pyproject.toml").is_file():
+        return ["-e"], f"{_shorten_path(clone)}[{extra}]"
+    url = _find_origin()
+    place = _path_of(url)
+    if place is not None and place.exists():
+        return [], f"{_shorten_path(place)}[{extra}]"
+    if url.startswith("git+"):
+        return [], f"deniable[{extra}] @ {url}"
+    return [], f"deniable[{extra}]"
+
+
+def _find_origin() -> str:
+    """The address that this package was installed from, if it was not an index."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        text = distribution("deniable").read_text("direct_url.json")
+    except PackageNotFoundError:
+        text = None
+    origin = json.loads(text or "{}")
+    prefix = f"{origin['vcs_info']['vcs']}+" if "vcs_info" in origin else ""
+    return prefix + str(origin.get("url", ""))
+
+
+def _path_of(url: str) -> Path | None:
+    """The folder or file of an address, if it is one of this machine."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    return Path(url2pathname(urlsplit(url).path)) if url.startswith("file:") else None
+
+
+def _shorten_path(path: Path) -> str:
+    """As a path is named from here; one name alone would be taken for a package."""
+    try:
+        short = str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+    return short if short == "." or os.sep in short else os.path.join(".", short)

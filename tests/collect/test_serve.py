@@ -28,6 +28,7 @@ from deniable.collect.limits import Held, Limits, Pace, Room
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival, Outcome, Store, open_store
 from deniable.collect.writer import Writer
+from deniable.errors import suggest_install
 from deniable.plan import Plan, Tallies, canonical
 from deniable.wire import Report, Wire, to_batch
 from tests import services
@@ -541,7 +542,7 @@ def test_serve_says_what_to_install(run: Run, plan_file: Path, monkeypatch: pyte
     monkeypatch.delitem(sys.modules, "deniable.collect.serving")
     monkeypatch.delattr("deniable.collect.serving", raising=False)
     outcome = run("serve", str(plan_file))
-    assert "pip install 'deniable[serve]'" in outcome.err
+    assert suggest_install("serve") in outcome.err
 
 
 def test_the_token_is_made_once_and_shown_once(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ import deniable as dn
 from deniable.commands import simulate
 from deniable.commands.shared import console
 from deniable.demo import tour
+from deniable.errors import suggest_install
 from deniable.metric import DISTANCED
-from deniable.simulate import plot
 from tests.running import Run
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from deniable.cli import main; main()"]
@@ -318,9 +318,9 @@ def _refused(run: Run, arguments: str, code: int, message: str, folder: Path) ->
 def test_without_matplotlib_plots_are_refused_before_any_work(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plot, "find_spec", lambda _: None)
+    monkeypatch.setattr("deniable.plot.figure.find_spec", lambda _: None)
     outcome = run("simulate", "--n", "1e7", "--protocol", "olh", "--plot", "x.png")
-    assert outcome == (1, "", "error: plots need matplotlib; install it with: pip install 'deniable[plot]'\n")
+    assert outcome == (1, "", f"error: plots need matplotlib; install it with: {suggest_install('plot')}\n")
 
 
 def test_an_interruption_is_told_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -480,7 +480,7 @@ def test_the_story_can_be_told_without_matplotlib(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(tour, "find_spec", lambda _: None)
     page = parsed(tour.write_page(tour.tell(1), tmp_path / "page.html"))
     assert page.of("svg") == []
-    assert "pip install 'deniable[plot]'" in "".join(page.text)
+    assert suggest_install("plot") in "".join(page.text)
 
 
 def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) -> None:

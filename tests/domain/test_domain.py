@@ -54,7 +54,7 @@ def test_a_wrong_label_is_named_with_the_nearest() -> None:
 
 def test_a_long_list_of_labels_is_not_recited() -> None:
     many = Categories([f"town {i}" for i in range(1000)])
-    with pytest.raises(InvalidValue, match=r"town 7, and 992 more\); did you mean 'town 100'"):
+    with pytest.raises(InvalidValue, match=r"town 7, and 992 more\)$"):
         many.encode(["town 1000"], "town")
 
 

@@ -18,6 +18,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 import deniable as dn
+from deniable.errors import suggest_install
 from deniable.plan.result import Result
 from deniable.simulate import plot, population
 from deniable.simulate import tallies as drawn
@@ -212,7 +213,8 @@ def test_without_the_library_one_line_says_what_to_install(monkeypatch: pytest.M
     plot.require_matplotlib()
     monkeypatch.setattr("deniable.plot.figure.find_spec", lambda _: None)
     with pytest.raises(
-        dn.DeniableError, match=r"^plots need matplotlib; install it with: pip install 'deniable\[plot\]'$"
+        dn.DeniableError,
+        match=f"^plots need matplotlib; install it with: {re.escape(suggest_install('plot'))}$",
     ):
         plot.require_matplotlib()
     estimate = dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([5, 3, 2])))

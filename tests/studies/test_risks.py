@@ -25,6 +25,7 @@ from deniable.attack.trained import School, synthetic
 from deniable.cli import commands
 from deniable.commands.shared import console, studies
 from deniable.data.datasets import Dataset
+from deniable.errors import suggest_install
 from deniable.simulate import plot
 from deniable.studies import accuracy, inference, reidentification, risks, tradeoffs
 from deniable.studies.plot import risks as plot_risks
@@ -334,7 +335,7 @@ def test_an_epsilon_that_is_named_twice_is_one(small: Dataset) -> None:
 
 def test_without_classifiers_the_rest_works(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
-    with pytest.raises(dn.InvalidParameter, match=r"pip install 'deniable\[attack\]'"):
+    with pytest.raises(dn.InvalidParameter, match=re.escape(suggest_install("attack"))):
         run("reproduce", "risks", "--quick", "--dataset", "nursery")
     run("reproduce", "risks", "--quick", "--dataset", "nursery", "--figure", "value")
     run("reproduce", "risks", "--quick", "--dataset", "nursery", "--figure", "rsrfd", "--attack", "bayes")
@@ -600,7 +601,7 @@ def test_what_was_refused_is_no_row_for_machines(
     }
     assert "32 rows left out" in result.stderr
     assert f"refused ({reidentification.AMONG_FAKES}): " in result.stderr
-    assert "pip install 'deniable[attack]'" in result.stderr
+    assert suggest_install("attack") in result.stderr
 
 
 def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -610,9 +611,7 @@ def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pyte
         row for row in rows if (row.protocol, row.metric) == (reidentification.AMONG_FAKES, "non-uniform")
     ]
     assert {row.attack for row in among if row.refused is None} == {"guess-bayes", "support"}
-    assert all(
-        "pip install 'deniable[attack]'" in (row.refused or "") for row in among if row.attack == "guess"
-    )
+    assert all(suggest_install("attack") in (row.refused or "") for row in among if row.attack == "guess")
 
 
 # How far chance may have moved a row.

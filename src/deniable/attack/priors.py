@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from numbers import Real
 from warnings import warn
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.attack.likelihoods import HALVES, Part, Source, names_of, parts_of, values_of
-from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.errors import DeniableWarning, InvalidParameter, find_nearest
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.law import checked_prior
 from deniable.likelihood import Likelihood, mle
@@ -179,10 +178,9 @@ def _some(labels: Sequence[object], given: object) -> str:
     if len(labels) <= _NAMED:
         return ", ".join(map(repr, labels))
     called = list(map(str, labels))
-    near = [label for label in called if label.startswith(f"{given} ")] or get_close_matches(
-        str(given), called, n=1
-    )
-    found = f"; did you mean {labels[called.index(near[0])]!r}?" if near else ""
+    near = next((label for label in called if label.startswith(f"{given} ")), None)
+    near = near or find_nearest(str(given), called)
+    found = "" if near is None else f"; did you mean {labels[called.index(near)]!r}?"
     return f"its {len(labels):,}: {', '.join(map(repr, labels[: _NAMED - 2]))}, ..., {labels[-1]!r}{found}"
 
 

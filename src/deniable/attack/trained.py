@@ -25,7 +25,7 @@ from deniable.attack.inputs import checked_truth, records_from
 from deniable.attack.likelihoods import Priors, Source, names_of
 from deniable.attack.sampling import Assumed, assumed_share, estimated, find_hidden
 from deniable.attack.tables import LEVEL, counted_share
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import whole_number
 from deniable.mechanisms import Direct, Unary
 from deniable.records import Faked, Records
@@ -270,8 +270,8 @@ def require_classifier(classifier: str) -> None:
         raise InvalidParameter(f"a classifier is 'xgboost' or 'logistic', got {classifier!r}")
     if find_spec(_PACKAGES[classifier]) is None:
         raise InvalidParameter(
-            f"the published attack is trained with {_PACKAGES[classifier]}, which is not installed: pip "
-            "install 'deniable[attack]'; the Bayes attack, dn.attack.sampled_attribute, needs no training"
+            f"the published attack is trained with {_PACKAGES[classifier]}, which is not installed: "
+            f"{suggest_install('attack')}; the Bayes attack, dn.attack.sampled_attribute, needs no training"
         )
 
 

@@ -86,7 +86,7 @@ def require_pyarrow() -> tuple[Any, Any]:
         from pyarrow import parquet
     except ImportError:
         raise Refusal(
-            "parameter", "This collector writes no Parquet; it needs: pip install 'deniable[frames]'"
+            "parameter", "This collector writes no Parquet: its machine lacks the extra 'frames' of deniable"
         ) from None
     return pa, parquet
 

@@ -24,7 +24,7 @@ from typing import final
 from deniable.collect import counting, recount
 from deniable.collect.counting import Arrival, Known, Outcome, is_open
 from deniable.collect.database import Database, StoreUnavailable
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.plan import Plan, Tallies
 
 __all__ = [
@@ -110,7 +110,9 @@ def open_store(url: str, create: bool = True) -> Store:
         try:
             from deniable.collect.postgres import Postgres
         except ImportError:
-            raise DeniableError("PostgreSQL needs psycopg: pip install 'deniable[serve]'") from None
+            raise DeniableError(
+                f"PostgreSQL needs psycopg; install it with: {suggest_install('serve')}"
+            ) from None
         return Store(Postgres(url, create))
     path = url.removeprefix("sqlite:///")
     if path == url or not path or path.startswith(":memory:"):

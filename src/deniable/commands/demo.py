@@ -14,7 +14,7 @@ import click
 
 from deniable.commands.shared import console
 from deniable.commands.shared.console import one, whole
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, suggest_install
 
 if TYPE_CHECKING:
     from deniable.demo.live import Row
@@ -57,7 +57,7 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
         from deniable.demo import live
     except ModuleNotFoundError as problem:
         raise DeniableError(
-            f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'"
+            f"this needs {problem.name}, which is not installed: {suggest_install('serve')}"
         ) from None
     plan = live.make_plan(people)
     crowd = live.make_people(people, seed)

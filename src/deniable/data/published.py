@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from deniable.errors import DataUnavailable
+from deniable.errors import DataUnavailable, suggest_install
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -90,7 +90,7 @@ def find(file: File) -> Path:
     if find_spec("pooch") is None:
         raise DataUnavailable(
             f"{file.name} is not here; download {file.url} to a folder and set ${FOLDER} to that folder, or "
-            "let it be fetched: pip install 'deniable[data]'"
+            f"let it be fetched: {suggest_install('data')}"
         )
     return _fetch(file, file.url, file.sha256)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from deniable.arrays import Array
+from deniable.errors import suggest_install
 from deniable.estimate import Estimate
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Subset, ss
@@ -335,8 +336,8 @@ def _element(block: str | Grid | Drawing) -> str:
         )
     if find_spec("matplotlib") is None:
         return (
-            f"<p>{_safe(block.description)} (No plot: matplotlib is missing; pip install "
-            "'deniable[plot]'.)</p>\n"
+            f"<p>{_safe(block.description)} (No plot: matplotlib is missing; install it with: "
+            f"{_safe(suggest_install('plot'))}.)</p>\n"
         )
     drawing = plot.inline_svg(block.draw(), block.name, block.description)
     return f"<figure>{drawing}<figcaption>{_safe(block.description)}</figcaption></figure>\n"

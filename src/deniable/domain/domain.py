@@ -6,7 +6,6 @@ becomes of it is the study's to say.
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from deniable.domain.answer import (
     listed,
     numbers_of,
 )
-from deniable.errors import InvalidParameter, InvalidValue
+from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import checked_values
 
@@ -153,8 +152,7 @@ class Categories(Domain):
             return NO_ANSWER
         code = self._lookup.get(composed(label_of(item)))
         if code is None:
-            near = difflib.get_close_matches(str(item), self.labels[:10_000], n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = suggest_name(find_nearest(str(item), self.labels[:10_000]))
             raise InvalidValue(f"{item!r} is not a value of {called(name)} ({self._listing()}){hint}")
         return code
 

@@ -4,7 +4,6 @@ TOML file.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from deniable.domain.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, find_nearest, suggest_name
 from deniable.metric import per_meter
 
 _KINDS: dict[str, tuple[str, ...]] = {
@@ -69,10 +68,7 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
             all_ = dict.fromkeys(name for names in _KINDS.values() for name in names)
             if key in all_:
                 raise InvalidParameter(f"{where}.{key}: {_for_others(str(key), kind)}")
-            near = difflib.get_close_matches(str(key), known, n=1) or difflib.get_close_matches(
-                str(key), all_, n=1
-            )
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = suggest_name(find_nearest(str(key), known) or find_nearest(str(key), all_))
             shown = key if str(key).isprintable() else repr(key)
             allowed = (
                 _ALLOWED if kind in ("values", "range") else f"{_CALLED[kind]} may have {', '.join(known)}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from xml.sax.saxutils import escape
 
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter, suggest_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ def checked_path(path: Path) -> Path:
 def require_matplotlib() -> None:
     """Say how to get plots where matplotlib is not installed."""
     if find_spec("matplotlib") is None:
-        raise DeniableError("plots need matplotlib; install it with: pip install 'deniable[plot]'")
+        raise DeniableError(f"plots need matplotlib; install it with: {suggest_install('plot')}")
 
 
 def style() -> AbstractContextManager[None]:

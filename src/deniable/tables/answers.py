@@ -7,13 +7,12 @@ None, NaN and empty text are missing answers. So are empty cells of a CSV file, 
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.errors import InvalidParameter, InvalidValue, find_nearest, not_among
 from deniable.tables.files import SEPARATORS, existing, require_pyarrow
 
 if TYPE_CHECKING:
@@ -81,13 +80,9 @@ def _both(name: str) -> list[str]:
 
 def _meant(wanted: Sequence[str], columns: Sequence[str]) -> str:
     """Columns that seem to be wanted ones under another name."""
-    near = {
-        column: difflib.get_close_matches(str(column), wanted, n=1)
-        for column in columns
-        if column not in wanted
-    }
+    near = {column: find_nearest(str(column), wanted) for column in columns if column not in wanted}
     found = [
-        f"{names[0]!r} by {column!r}" for column, names in near.items() if names and names[0] not in columns
+        f"{name!r} by {column!r}" for column, name in near.items() if name is not None and name not in columns
     ]
     return f"; did you mean {' and '.join(found)}?" if found else ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tempfile
@@ -13,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import DeniableError, FileMissing, InvalidParameter
+from deniable.errors import DeniableError, FileMissing, InvalidParameter, find_nearest, suggest_install
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """What is between the cells of a file of text, by its ending, unless another one is named."""
@@ -22,7 +21,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 def require_pyarrow() -> None:
     """Refuse in one line where the library that reads and writes files is missing."""
     if find_spec("pyarrow") is None:
-        raise DeniableError("files of reports need pyarrow; install it with: pip install 'deniable[frames]'")
+        raise DeniableError(f"files of reports need pyarrow; install it with: {suggest_install('frames')}")
 
 
 def file_kind(path: Path) -> str:
@@ -57,12 +56,18 @@ def existing(path: Path, remedy: str) -> Path:
     if path.is_dir():
         raise FileMissing(f"{path} is a folder; name a file in it")
     if not path.exists():
-        beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(
-            path.name, beside, n=1, cutoff=0.85
-        )  # endings alone make names alike
-        raise FileMissing(f"there is no file {path}; " + (f"did you mean {near[0]!r}?" if near else remedy))
+        near = _find_alike(path)
+        raise FileMissing(f"there is no file {path}; " + (f"did you mean {near!r}?" if near else remedy))
     return path
+
+
+def _find_alike(path: Path) -> str | None:
+    """The file in the same folder that was probably meant: with the same ending, or with another one."""
+    beside = list(path.parent.iterdir()) if path.parent.is_dir() else []
+    stem = find_nearest(path.stem, [one.stem for one in beside if one.suffix == path.suffix])
+    if stem is not None:
+        return stem + path.suffix
+    return next((one.name for one in beside if one.stem == path.stem), None)
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.formatting import format_members
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def needing_extra() -> Iterator[None]:
         if (problem.name or "").partition(".")[0] == "deniable":
             raise
         raise DeniableError(
-            f"this needs {problem.name}, which is not installed: pip install 'deniable[serve]'"
+            f"this needs {problem.name}, which is not installed: {suggest_install('serve')}"
         ) from None
 
 
