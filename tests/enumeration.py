@@ -256,8 +256,11 @@ def law_of(share: RecordMechanism, record: Record) -> Law:
         case Single():
             return product(parts)
         case Split():
-            members = [law_of(one, record[first : first + one.d]) for one, first, _ in share.members]
-            return {tuple(itertools.chain(*ys)): chance for ys, chance in product(members).items()}
+            law: Law = {(): Fraction(1)}
+            for member, some in _members(share, record):
+                pairs = itertools.product(law.items(), law_of(member, some).items())
+                law = {(*one, *more): p * q for (one, p), (more, q) in pairs}
+            return law
         case Sample(reported=drawn):
             silent: Law = {None: Fraction(1)}
             return mixture(
@@ -271,6 +274,15 @@ def law_of(share: RecordMechanism, record: Record) -> Law:
                 for j, chance in enumerate(cells(share.d))
             )
     raise AssertionError(f"say how {type(share).__name__} samples")
+
+
+def _members(share: Split, record: Record) -> Iterator[tuple[RecordMechanism, Record]]:
+    """The parts of a split, each with its own answers of a record."""
+    first = 0
+    for part in share.parts:
+        member = Single(part) if isinstance(part, ExactMechanism) else part
+        yield member, record[first : first + member.d]
+        first += member.d
 
 
 def records_of(share: RecordMechanism) -> list[Record]:
@@ -450,8 +462,12 @@ def _fake_choices(fake: Fake) -> list[Choice]:
 def _record_choices(share: RecordMechanism) -> Iterator[list[Choice]]:
     """The choices for a record, in lists that are alike in which attributes are drawn."""
     match share:
-        case Split(parts=parts):
-            yield _joined([_part_choices(part) for part in parts])
+        case Single(part=part):
+            yield _part_choices(part)
+        case Split():
+            nothing = (0,) * share.d
+            each = [list(_record_choices(member)) for member, _ in _members(share, nothing)]
+            yield from (_joined(list(some)) for some in itertools.product(*each))
         case Sample(parts=parts, reported=drawn):
             room = share.words // drawn - 1
             for draws in itertools.product(

@@ -61,6 +61,11 @@ SHARES: dict[str, RecordMechanism | ExactMechanism] = {
     "two rounds of all": Split((again.l_sue(3, 0.5, 1.0), again.l_soue(5, 0.5, 1.0))),
     "loloha": Sample((again.loloha(3, 0.5, 1.0), again.loloha(5, 0.5, 1.0, g=2))),
     "bit flips": Sample((again.dbitflip(3, 1.0, 2), again.dbitflip(5, 1.0, 1))),
+    "everyone, and one of two": Split((dn.oue(3, 0.5), Sample((dn.ss(5, 1.0), dn.grr(2, 1.0))))),
+    "everyone, and fakes": Split((dn.grr(3, 0.5), many.rsrfd([5, 2], 1.0, [[5, 4, 3, 2, 1], [3, 1]]))),
+    "two rounds, one of two": Split(
+        (again.l_sue(3, 0.5, 1.0), Sample((again.l_grr(5, 0.5, 1.0), again.l_osue(2, 0.7, 1.0))))
+    ),
     "alone": dn.oue(3, 1.0),
     "alone, again": again.l_grr(3, 0.5, 1.0),
 }
@@ -70,14 +75,15 @@ def made(name: str, **options: Any) -> Plan:
     share = SHARES[name]
     parts = share.mechanisms if isinstance(share, RecordMechanism) else (share,)
     rounds = 5 if hasattr(parts[0], "losses") else None
-    asked = dict(list(ASKED.items())[: len(parts)])
+    asked = dict(list((ASKED | {"smokes": ["yes", "no"]}).items())[: len(parts)])
     return Plan.of(asked, share, people=1000, rounds=rounds, **options)
 
 
 def answers(n: int, seed: int = 1) -> dict[str, Any]:
     numbers = np.random.default_rng(seed)
     colors = numbers.choice(["red", "green", "blue"], n, p=[0.6, 0.3, 0.1])
-    return {"color": colors, "age": numbers.choice(50, n, p=np.arange(50, 0, -1) / 1275)}
+    ages = numbers.choice(50, n, p=np.arange(50, 0, -1) / 1275)
+    return {"color": colors, "age": ages, "smokes": numbers.choice(["yes", "no"], n, p=[0.2, 0.8])}
 
 
 def privatized(plan: Plan, table: object, seed: int = 2) -> Reports:
@@ -475,6 +481,43 @@ def test_no_change_of_one_character_goes_unnoticed(data: st.DataObject) -> None:
 def test_what_does_not_fit_cannot_be_made(make: Callable[[], Plan], reason: str) -> None:
     with pytest.raises(InvalidParameter, match=reason):
         make()
+
+
+def test_a_nested_plan_says_who_reports_what() -> None:
+    text = " ".join(made("everyone, and one of two").explain().split())
+    assert "Each person reports 'color', and one of 'age' and 'smokes', drawn at random and named" in text
+    text = " ".join(made("everyone, and fakes").explain().split())
+    assert "'color', and one of 'age' and 'smokes', drawn at random and not named, among fakes" in text
+    assert "arcolezi2023" in made("everyone, and fakes").cite()
+    assert "arcolezi2023," not in made("everyone, and one of two").cite()
+    many_names = Split((dn.grr(2, 1.0), many.smp([2] * 9, 1.0))).explain([f"q{j}" for j in range(10)])
+    assert many_names.startswith(
+        "Each person reports 'q0', and one of 'q1', 'q2', 'q3', 'q4', 'q5', 'q6' and 3 more"
+    )
+
+
+def test_what_many_nested_reports_give_away_is_the_sum_over_parts_of_the_worst_in_each() -> None:
+    plan = made("two rounds, one of two")
+    each = [part.losses(5, 5) for part in plan.content.parts]  # type: ignore[attr-defined]
+    assert plan.loss.repeated is not None
+    for figure in ("one_report", "same_value", "one_value_forever", "changing_values"):
+        first, *others = (getattr(losses, figure) for losses in each)
+        assert getattr(plan.loss.repeated, figure) == pytest.approx(first + max(others), abs=1e-12)
+
+
+def test_the_rest_of_a_nested_plan_is_what_its_other_attributes_lose() -> None:
+    ages = Range(0, 5, step=1)
+    asked = {"age": ages, "a": ["x", "y"], "old": ages, "b": ["x", "y", "z"]}
+    inside = Sample((dn.grr(2, 0.5), dn.geometric(4, 0.9), dn.grr(3, 0.7)), 2)
+    plan = Plan.of(asked, Split((dn.geometric(4, 0.3), inside)), 100)
+    assert plan.loss.rest == pytest.approx(1.2, abs=1e-9)
+    assert [one.name for one in plan.loss.units] == ["age", "old"]
+    fakes = Plan.of(
+        {"age": ages, "a": ["x", "y"], "b": ["x", "y"]},
+        Split((dn.geometric(4, 0.3), many.rsfd([2, 2], 1.0))),
+        9,
+    )
+    assert fakes.loss.rest == many.rsfd([2, 2], 1.0).loss()
 
 
 def test_floating_point_noise_has_no_place_in_a_plan() -> None:

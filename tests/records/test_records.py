@@ -101,6 +101,32 @@ def test_losses_of_repeated_parts() -> None:
     parts = (l_grr(3, 0.5, 1.0), l_osue(2, 0.7, 2.0))
     check_losses(Split(parts))
     check_losses(Sample(parts))
+    check_losses(Split((dn.grr(2, 0.4), Sample(parts))))
+
+
+def test_a_nested_loss_is_the_sum_of_its_parts_and_an_attribute_loses_the_most() -> None:
+    sampled = Sample((dn.grr(3, 0.5), dn.grr(4, 0.7)), 1)
+    nested = Split((dn.grr(2, 0.2), sampled))
+    assert nested.ratio() == dn.grr(2, 0.2).ratio * dn.grr(4, 0.7).ratio
+    assert nested.ratio("attribute") == dn.grr(4, 0.7).ratio
+    assert [nested.chance(j) for j in range(3)] == [1, Fraction(1, 2), Fraction(1, 2)]
+    assert (nested.d, nested.reported, nested.words) == (3, 2, dn.grr(2, 0.2).words + sampled.words)
+
+
+@pytest.mark.parametrize("kind", ["split", "single"])
+def test_a_split_holds_no_split_and_no_single(kind: str) -> None:
+    parts = (dn.grr(2, 1.0), dn.grr(3, 1.0))
+    inside = Split(parts) if kind == "split" else dn.Single(parts[0])
+    with pytest.raises(dn.InvalidParameter, match=f"got a {kind}; write its parts directly"):
+        Split((dn.grr(2, 1.0), inside))
+
+
+@pytest.mark.parametrize("kind", [Split, Sample])
+def test_a_part_is_a_mechanism(kind: Any) -> None:
+    with pytest.raises(dn.InvalidParameter, match=r"with an exact loss, .*got (str|Summed)"):
+        kind((dn.grr(2, 1.0), "grr"))
+    with pytest.raises(dn.InvalidParameter, match=r"with an exact loss, .*got (str|Summed)"):
+        kind((dn.grr(2, 1.0), dn.she(2, 1.0)))
 
 
 UNEQUAL: dict[str, Callable[[], RecordMechanism]] = {
@@ -119,6 +145,16 @@ UNEQUAL: dict[str, Callable[[], RecordMechanism]] = {
     ),
     "faked, one nearly open": lambda: Faked(
         (Guessed(dn.grr(4, 6.0), Prior.of([1, 2, 3, 4], 4)), Blank(dn.oue(2, 0.1)))
+    ),
+    "everyone and one of two": lambda: Split((dn.grr(2, 0.3), Sample((dn.oue(2, 1.5), dn.sue(2, 0.7))))),
+    "everyone and both of two": lambda: Split((Sample((dn.grr(3, 0.5), dn.grr(2, 1.5)), 2), dn.oue(2, 0.2))),
+    "everyone and fakes": lambda: Split((dn.grr(2, 0.3), rsfd((3, 2), 1.0, "grr", "published"))),
+    "everyone and blank fakes": lambda: Split((rsfd((2, 2), 1.0, "oue-z", "published"), dn.grr(3, 0.5))),
+    "a sample and fakes": lambda: Split(
+        (Sample((dn.grr(2, 0.4), dn.grr(2, 1.2))), rsfd((2, 2), 0.8, "grr", "published"))
+    ),
+    "two samples": lambda: Split(
+        (Sample((dn.grr(2, 0.4), dn.grr(3, 1.2))), Sample((dn.grr(2, 0.5), dn.grr(2, 0.6))))
     ),
 }
 
@@ -159,6 +195,10 @@ SENT: dict[str, Callable[[], RecordMechanism]] = {
     "rsrfd grr, as published": lambda: rsrfd((3, 4), 1.0, [[0.5, 0.3, 0.2], [4, 3, 2, 1]], fakes="published"),
     "rsrfd oue-r": lambda: rsrfd((2, 2), 1.0, [[0.25, 0.75], [0.9, 0.1]], "oue-r"),
     "mixed fakes": lambda: UNEQUAL["faked"](),
+    **{name: UNEQUAL[name] for name in ("everyone and one of two", "everyone and both of two")},
+    **{name: UNEQUAL[name] for name in ("everyone and fakes", "everyone and blank fakes")},
+    **{name: UNEQUAL[name] for name in ("a sample and fakes", "two samples")},
+    "repeated, one of two": lambda: Split((l_grr(2, 0.5, 1.0), Sample((l_grr(2, 0.5, 1.0), dn.grr(3, 1.0))))),
 }
 
 

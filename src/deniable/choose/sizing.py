@@ -13,11 +13,11 @@ from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective, not_asked
 from deniable.choose.ranking import best_of
-from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task
+from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.metric import Averaged, Geometric, MetricMechanism
-from deniable.records import Faked, Guessed, Imitated, Per, Prior
+from deniable.records import Per, Prior, RecordMechanism
 from deniable.rounds import Repeated
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
@@ -166,10 +166,12 @@ def warning(considered: Considered, n: int) -> str | None:
         return f"{text}. {better} known better."
     if any(isinstance(part, Repeated | MetricMechanism | Averaged) for part in considered.parts):
         return text + "."
+    if considered.kind not in kinds_for(len(ks)):  # one of your own, that nothing here chooses
+        return text + "."
     task = replace(
         checked_task(ks, _REASONABLE, n, None, None, None, considered.per),
         shares=(considered.kind,),
-        priors=_priors(considered.mechanism) if isinstance(considered.mechanism, Faked) else None,
+        priors=_priors(considered.mechanism),
     )
     try:
         epsilon = _epsilon(task, [1 / (_HALF_WIDTH * k) for k in ks])
@@ -215,11 +217,11 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
     return [error + not_asked(law, often) / n for error, law, often in zip(errors, laws, times, strict=True)]
 
 
-def _priors(mechanism: Faked) -> tuple[Prior, ...]:
-    return tuple(
-        fake.prior if isinstance(fake, Guessed | Imitated) else Prior.uniform(fake.part.k)
-        for fake in mechanism.fakes
-    )
+def _priors(mechanism: RecordMechanism) -> tuple[Prior, ...] | None:
+    """What the fakes are drawn from, where every attribute has one."""
+    fakes = [mechanism.fake(j) for j in range(mechanism.d)]
+    known = tuple(fake.belief for fake in fakes if fake is not None)
+    return known if len(known) == len(fakes) else None
 
 
 def _one_error(study: object, target: float | Sequence[float] | None) -> float:

@@ -170,8 +170,13 @@ def attributes_drawn(share: str) -> int | None:
     return (int(number) if number else 1) if kind == "SMP" else None
 
 
+def kinds_for(d: int) -> tuple[str, ...]:
+    """The record mechanisms that d attributes can be asked by, by their names in the papers."""
+    return (NO_SHARE,) if d == 1 else (*SHARES, *(f"SMP-{reported}" for reported in range(2, d)))
+
+
 def _checked_shares(shares: Names | None, d: int, priors: bool) -> tuple[str, ...]:
-    known = (*SHARES, *(f"SMP-{drawn}" for drawn in range(2, d)))
+    known = kinds_for(max(d, 2))
     given = None if shares is None else _checked_names(shares, "a share", known)
     if d == 1:
         return (NO_SHARE,)

@@ -24,9 +24,8 @@ from deniable.formatting import (
 from deniable.metric import Averaged
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
-from deniable.plan.references import has_prior, protocol_name
+from deniable.plan.references import protocol_name
 from deniable.plan.shuffle import shuffled
-from deniable.records import Faked, RecordMechanism, Sample, Split
 from deniable.rounds import BitFlip, Repeated
 
 # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
@@ -52,20 +51,9 @@ def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[C
 
 def _opening(content: Content, plan_id: str) -> str:
     title = f" · {content.title}" if content.title else ""
-    d, mechanism = len(content.attributes), content.mechanism
+    d = len(content.attributes)
     asked = f"{content.people:,} people, {d} attribute{'s' if d > 1 else ''}"
-    if isinstance(mechanism, Split):
-        how = "Each person reports all attributes, each with a part of the budget (SPL)."
-    elif isinstance(mechanism, Sample):
-        number = "one attribute" if mechanism.reported == 1 else f"{mechanism.reported} attributes"
-        how = f"Each person reports {number} of {d}, drawn at random and named in the report (SMP)."
-    elif isinstance(mechanism, Faked):
-        how = (
-            f"Each person reports one attribute of {d}, drawn at random and not named; the others are fakes "
-            "(RS+FD)."
-        )
-    else:
-        how = "Each person reports the one attribute."
+    how = content.mechanism.explain([attribute.name for attribute in content.attributes])
     if content.rounds is not None and any(isinstance(part, BitFlip) for part in content.parts):
         how += (
             " They are asked again and again: a random answer is kept for ever and sent as it is, so that a "
@@ -80,7 +68,7 @@ def _opening(content: Content, plan_id: str) -> str:
 
 
 def _attributes(content: Content, here: Considered) -> str:
-    some = isinstance(content.mechanism, Sample | Faked)  # an answer may not be in the report
+    some = [content.mechanism.chance_real(j) < 1 for j in range(len(content.parts))]
     headers = [
         "attribute",
         "values",
@@ -95,7 +83,7 @@ def _attributes(content: Content, here: Considered) -> str:
     for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
         guesses = [
             format_percent(here.success[j], 1),
-            format_percent(here.success_reported[j], 1) if some else "",
+            format_percent(here.success_reported[j], 1) if some[j] else "",
             format_percent(part.blind, 1),
         ]
         numbers = [_error(attribute.domain, here.standard_errors[j]), *guesses, str(part.report_bytes)]
@@ -113,7 +101,7 @@ def _attributes(content: Content, here: Considered) -> str:
             "of a number: the typical error is that of its mean, and what is guessed is the half of its "
             "range it is in"
         )
-    if some:
+    if any(some):  # an answer may not be in the report
         lines.append(
             "if reported: the same for people whose report holds that answer, if the attacker knows that it "
             "does"
@@ -295,19 +283,8 @@ def _as_considered(content: Content, considered: Sequence[Considered]) -> Consid
     protocols = [protocol_name(part) for part in content.parts] if chosen is None else chosen.protocols
     per = considered[0].per if considered else "record"
     return Considered.of(
-        mechanism, _kind(mechanism), protocols, content.people, Objective(), per, names=names
+        mechanism, mechanism.acronym, protocols, content.people, Objective(), per, names=names
     )
-
-
-def _kind(mechanism: RecordMechanism) -> str:
-    """Its name in the papers."""
-    if isinstance(mechanism, Split):
-        return "SPL"
-    if isinstance(mechanism, Sample):
-        return "SMP" if mechanism.reported == 1 else f"SMP-{mechanism.reported}"
-    if isinstance(mechanism, Faked):
-        return "RS+RFD" if any(map(has_prior, mechanism.fakes)) else "RS+FD"
-    return ""
 
 
 def _wrapped(paragraph: str) -> str:

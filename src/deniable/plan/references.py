@@ -6,7 +6,7 @@ import math
 
 from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric
-from deniable.records import Faked, Guessed, Imitated, Prior, RecordMechanism
+from deniable.records import RecordMechanism
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 from deniable.words import FULL
 
@@ -48,10 +48,7 @@ def keys(mechanism: RecordMechanism) -> list[str]:
     """The references of a record mechanism and of its parts, in order of appearance."""
     parts = mechanism.mechanisms
     found = [_PROTOCOLS[protocol_name(part)] for part in parts]
-    if mechanism.d > 1:
-        found.append("arcolezi2021")
-    if isinstance(mechanism, Faked) and any(has_prior(fake) for fake in mechanism.fakes):
-        found.append("arcolezi2023")
+    found += mechanism.references
     if not any(isinstance(part, Repeated | MetricMechanism) for part in parts):
         found.append("feldman2021")  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
@@ -60,11 +57,6 @@ def keys(mechanism: RecordMechanism) -> list[str]:
 def bibliography(mechanism: RecordMechanism) -> str:
     """BibTeX entries, with a blank line between them."""
     return "\n\n".join(_entry(key) for key in keys(mechanism))
-
-
-def has_prior(fake: object) -> bool:
-    """Whether a fake is drawn from what is thought to be frequent, not evenly."""
-    return isinstance(fake, Guessed | Imitated) and fake.prior != Prior.uniform(fake.prior.k)
 
 
 def _kind(part: Unary) -> str:

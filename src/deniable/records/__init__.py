@@ -1,6 +1,6 @@
 """Turns one record of many answers into one report."""
 
-from deniable.records.base import Per, RecordMechanism, Records, checked_sizes
+from deniable.records.base import Per, RecordMechanism, checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.kinds import RECORD_MECHANISMS
@@ -17,6 +17,7 @@ from deniable.records.named import (
     smp,
     spl,
 )
+from deniable.records.reports import Records
 from deniable.records.sample import Sample, count_name_bytes
 from deniable.records.single import Single, as_record_mechanism
 from deniable.records.split import Split

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,74 +18,21 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
-from deniable.formatting import format_count, format_loss
+from deniable.formatting import format_loss
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values
 from deniable.mechanisms import Per as Per
-from deniable.words import Rows, WordArray, Words, checked_source
+from deniable.records.fakes import Fake
+from deniable.records.reports import Cut, Records, Span, cut_evenly, join_pieces
+from deniable.records.tables import find_largest, turn_table
+from deniable.words import Rows, Words, checked_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 Figure = TypeVar("Figure", int, float, Fraction)
 _DESCRIBED = 12  # attributes with a line each
-_ROWS = 128  # rows of a table that are compared at a time
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Records:
-    """Reports of n records: a column of reports for each attribute and, where not all are reported, who
-    reported which.
-    """
-
-    n: int
-    columns: tuple[Array, ...]
-    reporters: tuple[Integers, ...] | None = None
-    """For each attribute, the numbers of the records that report it, in order; None where all report all."""
-
-    def __len__(self) -> int:
-        return self.n
-
-    def __repr__(self) -> str:
-        return (
-            f"<Records: {format_count(self.n, 'record')} of {format_count(len(self.columns), 'attribute')}>"
-        )
-
-    def select(self, start: int, stop: int) -> Records:
-        """The same records with these attributes only."""
-        reporters = None if self.reporters is None else self.reporters[start:stop]
-        return Records(self.n, self.columns[start:stop], reporters)
-
-    @staticmethod
-    def join(n: int, pieces: Sequence[Records]) -> Records:
-        """The attributes of several pieces of the same n records, one after the other."""
-        columns = tuple(column for piece in pieces for column in piece.columns)
-        if all(piece.reporters is None for piece in pieces):
-            return Records(n, columns)
-        everyone = np.arange(n)
-        reporters: list[Integers] = []
-        for piece in pieces:
-            reporters += (everyone,) * len(piece.columns) if piece.reporters is None else piece.reporters
-        return Records(n, columns, tuple(reporters))
-
-
-class Span(NamedTuple):
-    """Where the report of an attribute is in a body."""
-
-    attribute: int
-    start: int
-    stop: int
-
-
-class Cut(NamedTuple):
-    """Bodies that hold the same attributes: their numbers, in order, where the attributes are that were found
-    so far, and where the last of them ends.
-    """
-
-    who: Integers
-    spans: tuple[Span, ...]
-    end: int
+_NAMED = 6  # attributes that a sentence names
 
 
 class RecordMechanism(ABC):
@@ -150,6 +96,12 @@ class RecordMechanism(ABC):
     def chance(self, attribute: int) -> Fraction:
         """How likely a report holds this attribute."""
         return Fraction(1)
+
+    def fake(self, attribute: int) -> Fake | None:
+        """What a report holds in place of this attribute where another is real; None where there are no
+        fakes.
+        """
+        return None
 
     def chance_real(self, attribute: int) -> Fraction:
         """How likely a report holds this attribute, made from the person's answer and not a fake."""
@@ -252,7 +204,7 @@ class RecordMechanism(ABC):
             table = np.frombuffer(b"".join(some), dtype=np.uint8).reshape(good.size, cut.end)
             for span in cut.spans:
                 pieces[span.attribute].append((good, table[:, span.start : span.stop]))
-        return [_join_pieces(part, some) for part, some in zip(self.mechanisms, pieces, strict=True)], sound
+        return [join_pieces(part, some) for part, some in zip(self.mechanisms, pieces, strict=True)], sound
 
     @property
     @abstractmethod
@@ -310,6 +262,24 @@ class RecordMechanism(ABC):
     def d(self) -> int:
         """The number of attributes."""
         return len(self.mechanisms)
+
+    @property
+    @abstractmethod
+    def acronym(self) -> str:
+        """Its name in the papers; empty for a single attribute."""
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The papers to cite for it, by the keys of docs/references.md."""
+        return ("arcolezi2021",)
+
+    @abstractmethod
+    def describe_reported(self, names: Sequence[str]) -> str:
+        """What each person reports, in words that follow "each person reports"."""
+
+    def explain(self, names: Sequence[str]) -> str:
+        """Who reports what, in plain words, for attributes of these names."""
+        return f"Each person reports {self.describe_reported(names)}."
 
     def drop_claim(self) -> RecordMechanism:
         """The same without what it was asked to keep: only what it is."""
@@ -380,9 +350,9 @@ class RecordMechanism(ABC):
             self._refuse(array)
             return np.zeros((self.d, 0), dtype=np.int64)
         whole = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
-        turned = _turn(whole) if self._reads_all else whole.T
+        turned = turn_table(whole) if self._reads_all else whole.T
         columns = turned.view(np.uint64)  # a negative one is huge without its sign
-        if (_find_largest(columns) >= np.array([part.k for part in self.mechanisms])).any():
+        if (find_largest(columns) >= np.array([part.k for part in self.mechanisms])).any():
             self._refuse(whole)
         return columns.view(np.int64)
 
@@ -424,37 +394,9 @@ def check_parts(parts: Sequence[object]) -> tuple[ExactMechanism, ...]:
     return tuple(part for part in parts if isinstance(part, ExactMechanism))
 
 
-def cut_evenly(raw: bytes, size: int) -> list[bytes]:
-    """Pieces of one length."""
-    return [raw[i : i + size] for i in range(0, len(raw), size)]
-
-
-def _join_pieces(part: ExactMechanism, pieces: Sequence[tuple[Integers, Array]]) -> tuple[Integers, Array]:
-    """The reports of one attribute, by the numbers of their bodies."""
-    like = part.blank(0)
-    if not pieces:
-        return np.zeros(0, dtype=np.int64), like
-    who = np.concatenate([some for some, _ in pieces])
-    table = np.concatenate([raw for _, raw in pieces])
-    if len(pieces) > 1:
-        order = np.argsort(who)
-        who, table = who[order], table[order]
-    return who, np.frombuffer(table.tobytes(), dtype=like.dtype).reshape(len(who), *like.shape[1:])
-
-
-def _turn(table: Array) -> Array:
-    """A row for each column, in blocks that stay in the nearest cache."""
-    columns = np.empty(table.shape[::-1], dtype=table.dtype)
-    for start in range(0, len(table), 1024):
-        columns[:, start : start + 1024] = table[start : start + 1024].T
-    return columns
-
-
-def _find_largest(columns: WordArray) -> WordArray:
-    """The largest value of each column (0 where there is none), many rows of a table at a time."""
-    d, n = columns.shape
-    many = n // _ROWS * _ROWS
-    if columns.flags.c_contiguous or not columns.flags.f_contiguous or not many:
-        return np.asarray(columns.max(axis=1, initial=0))
-    most = columns[:, :many].T.reshape(-1, _ROWS * d).max(axis=0).reshape(_ROWS, d).max(axis=0)
-    return np.asarray(np.maximum(most, columns[:, many:].max(axis=1, initial=0)))
+def quote_names(names: Sequence[str]) -> str:
+    """Names in quotes, those of a long list counted: 'age', 'color' and 'town'."""
+    shown = [repr(name) for name in names[:_NAMED]]
+    if len(names) > _NAMED:
+        shown.append(f"{len(names) - _NAMED} more")
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

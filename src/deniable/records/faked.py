@@ -13,8 +13,9 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.law import Marginal
 from deniable.mechanisms import ExactMechanism
-from deniable.records.base import Per, RecordMechanism, Records, check_parts
+from deniable.records.base import Per, RecordMechanism, check_parts, quote_names
 from deniable.records.fakes import Evidence, Fake
+from deniable.records.reports import Records
 from deniable.records.sampling import draw_attributes, group_people
 from deniable.words import Rows, cell
 
@@ -90,6 +91,28 @@ class Faked(RecordMechanism):
             (law.q + (d - 1) * fake.supported) / d,
             law.gain / d,
         )
+
+    @property
+    def acronym(self) -> str:
+        return "RS+RFD" if any(fake.has_prior for fake in self.fakes) else "RS+FD"
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        known = super().references
+        return (*known, "arcolezi2023") if any(fake.has_prior for fake in self.fakes) else known
+
+    def describe_reported(self, names: Sequence[str]) -> str:
+        some = quote_names(names)
+        return f"one of {some}, drawn at random and not named, among fakes of the others ({self.acronym})"
+
+    def explain(self, names: Sequence[str]) -> str:
+        return (
+            f"Each person reports one attribute of {self.d}, drawn at random and not named; the others are "
+            "fakes (RS+FD)."
+        )
+
+    def fake(self, attribute: int) -> Fake:
+        return self.fakes[attribute]
 
     def chance_real(self, attribute: int) -> Fraction:
         return Fraction(1, self.d)

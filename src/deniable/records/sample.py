@@ -16,7 +16,8 @@ from deniable.arrays import Integers
 from deniable.exact import whole_number
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, in_domain
-from deniable.records.base import Cut, Figure, Per, RecordMechanism, Records, Span, check_parts, cut_evenly
+from deniable.records.base import Figure, Per, RecordMechanism, check_parts, quote_names
+from deniable.records.reports import Cut, Records, Span, cut_evenly
 from deniable.records.sampling import draw_attributes, group_people
 from deniable.words import Rows
 
@@ -73,6 +74,18 @@ class Sample(RecordMechanism):
 
     def chance(self, attribute: int) -> Fraction:
         return Fraction(self.reported, self.d)
+
+    @property
+    def acronym(self) -> str:
+        return "SMP" if self.reported == 1 else f"SMP-{self.reported}"
+
+    def describe_reported(self, names: Sequence[str]) -> str:
+        number = "one" if self.reported == 1 else f"{self.reported}"
+        return f"{number} of {quote_names(names)}, drawn at random and named in the report (SMP)"
+
+    def explain(self, names: Sequence[str]) -> str:
+        number = "one attribute" if self.reported == 1 else f"{self.reported} attributes"
+        return f"Each person reports {number} of {self.d}, drawn at random and named in the report (SMP)."
 
     @property
     def name_bytes(self) -> int:

@@ -11,7 +11,8 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
-from deniable.records.base import Per, RecordMechanism, Records
+from deniable.records.base import Per, RecordMechanism
+from deniable.records.reports import Records
 from deniable.words import Rows
 
 
@@ -58,6 +59,20 @@ class Single(RecordMechanism):
 
     def marginal(self, attribute: int) -> ReportLaw:
         return self.part.law
+
+    @property
+    def acronym(self) -> str:
+        return ""
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        return ()
+
+    def describe_reported(self, names: Sequence[str]) -> str:
+        return repr(names[0])
+
+    def explain(self, names: Sequence[str]) -> str:
+        return "Each person reports the one attribute."
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
         return Records(rows.n, (self.part.encode(columns[0], rows),))

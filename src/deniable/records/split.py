@@ -16,7 +16,9 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism
-from deniable.records.base import Cut, Figure, Per, RecordMechanism, Records
+from deniable.records.base import Figure, Per, RecordMechanism, quote_names
+from deniable.records.fakes import Fake
+from deniable.records.reports import Cut, Records
 from deniable.records.single import as_record_mechanism
 from deniable.words import Rows
 
@@ -115,6 +117,33 @@ class Split(RecordMechanism):
     def chance(self, attribute: int) -> Fraction:
         member, j = self._owners[attribute]
         return member.chance(j)
+
+    def fake(self, attribute: int) -> Fake | None:
+        member, j = self._owners[attribute]
+        return member.fake(j)
+
+    @property
+    def acronym(self) -> str:
+        inside = dict.fromkeys(member.acronym for member in self._members if member.acronym)
+        return "+".join(["SPL", *inside])
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        inside = (key for member in self._members for key in member.references)
+        return tuple(dict.fromkeys([*super().references, *inside]))
+
+    def describe_reported(self, names: Sequence[str]) -> str:
+        """Those of everybody first, then what each part with several attributes reports."""
+        places = [(member, names[first : first + member.d]) for member, first, _ in self.members]
+        everybody = [some[0] for member, some in places if member.d == 1]
+        several = [member.describe_reported(some) for member, some in places if member.d > 1]
+        phrases = [*([quote_names(everybody)] if everybody else []), *several]
+        return (", and " if len(phrases) == 2 else "; and ").join(phrases)
+
+    def explain(self, names: Sequence[str]) -> str:
+        if all(member.d == 1 for member in self._members):
+            return "Each person reports all attributes, each with a part of the budget (SPL)."
+        return super().explain(names)
 
     def chance_real(self, attribute: int) -> Fraction:
         member, j = self._owners[attribute]

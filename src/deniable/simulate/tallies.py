@@ -30,7 +30,7 @@ from deniable.mechanisms import (
     Unary,
 )
 from deniable.metric import MetricMechanism
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, RecordMechanism, Sample
+from deniable.records import Blank, Fake, Guessed, Imitated, RecordMechanism
 from deniable.rounds import Memoized
 from deniable.simulate.population import MOST_PEOPLE
 from deniable.words.simulated import seeded
@@ -221,15 +221,13 @@ def _draw_attribute(
     """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a
     binomial.
     """
-    part = share.mechanisms[attribute]
-    if isinstance(share, Sample):
-        return _draw_reports(part, generator.binomial(people, share.reported / share.d), generator)
-    if isinstance(share, Faked):
-        reporters = generator.binomial(people, 1 / share.d)
-        real = _draw_reports(part, reporters, generator)
-        faked = _draw_fakes(share.fakes[attribute], (people - reporters).sum(axis=1), generator)
-        return Draws(people.sum(axis=1), real.counts + faked)
-    return _draw_reports(part, people, generator)
+    part, chance, fake = share.mechanisms[attribute], share.chance_real(attribute), share.fake(attribute)
+    reporters = people if chance == 1 else generator.binomial(people, float(chance))
+    real = _draw_reports(part, reporters, generator)
+    if fake is None:
+        return real
+    faked = _draw_fakes(fake, (people - reporters).sum(axis=1), generator)
+    return Draws(people.sum(axis=1), real.counts + faked)
 
 
 def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:

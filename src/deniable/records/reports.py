@@ -1,0 +1,87 @@
+"""Holds the reports of many records, and cuts the bytes that they travel as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+
+from deniable.arrays import Array, Integers
+from deniable.formatting import format_count
+from deniable.mechanisms import ExactMechanism
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Reports of n records: a column of reports for each attribute and, where not all are reported, who
+    reported which.
+    """
+
+    n: int
+    columns: tuple[Array, ...]
+    reporters: tuple[Integers, ...] | None = None
+    """For each attribute, the numbers of the records that report it, in order; None where all report all."""
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        return (
+            f"<Records: {format_count(self.n, 'record')} of {format_count(len(self.columns), 'attribute')}>"
+        )
+
+    def select(self, start: int, stop: int) -> Records:
+        """The same records with these attributes only."""
+        reporters = None if self.reporters is None else self.reporters[start:stop]
+        return Records(self.n, self.columns[start:stop], reporters)
+
+    @staticmethod
+    def join(n: int, pieces: Sequence[Records]) -> Records:
+        """The attributes of several pieces of the same n records, one after the other."""
+        columns = tuple(column for piece in pieces for column in piece.columns)
+        if all(piece.reporters is None for piece in pieces):
+            return Records(n, columns)
+        everyone = np.arange(n)
+        reporters: list[Integers] = []
+        for piece in pieces:
+            reporters += (everyone,) * len(piece.columns) if piece.reporters is None else piece.reporters
+        return Records(n, columns, tuple(reporters))
+
+
+class Span(NamedTuple):
+    """Where the report of an attribute is in a body."""
+
+    attribute: int
+    start: int
+    stop: int
+
+
+class Cut(NamedTuple):
+    """Bodies that hold the same attributes: their numbers, in order, where the attributes are that were found
+    so far, and where the last of them ends.
+    """
+
+    who: Integers
+    spans: tuple[Span, ...]
+    end: int
+
+
+def cut_evenly(raw: bytes, size: int) -> list[bytes]:
+    """Pieces of one length."""
+    return [raw[i : i + size] for i in range(0, len(raw), size)]
+
+
+def join_pieces(part: ExactMechanism, pieces: Sequence[tuple[Integers, Array]]) -> tuple[Integers, Array]:
+    """The reports of one attribute, by the numbers of their bodies."""
+    like = part.blank(0)
+    if not pieces:
+        return np.zeros(0, dtype=np.int64), like
+    who = np.concatenate([some for some, _ in pieces])
+    table = np.concatenate([raw for _, raw in pieces])
+    if len(pieces) > 1:
+        order = np.argsort(who)
+        who, table = who[order], table[order]
+    return who, np.frombuffer(table.tobytes(), dtype=like.dtype).reshape(len(who), *like.shape[1:])
