@@ -734,11 +734,10 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
 
 
 YEARS = dn.Range(0, 100, step=10, privacy="metric", epsilon=0.5, open_high=True)
+METRIC_PARTS = [metric_mechanism(domain) for domain in (YEARS, TOWN)]
 NESTED = dn.Plan.of(
     {"Age": YEARS, "Home": TOWN} | {f"Question {n}?": ["yes", "no"] for n in range(3)},
-    dn.Split(
-        (metric_mechanism(YEARS), metric_mechanism(TOWN), dn.smp([2, 2, 2], 1.0, "grr"))  # type: ignore[arg-type]
-    ),
+    dn.Split((*(part for part in METRIC_PARTS if part is not None), dn.smp([2, 2, 2], 1.0, "grr"))),
     people=1000,
 )
 MIXTURE = dn.Plan.of(

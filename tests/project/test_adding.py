@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from deniable.mechanisms import PROTOCOLS, Protocol
+import deniable as dn
+from deniable.mechanisms import PROTOCOLS, Protocol, recognize
 from tests.cases import check_each
 from tests.mechanisms import test_every_mechanism, test_faults, test_inputs
 from tests.running import Run
@@ -33,7 +34,9 @@ def row(monkeypatch: pytest.MonkeyPatch) -> Iterator[Protocol]:
     assert isinstance(found, Protocol)
     monkeypatch.setitem(PROTOCOLS, found.name, found)
     monkeypatch.setitem(test_every_mechanism.MAKERS, found.name, found.make)
+    recognize.cache_clear()
     yield found
+    recognize.cache_clear()
     test_every_mechanism.made.cache_clear()
 
 
@@ -92,3 +95,26 @@ def test_the_command_line_knows_it(row: Protocol, run: Run) -> None:
     assert outcome.code == 0
     assert any(line.split()[:1] == [row.name] for line in outcome.out.splitlines()), outcome.out
     assert "did you mean 'halves'" in run("simulate", "--protocol", "halve").err
+
+
+def read_back(row: Protocol) -> dn.Plan:
+    part = row.make(100, 1.0)
+    assert isinstance(part, dn.SetMechanism)
+    plan = dn.Plan.of({"town": [f"town {n}" for n in range(100)]}, part, people=1000)
+    return dn.Plan.from_json(plan.to_json())
+
+
+def test_a_plan_that_is_read_back_names_and_cites_it(row: Protocol) -> None:
+    plan = read_back(row)
+    assert " halves " in plan.explain()
+    assert "{ye2018," in plan.cite()
+
+
+def test_outside_the_table_it_is_described_and_nobody_is_cited(
+    row: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(PROTOCOLS, row.name)
+    recognize.cache_clear()
+    plan = read_back(row)
+    assert "a subset of 50 of 100" in plan.explain()
+    assert not any(key in plan.cite() for key in ("ye2018", "revisiting2025", "wang2017"))

@@ -8,16 +8,19 @@ variances are those of a value that nobody has (f = 0).
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import final
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import PRIME, number, positive_epsilon
 from deniable.mechanisms import calibrate
-from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.base import ExactMechanism, Mechanism
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.sets import SetMechanism
@@ -266,6 +269,11 @@ class Protocol:
         """The first paragraph of its documentation."""
         return " ".join((self.make.__doc__ or "").split("\n\n", 1)[0].split())
 
+    @property
+    def reference(self) -> str | None:
+        """The key of what is to be cited for it, from its documentation."""
+        return reference_of(self.make)
+
 
 PROTOCOLS: dict[str, Protocol] = {
     row.name: row
@@ -287,6 +295,65 @@ PROTOCOLS: dict[str, Protocol] = {
     )
 }
 """Every protocol that needs only k and epsilon, for the command line, simulations, plans and tests."""
+
+
+def reference_of(make: Callable[..., object]) -> str | None:
+    """The key that the documentation of a function ends with: `Reference: wang2017.`
+
+    >>> reference_of(oue), reference_of(print)
+    ('wang2017', None)
+    """
+    found = re.search(r"^\s*Reference: (\w+)", make.__doc__ or "", re.MULTILINE)
+    return found and found.group(1)
+
+
+@lru_cache(maxsize=1024)
+def recognize(part: ExactMechanism) -> Protocol | None:
+    """The protocol that makes this very mechanism at the epsilon that it loses; None where none does.
+
+    Thresholds may differ by their rounding. Fixed choices of numbers are tried first, then those that search.
+
+    >>> recognize(ss(100, 1.0)).name, recognize(ss(100, 1.0, size=20))
+    ('ss', None)
+    """
+    loss = part.loss()
+    budgets = dict.fromkeys([loss, float(f"{loss:.9g}"), loss * (1 - 1e-9), loss * (1 + 1e-9)])
+    known = [row for row in PROTOCOLS.values() if row.name != "adaptive" and _may_make(row, type(part))]
+    for row in sorted(known, key=lambda row: not row.classical):
+        if any(_is_made_by(row, part, epsilon) for epsilon in budgets):
+            return row
+    return None
+
+
+def _may_make(row: Protocol, shape: type) -> bool:
+    """Whether a protocol says that it makes something else: then it need not be tried."""
+    said = inspect.get_annotations(row.make, eval_str=False).get("return", shape.__name__)
+    return row.exact and shape.__name__ in str(said)
+
+
+def _is_made_by(row: Protocol, part: ExactMechanism, epsilon: float) -> bool:
+    try:
+        made = row.make(part.k, epsilon)
+    except InvalidParameter:
+        return False
+    return type(made) is type(part) and all(
+        _nearly_same(name, number, vars(made)[name])
+        for name, number in vars(part).items()
+        if name in _NUMBERS
+    )
+
+
+def _nearly_same(name: str, one: object, other: object) -> bool:
+    """Sizes are the same; thresholds are, but for their rounding."""
+    if name not in _THRESHOLDS:
+        return one == other
+    assert isinstance(one, int)
+    assert isinstance(other, int)
+    return abs(one - other) << 40 <= min(one, FULL - one)
+
+
+_THRESHOLDS = ("keep", "one", "zero")
+_NUMBERS = ("k", "g", "size", *_THRESHOLDS)
 
 
 def named_protocol(name: str, also: Iterable[str] = ()) -> Protocol:

@@ -91,6 +91,11 @@ class SetMechanism(ExactMechanism):
 class SetShape(SetMechanism, Blockwise):
     """A set of values, reported in one round: what Direct, Unary, Subset, Hashed and Hadamard share."""
 
+    @property
+    @abstractmethod
+    def outline(self) -> str:
+        """What a report is, in a few words, where no protocol is known by name."""
+
 
 class RoundShape(SetShape):
     """A shape whose report can be kept and reported again, by the same shape with other numbers."""

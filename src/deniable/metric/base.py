@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -30,6 +31,7 @@ _DENSE = 2048  # values whose matrix is inverted as it is
 _SINGULAR = 1e-6  # how far a matrix times its inverse may be from the identity
 _ROWS = 1 << 20  # entries worked on at a time
 _GUESSED = 1 << 12  # of more values the best guess takes long
+ROUNDED_UP = 1 + 1e-15  # more than a root in floating point errs by
 
 
 class MetricMechanism(ChannelMechanism):
@@ -77,6 +79,31 @@ class MetricMechanism(ChannelMechanism):
         other than that.
         """
         return times_up(self._unit_loss, number("a distance", units, 0.0, math.inf, "a positive number"))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How its values lie: on a line of k, on a grid of rows and columns, or anyhow, which is ()."""
+        return ()
+
+    def distance(self, one: int, other: int) -> float:
+        """How far apart two values are, in the unit that losses go by; -1, an answer at random, is as far
+        away as any value is. It is infinite where values differ and the loss is the same at any distance.
+        """
+        return 0.0 if one == other else math.inf
+
+    def neighbors(self) -> list[tuple[int, int]]:
+        """All pairs of values that have none between them."""
+        return grid_neighbors(*self.shape) if len(self.shape) == 2 else list(pairwise(range(self.k)))
+
+    def some_neighbors(self) -> list[tuple[int, int]]:
+        """A few of them: at both ends and in the middle; of a grid in a corner and in the middle, across and
+        down.
+        """
+        if len(self.shape) != 2:
+            return sorted({(low, low + 1) for low in (0, (self.k - 1) // 2, self.k - 2) if low + 1 < self.k})
+        rows, columns = self.shape
+        middle = (rows - 1) // 2 * columns + (columns - 1) // 2
+        return sorted({(cell, cell + step) for cell in (0, middle) for step in (1, columns)})
 
     def forward(self, shares: npt.ArrayLike) -> Floats:
         """How likely every output is, from people with these shares (which need not be a distribution)."""
@@ -312,6 +339,32 @@ class Channel:
         column = np.concatenate([self.of._rows(start, stop)[:, y] for start, stop in self.of._blocks()])
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(column))
+
+
+def steps_between(one: int, other: int, size: int) -> int:
+    """How many steps two of `size` values on a line are apart; -1 is as far away as any value is."""
+    if one == other:
+        return 0
+    if min(one, other) >= 0:
+        return abs(one - other)
+    known = max(one, other)
+    return max(known, size - 1 - known)
+
+
+def sides_between(
+    one: int, other: int, shape: tuple[int, int], steps: tuple[float, float]
+) -> tuple[float, float]:
+    """How far two cells of a grid are apart, down and across; -1 is as far away as any cell is."""
+    rows, columns = shape
+    (row, column), (down, across) = ((-1, -1) if code < 0 else divmod(code, columns) for code in (one, other))
+    high, wide = steps
+    return steps_between(row, down, rows) * high, steps_between(column, across, columns) * wide
+
+
+def grid_neighbors(rows: int, columns: int) -> list[tuple[int, int]]:
+    """The cells of a grid that have a side in common."""
+    across = [(cell, cell + 1) for cell in range(rows * columns) if (cell + 1) % columns]
+    return across + [(cell, cell + columns) for cell in range((rows - 1) * columns)]
 
 
 def shown(m: MetricMechanism, what: str, unit: str, bounded: bool = False) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
-from deniable.metric.base import MetricMechanism, shown
+from deniable.metric.base import MetricMechanism, shown, steps_between
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.line import GeometricChannel
 from deniable.words import FULL, Rows, WordArray
@@ -69,6 +69,13 @@ class Geometric(MetricMechanism):
     @property
     def outputs(self) -> int:
         return self.k
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.k,)
+
+    def distance(self, one: int, other: int) -> int:
+        return steps_between(one, other, self.k)
 
     @cached_property
     def steps(self) -> WordArray:

@@ -14,7 +14,7 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
-from deniable.metric.base import MetricMechanism, loss_by_units, per_unit, shown
+from deniable.metric.base import ROUNDED_UP, MetricMechanism, loss_by_units, per_unit, shown, sides_between
 from deniable.metric.certified import largest_ratio
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
@@ -66,6 +66,13 @@ class ProductGeometric(MetricMechanism):
     @property
     def outputs(self) -> int:
         return self.k
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.down.k, self.across.k
+
+    def distance(self, one: int, other: int) -> float:
+        return ROUNDED_UP * sum(sides_between(one, other, self.shape, self.steps))
 
     @property
     def ratio(self) -> Fraction:
@@ -196,6 +203,13 @@ class PlanarGeometric(MetricMechanism):
     @property
     def outputs(self) -> int:
         return self.k
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
+    def distance(self, one: int, other: int) -> float:
+        return ROUNDED_UP * math.hypot(*sides_between(one, other, self.shape, self.steps))
 
     @cached_property
     def _sums(self) -> list[WordArray]:

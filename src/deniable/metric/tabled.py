@@ -68,6 +68,19 @@ class Tabled(MetricMechanism):
     def outputs(self) -> int:
         return int(self.weights.shape[1])
 
+    def distance(self, one: int, other: int) -> float:
+        return float(self.distances[one, other])
+
+    def neighbors(self) -> list[tuple[int, int]]:
+        """Each value and the nearest one."""
+        far = np.where(np.eye(self.k, dtype=bool), np.inf, self.distances)
+        nearest = enumerate(far.argmin(axis=1).tolist())
+        return sorted({(min(one, other), max(one, other)) for one, other in nearest})
+
+    def some_neighbors(self) -> list[tuple[int, int]]:
+        every = self.neighbors()
+        return [every[place] for place in sorted({0, (len(every) - 1) // 2, len(every) - 1})]
+
     @cached_property
     def ratio(self) -> Fraction:
         used = self.weights[:, self.weights.max(axis=0) > 0]

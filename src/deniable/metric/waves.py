@@ -55,6 +55,10 @@ class SquareWave(MetricMechanism):
         return self.k + self.window - 1
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.k,)
+
+    @property
     def ratio(self) -> Fraction:
         return window_ratio(self.k, self.window, self.keep)
 

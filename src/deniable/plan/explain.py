@@ -24,7 +24,7 @@ from deniable.formatting import (
 from deniable.metric import Averaged
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
-from deniable.plan.references import protocol_name
+from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
 from deniable.rounds import BitFlip, Repeated
 
@@ -280,7 +280,7 @@ def _as_considered(content: Content, considered: Sequence[Considered]) -> Consid
     chosen = next(
         (row for row in considered if row.mechanism == mechanism), None
     )  # named as it is among what was considered
-    protocols = [protocol_name(part) for part in content.parts] if chosen is None else chosen.protocols
+    protocols = [name_protocol(part) for part in content.parts] if chosen is None else chosen.protocols
     per = considered[0].per if considered else "record"
     return Considered.of(
         mechanism, mechanism.acronym, protocols, content.people, Objective(), per, names=names

@@ -2,54 +2,73 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Mapping
+from functools import singledispatch
 
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
-from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric
+from deniable.mechanisms import PROTOCOLS, Direct, ExactMechanism, SetShape, Unary, recognize, reference_of
+from deniable.metric import (
+    Averaged,
+    Geometric,
+    PlanarGeometric,
+    duchi,
+    geometric,
+    hybrid,
+    piecewise,
+    planar_geometric,
+)
 from deniable.records import RecordMechanism
-from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
-from deniable.words import FULL
+from deniable.rounds import (
+    BitFlip,
+    HashedMemoized,
+    Memoized,
+    dbitflip,
+    l_grr,
+    l_osue,
+    l_oue,
+    l_soue,
+    l_sue,
+    loloha,
+)
 
 
-def protocol_name(part: ExactMechanism) -> str:
-    """The name people know a mechanism by, from its numbers."""
-    if isinstance(part, Direct):
-        return "grr"
-    if isinstance(part, Unary):
-        return {"o": "oue", "s": "sue", "": "ue"}[_kind(part)]
-    if isinstance(part, Subset):  # one of another size is made for a cap on the guess
-        return "ss" if any(part.size == max(1, round(part.k / (e + 1))) for e in _odds(part)) else "ass"
-    if isinstance(part, Hashed):
-        return "blh" if part.g == 2 else "olh" if any(part.g == round(e) + 1 for e in _odds(part)) else "alh"
-    if isinstance(part, Hadamard):
-        return "hr"
-    if isinstance(part, Memoized):
-        if isinstance(part.first, Unary) and isinstance(part.second, Unary):
-            first, second = _kind(part.first), _kind(part.second)
-            return f"l_{first if first != second else ''}{second}ue"
+@singledispatch
+def name_protocol(part: ExactMechanism) -> str:
+    """The name people know a mechanism by; where no protocol makes it, what it is."""
+    if type(part) in _NAMES:
+        return _NAMES[type(part)]
+    row = recognize(part)
+    if row is not None:
+        return row.name
+    return part.outline if isinstance(part, SetShape) else type(part).__name__
+
+
+@name_protocol.register
+def _(part: Memoized) -> str:
+    if not part.bitwise:
         return "l_grr"
-    if isinstance(part, HashedMemoized):
-        return "loloha"
-    if isinstance(part, Averaged):
-        return type(part.of).__name__.lower()
-    if isinstance(part, Geometric):
-        return "geometric"
-    if isinstance(part, PlanarGeometric):
-        return "planar_geometric"
-    return "dbitflip" if isinstance(part, BitFlip) else type(part).__name__
+    first, second = _unary_kind(part.first), _unary_kind(part.second)
+    return f"l_{first if first != second else ''}{second}ue"
 
 
-def _odds(part: ExactMechanism) -> tuple[float, float]:
-    """e^epsilon, a little more and a little less: a loss is rounded, and a size by it may be at an edge."""
-    return math.exp(part.loss() * (1 - 1e-9)), math.exp(part.loss() * (1 + 1e-9))
+@name_protocol.register
+def _(part: Averaged) -> str:
+    return type(part.of).__name__.lower()
+
+
+def _reference(part: ExactMechanism) -> str | None:
+    """The key of what is to be cited for a mechanism; None where no protocol makes it."""
+    name = name_protocol(part)
+    if name in PROTOCOLS:
+        return PROTOCOLS[name].reference
+    return reference_of(_OTHERS[name]) if name in _OTHERS else None
 
 
 def keys(mechanism: RecordMechanism) -> list[str]:
     """The references of a record mechanism and of its parts, in order of appearance."""
     parts = mechanism.mechanisms
-    found = [_PROTOCOLS[protocol_name(part)] for part in parts]
+    found = [key for key in map(_reference, parts) if key is not None]
     found += mechanism.references
-    if not any(isinstance(part, Repeated | MetricMechanism) for part in parts):
+    if not any(part.repeated or part.metric for part in parts):
         found.append("feldman2021")  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 
@@ -59,11 +78,12 @@ def bibliography(mechanism: RecordMechanism) -> str:
     return "\n\n".join(_entry(key) for key in keys(mechanism))
 
 
-def _kind(part: Unary) -> str:
+def _unary_kind(part: Direct | Unary) -> str:
     """Optimized, symmetric, or neither."""
-    if part.one == FULL >> 1:
+    law = part.law
+    if law.exact_p * 2 == 1:
         return "o"
-    return "s" if part.one + part.zero == FULL else ""
+    return "s" if law.exact_p + law.exact_q == 1 else ""
 
 
 def _entry(key: str) -> str:
@@ -72,31 +92,31 @@ def _entry(key: str) -> str:
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
 
 
-_PROTOCOLS = {
-    "grr": "kairouz2016",
-    "sue": "erlingsson2014",
-    "oue": "wang2017",
-    "ue": "wang2017",
-    "ss": "ye2018",
-    "ass": "revisiting2025",
-    "alh": "revisiting2025",
-    "blh": "bassily2015",
-    "olh": "wang2017",
-    "hr": "acharya2019",
-    "l_grr": "arcolezi2022",
-    "l_sue": "erlingsson2014",
-    "l_oue": "arcolezi2022",
-    "l_ue": "arcolezi2022",
-    "l_osue": "arcolezi2022",
-    "l_soue": "arcolezi2022",
-    "loloha": "arcolezi2023loloha",
-    "dbitflip": "ding2017",
-    "geometric": "kacem2018",
-    "planar_geometric": "andres2013",
-    "duchi": "duchi2018",
-    "piecewise": "wang2019",
-    "hybrid": "wang2019",
+_NAMES: dict[type[ExactMechanism], str] = {
+    HashedMemoized: "loloha",
+    BitFlip: "dbitflip",
+    Geometric: "geometric",
+    PlanarGeometric: "planar_geometric",
 }
+"""Mechanisms that are made in one way only."""
+_OTHERS: Mapping[str, Callable[..., object]] = {
+    one.__name__: one
+    for one in (
+        l_grr,
+        l_sue,
+        l_oue,
+        l_osue,
+        l_soue,
+        loloha,
+        dbitflip,
+        geometric,
+        planar_geometric,
+        duchi,
+        piecewise,
+        hybrid,
+    )
+}
+"""What makes the mechanisms that are not in the table of protocols."""
 
 _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
     "kairouz2016": (

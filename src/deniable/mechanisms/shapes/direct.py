@@ -94,6 +94,10 @@ class Direct(RoundShape):
         return 1
 
     @property
+    def outline(self) -> str:
+        return f"one of {self.k:,} values"
+
+    @property
     def form(self) -> str:
         return f"a report is a value from 0 to {self.k - 1}"
 

@@ -107,6 +107,10 @@ class Hadamard(SetShape):
         loops.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
 
     @property
+    def outline(self) -> str:
+        return f"a half of {self.k:,} values"
+
+    @property
     def form(self) -> str:
         return f"a report is a column from 0 to {(1 << self.bits) - 1}"
 

@@ -109,6 +109,10 @@ class Hashed(SetShape):
         loops.hashed(values, drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
 
     @property
+    def outline(self) -> str:
+        return f"one of {self.g:,} buckets of {self.k:,} values"
+
+    @property
     def form(self) -> str:
         return f"a hashed report has a from 1 to {PRIME - 1}, b below {PRIME} and a bucket below {self.g}"
 

@@ -137,6 +137,10 @@ class Subset(SetShape):
         return np.nonzero(members)[1].reshape(len(values), self.size)
 
     @property
+    def outline(self) -> str:
+        return f"a subset of {self.size:,} of {self.k:,}"
+
+    @property
     def form(self) -> str:
         return (
             f"a report is {self.size} values from 0 to {self.k - 1} in ascending order: any other order can "

@@ -176,6 +176,10 @@ class Unary(RoundShape):
             self._encode(values, rows.array(), reports)
 
     @property
+    def outline(self) -> str:
+        return f"a bit for each of {self.k:,} values"
+
+    @property
     def form(self) -> str:
         return f"a report has bits for {self.k} values, and sets none beyond them"
 
