@@ -76,7 +76,7 @@ def prepare(test: Callable[..., object], name: str, chosen: dict[str, Any]) -> T
 
 def test_it_passes_what_every_protocol_passes(row: Protocol) -> None:
     tests = list(generic_tests(row.name))
-    assert len(tests) > 50
+    assert len({title.partition(",")[0] for title, _ in tests}) >= 20
     check_each(lambda test: test(), tests)
 
 
