@@ -27,7 +27,7 @@ from deniable.attack.likelihoods import Chance, Clue, likelihoods
 from deniable.attack.reidentification import Evidence, match
 from deniable.attack.sampling import estimated, expected_largest
 from deniable.attack.trained import features, require_classifier, synthetic
-from deniable.attack.values import Pooled, guess_values
+from deniable.attack.values import guess_values, make_pool
 from deniable.errors import DataUnavailable, suggest_install
 from deniable.estimate import bounded
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
@@ -876,7 +876,7 @@ def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(
     columns = [one.records.columns for one in reports]
     scores = np.zeros((n, n))
     for j, part in enumerate(parts):
-        together = Pooled(part, n, memoized=True)
+        together = make_pool(part, n, memoized=True)
         for column in columns:
             together.add(np.arange(n), column[j])
         scores += np.log(together.table())[:, table[:, j]]
@@ -962,7 +962,7 @@ def test_too_many_values_with_distances_are_refused_in_the_words_of_an_attack() 
         lambda: attack.guess(many, many.privatize([7], dn.seeded(1))),
     ):
         with pytest.raises(
-            dn.InvalidParameter, match=r"5,000 values with distances are too many .* \(collections=1\)"
+            dn.InvalidParameter, match=r"5,000 metric values are too many .* \(collections=1\)"
         ):
             tried()
 

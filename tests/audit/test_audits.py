@@ -19,7 +19,7 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
 from deniable.audit.devices import Devices, InBulk, Side
-from deniable.audit.observations import HEADER, NEITHER, supports, supports_each
+from deniable.audit.observations import HEADER, NEITHER
 from deniable.audit.pairs import make_named_pairs
 from deniable.audit.repeats import Ids
 from deniable.audit.setting import make_setting
@@ -264,8 +264,8 @@ def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> Non
     reports = m.privatize(np.arange(2000) % k, dn.seeded(1))
     values = (np.arange(2000) * 7) % (k + 1) - 1
     table = np.hstack([np.zeros((2000, 1), dtype=bool), m.support(reports)])
-    assert (supports(m, reports, values) == table[np.arange(2000), values + 1]).all()
-    assert (supports_each(m, reports, np.arange(-1, k)) == table.T).all()
+    assert (m.supports(reports, values) == table[np.arange(2000), values + 1]).all()
+    assert (m.supports_each(reports, np.arange(-1, k)) == table.T).all()
 
 
 # ---- planted faults

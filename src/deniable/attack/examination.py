@@ -16,7 +16,6 @@ from deniable.attack.sampling import sampled_success
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
-from deniable.metric import Averaged, MetricMechanism
 from deniable.plan import Plan
 from deniable.simulate.population import numbers_from
 from deniable.words import Words
@@ -56,8 +55,8 @@ def examine(
         )
     known = success(plan, None, collections, seed)
     parts = dict(zip(plan.names, plan.content.parts, strict=True))
-    numbers = tuple(name for name, part in parts.items() if isinstance(part, Averaged))
-    distanced = tuple(name for name, part in parts.items() if isinstance(part, MetricMechanism))
+    numbers = tuple(name for name, part in parts.items() if part.numeric)
+    distanced = tuple(name for name, part in parts.items() if part.metric)
     if people is None:
         about = plan.id, plan.content.title, collections, seed, plan.content.rounds, known
         return Examination(*about, numbers=numbers, distanced=distanced)

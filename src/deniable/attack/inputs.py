@@ -26,7 +26,6 @@ from deniable.errors import (
 )
 from deniable.formatting import shorten_names
 from deniable.mechanisms import integers
-from deniable.metric import Averaged
 from deniable.plan import Plan, Reports, records_of
 from deniable.records import Records
 from deniable.tables import DEGREES, column_names, columns_of, is_table, split_places
@@ -224,7 +223,7 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
         rows.append([-1] * len(plan.names))
         for j, (one, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
             if one.name in answers:
-                way = one, isinstance(part, Averaged), plan.content.missing == "value"
+                way = one, part.numeric, plan.content.missing == "value"
                 if way not in coded:
                     coded[way] = _numbers_of(plan, j, answers[one.name])
                 rows[-1][j] = list(coded).index(way)

@@ -12,17 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import singledispatch
 from typing import final
 
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.likelihood.problems import layers, odds
+from deniable.likelihood.problems import layers
 from deniable.likelihood.rows import Supports
-from deniable.mechanisms import BLOCK, Direct, ExactMechanism, Summed, Unary
-from deniable.metric import Averaged, MetricMechanism
+from deniable.mechanisms import BLOCK, ExactMechanism, SetMechanism, Summed
 from deniable.plan import Plan
 from deniable.records import (
     Blank,
@@ -34,7 +33,6 @@ from deniable.records import (
     Records,
     as_record_mechanism,
 )
-from deniable.rounds import BitFlip
 
 Part = ExactMechanism | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""
@@ -147,81 +145,74 @@ def clues(source: Source, records: Records) -> list[Clue]:
 
 def values_of(part: Part) -> int:
     """How many values there are to guess: all of them, or the two halves of a number's range."""
-    return len(HALVES) if isinstance(part, Averaged) else part.k
+    return len(HALVES) if part.numeric else part.k
 
 
 def width(part: Part) -> int:
     """How many values a report is compared with: all of them, or the cells of a number's range."""
-    return CELLS if isinstance(part, Averaged) else part.k
+    return CELLS if part.numeric else part.k
 
 
 def by_cell(part: Part, shares: Floats) -> Floats:
     """Shares of what is guessed as those of what is compared."""
-    return np.repeat(shares * (2 / CELLS), CELLS // 2) if isinstance(part, Averaged) else shares
+    return np.repeat(shares * (2 / CELLS), CELLS // 2) if part.numeric else shares
 
 
 def by_value(part: Part, table: Floats) -> Floats:
     """Rows of what is compared as those of what is guessed."""
-    return table.reshape(len(table), len(HALVES), -1).sum(axis=2) if isinstance(part, Averaged) else table
+    return table.reshape(len(table), len(HALVES), -1).sum(axis=2) if part.numeric else table
 
 
 def cells_of(part: Part, codes: Integers) -> Integers:
     """What a report is compared with, of values."""
-    return np.minimum(codes * CELLS // (part.k - 1), CELLS - 1) if isinstance(part, Averaged) else codes
+    return np.minimum(codes * CELLS // (part.k - 1), CELLS - 1) if part.numeric else codes
 
 
 def guessed_of(part: Part, codes: Integers) -> Integers:
     """What is guessed, of values: themselves, or the half of its range in which a number is."""
-    return cells_of(part, codes) * len(HALVES) // CELLS if isinstance(part, Averaged) else codes
-
-
-@lru_cache(maxsize=8)
-def _columns(part: MetricMechanism | Averaged) -> Floats:
-    """How likely every output is: a row per output, a column per value or cell."""
-    if isinstance(part, MetricMechanism) and part.k * part.outputs > _MOST_CELLS:
-        raise InvalidParameter(
-            f"{part.k:,} values with distances are too many to compare reports with, up to "
-            f"{math.isqrt(_MOST_CELLS):,} are; attack the same plan with larger steps or cells, or one "
-            "report only (collections=1), which is summed"
-        )
-    table = part.law.table(CELLS) if isinstance(part, Averaged) else part.law.matrix()
-    return np.ascontiguousarray(np.maximum(table, _LEAST).T)
+    return cells_of(part, codes) * len(HALVES) // CELLS if part.numeric else codes
 
 
 def likelihoods(part: Part, reports: Array) -> Floats:
     """How likely each report is for each value, up to a factor of its own; for a block."""
-    if isinstance(
-        part, Summed
-    ):  # (|y| - |y - 1|) epsilon / 2 in the exponent: beyond 0 and 1 a cell tells no more
-        told = part.epsilon * np.clip(np.asarray(reports, dtype=np.float64), 0.0, 1.0)
-        return np.asarray(
-            np.exp(np.maximum(told - told.max(axis=1, keepdims=True, initial=-np.inf), _FARTHEST))
+    if part.metric and part.k * part.tallied > _MOST_CELLS:
+        raise InvalidParameter(
+            f"{part.k:,} metric values are too many to compare reports with, up to "
+            f"{math.isqrt(_MOST_CELLS):,} are; attack the same plan with larger steps or cells, or one "
+            "report only (collections=1), which is summed"
         )
-    if isinstance(part, MetricMechanism | Averaged):
-        return _columns(part)[np.asarray(reports, dtype=np.int64)]
-    if isinstance(part, BitFlip):
-        return Supports(part.k, layers(part, reports)).table(slice(None))
-    return np.where(part.support(reports), odds(part), 1.0)
+    return part.likelihoods(reports)
 
 
-def expected(part: ExactMechanism, reports: Array, shares: Floats) -> Floats:
+def expected(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
     """How likely each report is if the value is drawn from these shares, up to the same factor; no table is
     made.
     """
-    if isinstance(part, Direct):
-        return np.asarray(1.0 + (odds(part) - 1.0) * shares)[reports]
+    if part.names_value and reports.ndim == 1:
+        return np.asarray(1.0 + (part.odds - 1.0) * shares)[reports]
     return Supports(part.k, layers(part, reports)).forward(shares)
 
 
-def faked(fake: Fake, reports: Array) -> Floats:
+@singledispatch
+def faked(fake: Fake, reports: Array) -> Floats:  # noqa: ARG001 - those of every fake take reports
     """How likely each report is from the fake, up to the same factor."""
+    raise InvalidParameter(f"how likely a report is from {type(fake).__name__} is not known here")
+
+
+@faked.register
+def _(fake: Guessed, reports: Array) -> Floats:
+    return np.asarray(fake.prior.shares / fake.part.law.q)[reports]
+
+
+@faked.register
+def _(fake: Imitated, reports: Array) -> Floats:
+    return expected(fake.part, reports, fake.prior.shares)
+
+
+@faked.register
+def _(fake: Blank, reports: Array) -> Floats:
+    """Of bits: all of them are as those of values that nobody has."""
     law = fake.part.law
-    if isinstance(fake, Guessed):
-        return np.asarray(fake.prior.shares / law.q)[reports]
-    if isinstance(fake, Imitated):
-        return expected(fake.part, reports, fake.prior.shares)
-    if not isinstance(fake, Blank) or not isinstance(fake.part, Unary):
-        raise InvalidParameter(f"how likely a report is from {type(fake).__name__} is not known here")
     return np.full(len(reports), float((1 - law.exact_q) / (1 - law.exact_p)))
 
 

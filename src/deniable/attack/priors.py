@@ -16,7 +16,6 @@ from deniable.law import checked_prior
 from deniable.likelihood import Likelihood, mle
 from deniable.mechanisms import Tally
 from deniable.metric import (
-    Averaged,
     Geometric,
     MetricMechanism,
     PlanarGeometric,
@@ -98,7 +97,7 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     """Shares of an attribute's values in their order, or by their labels; what is wrong with them
     is named.
     """
-    whose = "the halves of its range" if isinstance(part, Averaged) else "its values"
+    whose = "the halves of its range" if part.numeric else "its values"
     what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
     if isinstance(prior, Estimate | Likelihood):
         shares = _told(part, name, prior) if isinstance(prior, Estimate) else prior.frequencies
@@ -186,6 +185,6 @@ def _some(labels: Sequence[object], given: object) -> str:
 
 def labels_of(source: Source, part: Part, name: str) -> Sequence[object]:
     """What the values that are guessed are called; those of a mechanism are numbers."""
-    if isinstance(part, Averaged):
+    if part.numeric:
         return HALVES
     return source.labels[name] if isinstance(source, Plan) else range(part.k)

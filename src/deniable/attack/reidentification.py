@@ -34,7 +34,7 @@ from deniable.attack.likelihoods import (
 )
 from deniable.attack.results import Reidentification
 from deniable.attack.sampling import estimated, sampled_attribute
-from deniable.attack.values import Pooled, guess_values
+from deniable.attack.values import guess_values, make_pool
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.plan import Plan
@@ -182,7 +182,7 @@ class Evidence:
 
     def _together(self, some: Integers) -> Floats:
         whom = self.clue.who[some]
-        together = Pooled(self.clue.part, whom.size, memoized=True)
+        together = make_pool(self.clue.part, whom.size, memoized=True)
         for one in self.rounds:
             place = np.minimum(np.searchsorted(one.who, whom), one.who.size - 1)
             there = np.flatnonzero(one.who[place] == whom)

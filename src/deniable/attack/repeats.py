@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.likelihoods import CELLS, Chance, Part, by_cell, by_value, values_of
-from deniable.attack.values import Pooled
+from deniable.attack.values import make_pool
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import binomial, checked_prior
@@ -169,7 +169,7 @@ def _simulated(part: Part, reports: int, memoized: bool, prior: _Shares | None, 
     for start in range(0, people, step):
         some = slice(start, min(people, start + step))
         values = _values(part, draws.choice(cells.size, some.stop - start, p=cells), draws)
-        together, kept = Pooled(part, values.size, memoized), int(draws.integers(1 << 62))
+        together, kept = make_pool(part, values.size, memoized), int(draws.integers(1 << 62))
         for m in range(reports):
             memory = kept if memoized else int(draws.integers(1 << 62))
             sent = part.privatize(values, remembering(memory, seeded(int(draws.integers(1 << 62)))))
@@ -183,7 +183,7 @@ def _simulated(part: Part, reports: int, memoized: bool, prior: _Shares | None, 
 
 def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers:
     """Values in these cells."""
-    if not isinstance(part, Averaged):
+    if not part.numeric:
         return cells
     size = (part.k - 1) // CELLS
     return np.asarray(cells * size + draws.integers(0, size, cells.size))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, reduce, singledispatch
 from operator import add
 from typing import Any, Literal, final
 
@@ -39,7 +39,7 @@ from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.mechanisms import Direct, Summed, Tally
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records
+from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
 from deniable.words.simulated import seeded
@@ -205,7 +205,7 @@ def sampled_success(
     """
     hidden, believed_by_all = find_hidden(plan, among), checked_priors(plan, marginals)
     share, shares = hidden.mechanism, [believed_by_all[j] for j in hidden.attributes]
-    if all(isinstance(fake.part, Direct) or fake.part.k <= _LISTED for fake in share.fakes):
+    if all(fake.part.names_value or fake.part.k <= _LISTED for fake in share.fakes):
         atoms = [_atoms(fake, believed) for fake, believed in zip(share.fakes, shares, strict=True)]
         return Chance(expected_largest(atoms) / share.d)
     draws = numbers_from(seed, "sampled attribute")
@@ -243,7 +243,7 @@ def real_attributes(plan: Source, n: int, seed: int, among: str | int | None = N
 def _atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
     """Every report that a fake can be: m / F there, and F."""
     part = fake.part
-    if isinstance(part, Direct):
+    if part.names_value:
         reports = np.arange(part.k).astype(part.blank(0).dtype)
         base = np.full(part.k, part.law.q)
     else:
@@ -268,11 +268,15 @@ def assumed_share(share: Faked, fakes: Assumed) -> Faked:
     return replace(share, fakes=tuple(_uniform(fake) for fake in share.fakes))
 
 
+@singledispatch
 def _uniform(fake: Fake) -> Fake:
     """As RS+FD has them: for direct encoding a uniform value that is not perturbed."""
-    if isinstance(fake, Blank):
-        return fake
-    assert isinstance(fake, Guessed | Imitated)
+    return fake
+
+
+@_uniform.register(Guessed)
+@_uniform.register(Imitated)
+def _(fake: Guessed | Imitated) -> Fake:
     prior = Prior.uniform(fake.part.k)
     return Guessed(fake.part, prior) if isinstance(fake.part, Direct) else Imitated(fake.part, prior)
 

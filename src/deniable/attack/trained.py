@@ -27,7 +27,6 @@ from deniable.attack.sampling import Assumed, assumed_share, estimated, find_hid
 from deniable.attack.tables import LEVEL, counted_share
 from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import whole_number
-from deniable.mechanisms import Direct, Unary
 from deniable.records import Faked, Records
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
@@ -252,10 +251,10 @@ def features(share: Faked, records: Records, classifier: Classifier = "xgboost")
     all as bits.
     """
     columns = []
-    for part, column in zip(share.parts, records.columns, strict=True):
-        if isinstance(part, Unary) or classifier == "logistic":
+    for part, column in zip((fake.part for fake in share.fakes), records.columns, strict=True):
+        if part.bitwise or classifier == "logistic":
             columns.append(part.support(column).astype(np.uint8))
-        elif isinstance(part, Direct):
+        elif part.names_value and column.ndim == 1:
             columns.append(np.asarray(column)[:, None])
         else:
             raise InvalidParameter(

@@ -4,9 +4,10 @@ several.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import reduce, singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -34,8 +35,7 @@ from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL, Row, counted_share
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count, format_html_table, format_percent, format_table
-from deniable.mechanisms import BLOCK, Unary
-from deniable.metric import Averaged
+from deniable.mechanisms import BLOCK
 from deniable.plan import Plan, Reports
 from deniable.records import Fake, Faked, Records
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
@@ -220,7 +220,7 @@ def guess_from_collections(
         held, shares = [clues(plan, records)[j] for records in every], by_cell(part, believed[j])
         step = max(1, BLOCK // width(part))
         for start in range(0, n, step):
-            together = Pooled(part, min(n, start + step) - start, memoized)
+            together = make_pool(part, min(n, start + step) - start, memoized)
             for clue in held:
                 low, high = np.searchsorted(clue.who, (start, start + step))
                 together.add(clue.who[low:high] - start, clue.reports[low:high])
@@ -271,7 +271,7 @@ def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
     if not isinstance(source, Plan):
         return None
     rows = zip(source.content.parts, source.labels.values(), strict=True)
-    return tuple(HALVES if isinstance(part, Averaged) else labels for part, labels in rows)
+    return tuple(HALVES if part.numeric else labels for part, labels in rows)
 
 
 def guess_values(part: Part, reports: Array, draws: np.random.Generator) -> Integers:
@@ -284,22 +284,12 @@ def guess_values(part: Part, reports: Array, draws: np.random.Generator) -> Inte
     return found
 
 
-@final
-class Pooled:
-    """How likely all reports of n people are for each value, whose noise is kept, where the mechanism keeps
-    any, or is not.
-    """
+class Pool(ABC):
+    """What several reports of the same n people say together, as it comes in."""
 
-    def __init__(self, part: Part, n: int, memoized: bool) -> None:
-        self._part = part
+    def __init__(self, n: int, wide: int) -> None:
         self._times: Integers = np.zeros(n, dtype=np.int64)
-        self._kept = part if memoized and isinstance(part, Memoized | HashedMemoized) else None
-        self._once = memoized and isinstance(part, BitFlip)  # nothing in it is ever drawn anew
-        self._bits = isinstance(self._kept, Memoized) and isinstance(self._kept.first, Unary)
-        self._buckets = (
-            np.zeros((n, part.k), dtype=np.int64) if isinstance(self._kept, HashedMemoized) else None
-        )
-        self._sums = np.zeros((n, self._kept.g if isinstance(self._kept, HashedMemoized) else width(part)))
+        self._sums = np.zeros((n, wide))
 
     @property
     def reported(self) -> Integers:
@@ -308,34 +298,111 @@ class Pooled:
 
     def add(self, rows: Integers, reports: Array) -> None:
         """One more report of each of these people."""
-        if self._once:
-            fresh = self._times[rows] == 0
-            rows, reports = rows[fresh], reports[fresh]
-        if not rows.size:
-            return
-        if isinstance(self._kept, HashedMemoized) and self._buckets is not None:
-            self._sums[rows] += np.log(likelihoods(self._kept.buckets.second, reports["bucket"]))
-            self._buckets[rows] = hash_values(reports["a"], reports["b"], self._part.k, self._kept.g)
-        elif self._bits:
-            self._sums[rows] += self._part.support(reports)
-        elif isinstance(self._kept, Memoized):
-            self._sums[rows] += np.log(likelihoods(self._kept.second, reports))
-        else:
-            self._sums[rows] += np.log(likelihoods(self._part, reports))
-        self._times[rows] += 1
+        if rows.size:
+            self._add(rows, reports)
+            self._times[rows] += 1
+
+    @abstractmethod
+    def _add(self, rows: Integers, reports: Array) -> None:
+        """Put what the reports say into the sums."""
 
     def table(self) -> Floats:
-        """Of those who reported: how likely their reports are for each value, up to a factor of
-        each person.
-        """
+        """How likely the reports of those who reported are for each value, up to a factor of each person."""
+        sums = self._sums[self.reported]
+        return np.asarray(np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf)))
+
+
+class _Fresh(Pool):
+    """All noise is fresh: likelihoods multiply."""
+
+    def __init__(self, part: Part, n: int) -> None:
+        super().__init__(n, width(part))
+        self._part = part
+
+    def _add(self, rows: Integers, reports: Array) -> None:
+        self._sums[rows] += np.log(likelihoods(self._part, reports))
+
+
+@final
+class _Once(_Fresh):
+    """Nothing in a report is ever drawn again: the first one counts."""
+
+    def add(self, rows: Integers, reports: Array) -> None:
+        fresh = self._times[rows] == 0
+        super().add(rows[fresh], reports[fresh])
+
+
+@final
+class _KeptValue(Pool):
+    """Fresh noise on a value that is kept: reports say which one that is."""
+
+    def __init__(self, part: Memoized, n: int) -> None:
+        super().__init__(n, part.k)
+        self._part = part
+
+    def _add(self, rows: Integers, reports: Array) -> None:
+        self._sums[rows] += np.log(likelihoods(self._part.second, reports))
+
+    def table(self) -> Floats:
+        return _kept_value(self._part, super().table())
+
+
+@final
+class _KeptBits(Pool):
+    """Fresh noise on bits that are kept: it is counted how often each of them is set."""
+
+    def __init__(self, part: Memoized, n: int) -> None:
+        super().__init__(n, part.k)
+        self._part = part
+
+    def _add(self, rows: Integers, reports: Array) -> None:
+        self._sums[rows] += self._part.support(reports)
+
+    def table(self) -> Floats:
         asked = self.reported
-        if self._bits and isinstance(self._kept, Memoized):
-            return _kept_bits(self._kept, self._sums[asked], self._times[asked, None])
-        sums = self._sums[asked]
-        table = np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf))
-        if isinstance(self._kept, HashedMemoized) and self._buckets is not None:
-            return np.take_along_axis(_kept_value(self._kept.buckets, table), self._buckets[asked], axis=1)
-        return _kept_value(self._kept, table) if isinstance(self._kept, Memoized) else table
+        return _kept_bits(self._part, self._sums[asked], self._times[asked, None])
+
+
+@final
+class _KeptBucket(Pool):
+    """Fresh noise on a bucket that is kept, of a hash that stays the same."""
+
+    def __init__(self, part: HashedMemoized, n: int) -> None:
+        super().__init__(n, part.g)
+        self._part, self._buckets = part, np.zeros((n, part.k), dtype=np.int64)
+
+    def _add(self, rows: Integers, reports: Array) -> None:
+        self._sums[rows] += np.log(likelihoods(self._part.buckets.second, reports["bucket"]))
+        self._buckets[rows] = hash_values(reports["a"], reports["b"], self._part.k, self._part.g)
+
+    def table(self) -> Floats:
+        kept = _kept_value(self._part.buckets, super().table())
+        return np.take_along_axis(kept, self._buckets[self.reported], axis=1)
+
+
+def make_pool(part: Part, n: int, memoized: bool) -> Pool:
+    """For n people, whose first answers are kept where the mechanism keeps any, or drawn again."""
+    return _pool_kept(part, n) if memoized else _Fresh(part, n)
+
+
+@singledispatch
+def _pool_kept(part: Part, n: int) -> Pool:
+    return _Fresh(part, n)
+
+
+@_pool_kept.register
+def _(part: Memoized, n: int) -> Pool:
+    return _KeptBits(part, n) if part.bitwise else _KeptValue(part, n)
+
+
+@_pool_kept.register
+def _(part: HashedMemoized, n: int) -> Pool:
+    return _KeptBucket(part, n)
+
+
+@_pool_kept.register
+def _(part: BitFlip, n: int) -> Pool:
+    return _Once(part, n)
 
 
 def _kept_value(part: Memoized, second: Floats) -> Floats:

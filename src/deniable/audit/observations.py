@@ -5,7 +5,7 @@ supports.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -13,12 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.exact import PRIME
-from deniable.mechanisms import Direct, ExactMechanism, Hashed, Subset, Unary
-from deniable.metric import Averaged, MetricMechanism
-from deniable.metric.means import PLACES
+from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan
-from deniable.wire import PREFIX, VERSION, Wire, plain
+from deniable.wire import PREFIX, VERSION, Wire
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -151,9 +148,7 @@ class Reader:
         states[places] = ABSENT
         for j, part, who, column in columns:
             first, second = codes[j, 2 * pair[who]], codes[j, 2 * pair[who] + 1]
-            states[who, j] = supports(part, column, first) + 2 * supports(part, column, second).astype(
-                np.uint8
-            )
+            states[who, j] = part.supports(column, first) + 2 * part.supports(column, second).astype(np.uint8)
         return states
 
     def votes(
@@ -173,7 +168,7 @@ class Reader:
                     ids.append(table[read & (lengths >= HEADER), _ID])
             for j, part, who, column in self._sound(said, good)[1]:
                 values, places = np.unique(wanted[j], return_inverse=True)
-                found = supports_each(part, column, values)
+                found = part.supports_each(column, values)
                 for row, place in enumerate(places.tolist()):
                     votes[row, who] += found[place]
         return votes, ids
@@ -210,55 +205,3 @@ def as_table(reports: Sequence[bytes]) -> tuple[Bytes, Integers]:
     width = int(lengths.max(initial=0))
     even = reports if (lengths == width).all() else [report.ljust(width, b"\0") for report in reports]
     return np.frombuffer(b"".join(even), dtype=np.uint8).reshape(len(reports), width), lengths
-
-
-def supports(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-    """Whether each report supports one value, its own; -1, no answer, is never supported."""
-    known, mechanism = np.maximum(values, 0), plain(part)
-    # of values with distances, a report at the value itself
-    if isinstance(mechanism, Direct | MetricMechanism):
-        return np.asarray(reports == values)
-    if isinstance(mechanism, Averaged):  # of numbers, one on the same side of the middle
-        return np.asarray((mechanism.of.numbers(reports) > 0) == (2 * values > PLACES))
-    if isinstance(mechanism, Subset):
-        return np.asarray((reports == values[:, None]).any(axis=1))
-    if isinstance(mechanism, Unary):
-        held = reports[np.arange(len(reports)), known >> 3] >> (known & 7).astype(np.uint8) & 1
-    elif isinstance(mechanism, Hashed):
-        a, b, bucket = (reports[name].astype(np.uint64) for name in ("a", "b", "bucket"))
-        held = (a * (known + 1).astype(np.uint64) + b) % np.uint64(PRIME) % np.uint64(mechanism.g) == bucket
-    else:
-        held = np.zeros(len(reports), dtype=bool)
-        for here, table in _tables(mechanism, reports):
-            held[here] = np.take_along_axis(table, known[here, None], axis=1)[:, 0]
-    return np.asarray(held.astype(bool) & (values >= 0))
-
-
-def supports_each(part: ExactMechanism, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-    """Which reports support each of several values, a row per value."""
-    mechanism = plain(part)
-    if isinstance(mechanism, Unary):
-        bits = np.ascontiguousarray(reports.T)
-        return (
-            np.array(
-                [
-                    bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0
-                    for value in values.tolist()
-                ]
-            )
-            > 0
-        )
-    if isinstance(mechanism, Direct | MetricMechanism | Averaged | Subset | Hashed):
-        return np.array([supports(part, reports, np.full(len(reports), value)) for value in values.tolist()])
-    found = np.zeros((len(values), len(reports)), dtype=bool)
-    for here, table in _tables(mechanism, reports):
-        found[:, here] = (table[:, np.maximum(values, 0)].astype(bool) & (values >= 0)).T
-    return found
-
-
-def _tables(mechanism: ExactMechanism, reports: Array) -> Iterator[tuple[slice, Array]]:
-    """Which values reports support, a block of them at a time."""
-    step = max(1, _TOGETHER // mechanism.k)
-    for low in range(0, len(reports), step):
-        here = slice(low, low + step)
-        yield here, mechanism.support(reports[here])
