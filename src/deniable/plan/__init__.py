@@ -2,11 +2,11 @@
 
 from deniable.plan.document import Attribute
 from deniable.plan.losses import NANO, Loss, Stated
+from deniable.plan.notation import InvalidPlan, canonical
 from deniable.plan.plan import Plan, Tallies
 from deniable.plan.reports import Reports, records_of
 from deniable.plan.result import MEAN, Result
 from deniable.plan.shuffle import Shuffled, shuffled
-from deniable.plan.strict import InvalidPlan, canonical
 from deniable.plan.study import Study
 from deniable.plan.units import metric_mechanism, rest_loss, unit_loss
 

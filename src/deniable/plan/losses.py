@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple, final
 
 from deniable.formatting import format_html_table, format_loss
-from deniable.plan.strict import (
+from deniable.plan.notation import (
     InvalidPlan,
     Json,
     checked_fields,

@@ -1,5 +1,4 @@
-"""Writes fakes, record mechanisms and domains in a plan, and reads them strictly: there is one way to write
-each.
+"""Reads JSON strictly, and writes mechanisms in it: integers and text, one way to write each.
 
 Sizes are JSON integers, thresholds decimal strings (they exceed 2^53). There is no number with a decimal
 point anywhere, so that every language reads the same.
@@ -7,178 +6,257 @@ point anywhere, so that every language reads the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import singledispatch
-from typing import Any, final
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
-from deniable.domain import Categories, Domain, Range
-from deniable.domain.grid import Grid
-from deniable.domain.number import Number
-from deniable.errors import InvalidParameter
-from deniable.mechanisms import ExactMechanism
-from deniable.plan.strict import (
-    InvalidPlan,
-    Json,
-    checked_fields,
-    checked_integer,
-    checked_kind,
-    checked_list,
-    checked_string,
-    checked_threshold,
-)
-from deniable.plan.written import mechanism_from_dict, mechanism_to_dict
-from deniable.records import RECORD_MECHANISMS, Blank, Fake, Guessed, Imitated, Prior, RecordMechanism
+import numpy as np
+
+from deniable.errors import DeniableError, InvalidParameter, not_among
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
+from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.words import FULL, WordArray
+
+Json = dict[str, Any]
+
+_DECIMAL = re.compile(r"[1-9][0-9]{0,19}")
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-@final
-class _Sizes:
-    """The numbers of values of a plan's attributes, each taken by a mechanism, in order."""
-
-    def __init__(self, ks: Sequence[int]) -> None:
-        self._ks = ks
-        self.used = 0
-
-    def take(self) -> int:
-        """The next one."""
-        if self.used == len(self._ks):
-            raise InvalidPlan(f"there are {len(self._ks)} attributes, but mechanisms for more")
-        self.used += 1
-        return self._ks[self.used - 1]
+class InvalidPlan(DeniableError, ValueError):
+    """A plan that was changed by hand, is not in its canonical form, does not fit together or leaks more than
+    it states.
+    """
 
 
-_FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...], bool]] = {
-    "guessed": (Guessed, ("direct",), True),
-    "imitated": (Imitated, ("direct", "unary"), True),
-    "blank": (Blank, ("unary",), False),
-}
-"""What a fake is called in a plan, which mechanisms it imitates, and whether it has a prior."""
-_NESTED = tuple(kind for kind, one in RECORD_MECHANISMS.items() if one.nests)
+def canonical(data: Mapping[str, Any]) -> bytes:
+    """Sorted keys, no spaces, UTF-8: equal documents have equal bytes."""
+    try:
+        return _ENCODER.encode(data).encode()
+    except UnicodeEncodeError:
+        raise InvalidPlan("the plan has text that cannot be written: half of a pair of surrogates") from None
 
 
-@singledispatch
-def _part_to_dict(part: object) -> Json:
-    raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
+def parsed(text: str | bytes) -> Json:
+    """JSON without floats and without repeated keys, or a refusal."""
 
+    def refuse_float(number: str) -> NoReturn:
+        raise InvalidPlan(f"a plan has integers only, got {number}")
 
-@_part_to_dict.register
-def _(part: ExactMechanism) -> Json:
-    return mechanism_to_dict(part)
+    def distinct(pairs: list[tuple[str, Any]]) -> Json:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise InvalidPlan("the plan has the same field twice")
+        return found
 
-
-@_part_to_dict.register
-def _(part: Fake) -> Json:
-    kind, has_prior = next((kind, prior) for kind, (cls, _, prior) in _FAKES.items() if type(part) is cls)
-    data: Json = {"kind": kind, "part": mechanism_to_dict(part.part)}
-    if not has_prior:
-        return data
-    uniform = part.belief == Prior.uniform(part.belief.k)
-    return data | {"prior": "uniform" if uniform else [str(weight) for weight in part.belief.weights]}
-
-
-@_part_to_dict.register
-def record_to_dict(part: RecordMechanism) -> Json:
-    """A record mechanism as its kind, its parts and its numbers."""
-    parts = [_part_to_dict(one) for one in getattr(part, part.part_field)]
-    return {"kind": part.kind, part.part_field: parts} | {name: getattr(part, name) for name in part.numbers}
-
-
-def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
-    """Back from `record_to_dict`, for attributes of these sizes."""
-    found = _read_record(data, sizes := _Sizes(ks), tuple(RECORD_MECHANISMS))
-    if sizes.used < len(ks):
-        raise InvalidPlan(f"there are {len(ks)} attributes, but mechanisms for {sizes.used}")
-    return found
-
-
-def _read_record(data: object, sizes: _Sizes, kinds: Sequence[str]) -> RecordMechanism:
-    kind = checked_kind(data, "a record mechanism", kinds)
-    made_by = RECORD_MECHANISMS[kind]
-    fields = checked_fields(
-        data, f"a {kind} record mechanism", ("kind", made_by.part_field, *made_by.numbers)
-    )
-    numbers = {name: checked_integer(fields[name], name) for name in made_by.numbers}
-    read = _MEMBERS[made_by.part_field]
-    members = [
-        read(one, sizes, made_by) for one in checked_list(fields[made_by.part_field], made_by.part_field)
-    ]
-    return made_by.build(members, **numbers)
-
-
-def _read_part(data: object, sizes: _Sizes, inside: type[RecordMechanism]) -> object:
-    if inside.takes_records and isinstance(data, dict) and data.get("kind") in RECORD_MECHANISMS:
-        return _read_record(data, sizes, _NESTED)
-    sizes.take()
-    return mechanism_from_dict(data)
-
-
-def _read_fake(data: object, sizes: _Sizes, _inside: type[RecordMechanism]) -> Fake:
-    kind = checked_kind(data, "a fake", tuple(_FAKES))
-    made_by, kinds, has_prior = _FAKES[kind]
-    fields = checked_fields(data, f"a {kind} fake", ("kind", "part", *(("prior",) if has_prior else ())))
-    part, k = mechanism_from_dict(fields["part"], kinds), sizes.take()
-    if not has_prior:
-        return made_by(part)
-    if part.k > k + 1:  # before a prior of that size is made
-        raise InvalidPlan(f"an attribute has {k} values, its mechanism {part.k}")
-    if fields["prior"] == "uniform":
-        return made_by(part, Prior.uniform(part.k))
-    weights = checked_list(fields["prior"], "prior")
-    prior = Prior(tuple(checked_threshold(weight, "a prior's weight") for weight in weights))
-    if prior.k != part.k:
-        raise InvalidPlan(f"a prior has {prior.k} weights, its mechanism {part.k} values")
-    return made_by(part, prior)
-
-
-_MEMBERS: dict[str, Callable[[object, _Sizes, type[RecordMechanism]], Any]] = {
-    "parts": _read_part,
-    "fakes": _read_fake,
-}
-"""How the parts of a record mechanism are read, by what they are called."""
-
-
-def domain_to_dict(domain: Domain) -> Json:
-    """A domain as its labels or its integers."""
-    if isinstance(domain, Categories):
-        return {"kind": "categories", "labels": list(domain.labels)}
-    if isinstance(domain, Range):
-        numbers = {
-            "low": domain.scaled_low,
-            "step": domain.scaled_step,
-            "bins": domain.bins,
-            "digits": domain.digits,
-        }
-        return {"kind": "range", **numbers, "open_low": domain.open_low, "open_high": domain.open_high}
-    if isinstance(domain, Number):
-        ends = {"low": domain.scaled_low, "high": domain.scaled_high, "digits": domain.digits}
-        return {"kind": "number", **ends, "open_low": domain.open_low, "open_high": domain.open_high}
-    if isinstance(domain, Grid):
-        return {"kind": "grid", **domain.corners, "rows": domain.rows, "columns": domain.columns}
-    raise InvalidParameter(f"a plan cannot hold the domain {type(domain).__name__}")
-
-
-def domain_from_dict(data: object) -> Domain:
-    """Back from `domain_to_dict`."""
-    kind = checked_kind(data, "a domain", ("categories", "range", "number", "grid"))
-    if kind == "categories":
-        data = checked_fields(data, "categories", ("kind", "labels"))
-        return Categories(
-            [checked_string(label, "a label") for label in checked_list(data["labels"], "labels")]
+    try:
+        data = json.loads(
+            text, object_pairs_hook=distinct, parse_float=refuse_float, parse_constant=refuse_float
         )
-    if kind == "grid":
-        numbers, _ = _numbers(data, "a grid", ("south", "west", "north", "east", "rows", "columns"))
-        return Grid.from_integers(*numbers)
-    if kind == "number":
-        numbers, ends = _numbers(data, "a number", ("low", "high", "digits"), ("open_low", "open_high"))
-        low, high, digits = numbers
-        return Number.from_integers(low, high, digits, *ends)
-    numbers, ends = _numbers(data, "a range", ("low", "step", "bins", "digits"), ("open_low", "open_high"))
-    low, step, bins, digits = numbers
-    return Range.from_integers(low, step, bins, digits, *ends)
+    except InvalidPlan:
+        raise
+    except (ValueError, RecursionError) as problem:
+        raise InvalidPlan(f"this is not a plan: {problem}") from None
+    if not isinstance(data, dict):
+        raise InvalidPlan("this is not a plan: a plan is a JSON object")
+    return data
 
 
-def _numbers(
-    data: object, what: str, names: Sequence[str], ends: Sequence[str] = ()
-) -> tuple[list[int], list[bool]]:
-    """Integers, and whether ends are open, which the domain itself checks."""
-    fields = checked_fields(data, what, ("kind", *names, *ends))
-    return [checked_integer(fields[name], name) for name in names], [fields[end] for end in ends]
+def checked_kind(data: object, what: str, allowed: Sequence[str]) -> str:
+    """The kind of an object, one of those that are allowed."""
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+        raise InvalidPlan(f"{what} must be an object with a kind ({', '.join(allowed)})")
+    kind: str = data["kind"]
+    if kind not in allowed:
+        raise InvalidPlan(not_among(kind, f"{what} that can be here", allowed))
+    return kind
+
+
+def checked_fields(data: object, what: str, wanted: Sequence[str]) -> Json:
+    """An object with just these fields."""
+    if not isinstance(data, dict):
+        raise InvalidPlan(f"{what} must be an object with the fields {', '.join(wanted)}")
+    for name in data:
+        if name not in wanted:
+            raise InvalidPlan(not_among(str(name), f"a field of {what}", wanted))
+    for name in wanted:
+        if name not in data:
+            raise InvalidPlan(f"{what} has no field {name!r}")
+    return data
+
+
+def checked_list(data: object, what: str) -> list[Any]:
+    """A list."""
+    if not isinstance(data, list):
+        raise InvalidPlan(f"{what} must be a list")
+    return data
+
+
+def checked_string(data: object, what: str) -> str:
+    """Text."""
+    if not isinstance(data, str):
+        raise InvalidPlan(f"{what} must be text, got {data!r}")
+    return data
+
+
+def checked_integer(data: object, what: str) -> int:
+    """An integer that every language holds exactly; true and false are none."""
+    if type(data) is not int or abs(data) > 1 << 53:
+        raise InvalidPlan(f"{what} must be an integer up to 2^53, got {data!r}")
+    return data
+
+
+def checked_threshold(data: object, what: str) -> int:
+    """A positive integer that may exceed 2^53, in decimal digits."""
+    if not isinstance(data, str) or not _DECIMAL.fullmatch(data):
+        raise InvalidPlan(f"{what} must be a positive integer in decimal digits, as text, got {data!r}")
+    return int(data)
+
+
+MOST_BINS = 1 << 12
+"""Bins of a range with geometric noise, whose table a plan holds."""
+MOST_CELLS = 1 << 11
+"""Cells of a grid with planar noise: so many can be verified, and estimated, in a moment."""
+
+_SIZES = ("k", "size", "g", "bits", "window")
+_THRESHOLDS = ("keep", "one", "zero", "share")
+
+_MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
+    "direct": (Direct, ("k", "keep")),
+    "unary": (Unary, ("k", "one", "zero")),
+    "subset": (Subset, ("k", "size", "keep")),
+    "hashed": (Hashed, ("k", "g", "keep")),
+    "hadamard": (Hadamard, ("k", "keep")),
+    "memoized": (Memoized, ("first", "second")),
+    "hashed-memoized": (HashedMemoized, ("k", "buckets")),
+    "bit-flip": (BitFlip, ("k", "bits", "one", "zero")),
+    "geometric": (Geometric, ("tails",)),
+    "planar-geometric": (PlanarGeometric, ("steps", "noise")),
+}
+"""What a mechanism is called in a plan, and what it is made from."""
+_MEANS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "duchi": (Duchi, ("keep",)),
+    "piecewise": (Piecewise, ("k", "window", "keep")),
+    "hybrid": (Hybrid, ("piecewise", "duchi", "share")),
+}
+"""The same of mechanisms for the mean of a number."""
+KINDS = (*_MECHANISMS, *_MEANS)
+"""All of them."""
+_INSIDE: dict[str, tuple[str, ...]] = {
+    "first": ("direct", "unary"),
+    "second": ("direct", "unary"),
+    "buckets": ("memoized",),
+}
+
+
+def mechanism_to_dict(mechanism: ExactMechanism) -> Json:
+    """A mechanism as its kind and its numbers."""
+    made: object = mechanism.of if isinstance(mechanism, Averaged) else mechanism
+    kinds: Mapping[str, tuple[Any, tuple[str, ...]]] = (
+        _MEANS if isinstance(mechanism, Averaged) else _MECHANISMS
+    )
+    for kind, (made_by, names) in kinds.items():
+        if isinstance(made, made_by):
+            return {"kind": kind} | {name: _number_to_json(name, getattr(made, name)) for name in names}
+    raise InvalidParameter(f"a plan cannot hold {type(mechanism).__name__}; it holds {', '.join(KINDS)}")
+
+
+def _number_to_json(name: str, value: Any) -> object:
+    if name in _SIZES:
+        return value
+    if name in _THRESHOLDS:
+        return str(value)
+    if name in _TABLES:
+        return _TABLES[name][0](value)
+    return mechanism_to_dict(Averaged(value) if name in _MEANS else value)
+
+
+def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> ExactMechanism:
+    """Back from `mechanism_to_dict`, one of these kinds."""
+    kind = checked_kind(data, "a mechanism", kinds)
+    if kind in _MEANS:
+        return Averaged(_mean_from_dict(data, kind))
+    made_by, names = _MECHANISMS[kind]
+    data = checked_fields(data, f"a {kind} mechanism", ("kind", *names))
+    return made_by(**{name: _number_from_json(name, data[name]) for name in names})
+
+
+def _mean_from_dict(data: object, kind: str) -> Any:
+    made_by, names = _MEANS[checked_kind(data, "a mechanism", (kind,))]
+    data = checked_fields(data, f"a {kind} mechanism", ("kind", *names))
+    return made_by(**{name: _number_from_json(name, data[name]) for name in names})
+
+
+def _number_from_json(name: str, value: object) -> object:
+    if name in _SIZES:
+        return checked_integer(value, name)
+    if name in _THRESHOLDS:
+        return checked_threshold(value, name)
+    if name in _TABLES:
+        return _TABLES[name][1](checked_list(value, name))
+    return _mean_from_dict(value, name) if name in _MEANS else mechanism_from_dict(value, _INSIDE[name])
+
+
+def _tails_to_json(tails: WordArray) -> list[str]:
+    _refuse_large(tails.size, MOST_BINS, "bins of geometric noise")
+    return list(map(str, tails.tolist()))
+
+
+def _tails_from_json(given: list[Any]) -> WordArray:
+    _refuse_large(len(given), MOST_BINS, "bins of geometric noise")
+    return _words(given, "tails")
+
+
+def _noise_to_json(noise: WordArray) -> list[list[str]]:
+    _refuse_large(noise.size, MOST_CELLS, "cells of planar noise")
+    return [list(map(str, row)) for row in noise.tolist()]
+
+
+def _noise_from_json(given: list[Any]) -> WordArray:
+    rows = [checked_list(row, "a row of noise") for row in given]
+    if not rows or any(len(row) != len(rows[0]) for row in rows):
+        raise InvalidPlan("noise is a table: its rows are of one length")
+    _refuse_large(len(rows) * len(rows[0]), MOST_CELLS, "cells of planar noise")
+    return np.array([_words(row, "noise") for row in rows], dtype=np.uint64)
+
+
+def _words(given: list[Any], what: str) -> WordArray:
+    words = [checked_threshold(one, what) for one in given]
+    if max(words, default=0) >= FULL:
+        raise InvalidPlan(f"{what} are numbers of words below 2^64")
+    return np.array(words, dtype=np.uint64)
+
+
+def _steps_to_json(steps: tuple[float, float]) -> list[int]:
+    if any(step != int(step) or not 1 <= step <= 1 << 40 for step in steps):
+        raise InvalidParameter(
+            f"a plan counts distances on a grid in whole millimeters, got cells of {steps[0]:g} by "
+            f"{steps[1]:g}; name the epsilon of the grid in a study, which makes such a mechanism"
+        )
+    return [int(step) for step in steps]
+
+
+def _steps_from_json(given: list[Any]) -> tuple[float, float]:
+    if len(given) != 2:
+        raise InvalidPlan("steps are the height and the width of a cell, in millimeters")
+    down, across = (checked_integer(step, "a step") for step in given)
+    if not (1 <= down <= 1 << 40 and 1 <= across <= 1 << 40):
+        raise InvalidPlan(f"steps are from 1 to 2^40 millimeters, got {down} and {across}")
+    return float(down), float(across)
+
+
+def _refuse_large(size: int, most: int, what: str) -> None:
+    if size > most:
+        raise InvalidParameter(
+            f"a plan holds at most {most:,} {what}, since every device reads its table; got {size:,}"
+        )
+
+
+_TABLES: dict[str, tuple[Callable[[Any], object], Callable[[list[Any]], object]]] = {
+    "tails": (_tails_to_json, _tails_from_json),
+    "noise": (_noise_to_json, _noise_from_json),
+    "steps": (_steps_to_json, _steps_from_json),
+}
+"""How tables of words are written and read."""

@@ -30,9 +30,9 @@ from deniable.mechanisms import ExactMechanism
 from deniable.plan import explain, references, reports_file
 from deniable.plan.document import VERSION, Attribute, Content, Missing
 from deniable.plan.losses import NANO, Loss, Stated
+from deniable.plan.notation import InvalidPlan, canonical, parsed
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import MEAN, Result, Unreported, bins_of
-from deniable.plan.strict import InvalidPlan, canonical, parsed
 from deniable.records import RecordMechanism, Records, as_record_mechanism
 from deniable.tables import Backend, files
 from deniable.tables import answers as table

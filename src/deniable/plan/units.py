@@ -18,7 +18,7 @@ from deniable.exact import log_up
 from deniable.mechanisms import ExactMechanism, Per
 from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
-from deniable.plan.written import MOST_BINS, MOST_CELLS
+from deniable.plan.notation import MOST_BINS, MOST_CELLS
 from deniable.records import RecordMechanism
 
 Unit = Literal["step", "kilometer"]
