@@ -229,9 +229,9 @@ def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
         assert max(row.told) == told
     even = [[0.25] * 4, [1 / 3] * 3]
     flat = consider(
-        [4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"), priors=even
+        [4, 3], 2.0, 1000, Objective(success_cap=0.6), mechanisms=("SPL", "SMP", "RS+FD"), priors=even
     )
-    plain = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), shares=("SPL", "SMP", "RS+FD"))
+    plain = consider([4, 3], 2.0, 1000, Objective(success_cap=0.6), mechanisms=("SPL", "SMP", "RS+FD"))
     assert [(row.name, row.why_not is None) for row in flat] == [
         (row.name, row.why_not is None) for row in plain
     ]
@@ -251,7 +251,7 @@ def test_the_nearest_to_a_cap_is_so_by_who_knows_the_public_priors() -> None:
 def test_adp(epsilon: float) -> None:
     """GRR iff k < 3 e^epsilon + 2, in SMP as for a single attribute."""
     ks = list(range(2, 48, 3))
-    best = consider(ks, epsilon, 100, Objective(f=0.0), shares="SMP", protocols=("grr", "oue"))[0]
+    best = consider(ks, epsilon, 100, Objective(f=0.0), mechanisms="SMP", protocols=("grr", "oue"))[0]
     rule = ["grr" if k < 3 * math.exp(epsilon) + 2 else "oue" for k in ks]
     assert list(best.protocols) == rule
     for k, name in zip(ks, rule, strict=True):
@@ -263,7 +263,7 @@ def test_adp(epsilon: float) -> None:
 @pytest.mark.parametrize("ks", [[3, 4, 30], [2, 60], [7, 7, 7, 7]])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_rsfd_adp(ks: list[int], epsilon: float) -> None:
-    best = consider(ks, epsilon, 100, Objective(f=0.0), shares="RS+FD", protocols=("grr", "oue-z"))[0]
+    best = consider(ks, epsilon, 100, Objective(f=0.0), mechanisms="RS+FD", protocols=("grr", "oue-z"))[0]
     assert best.mechanism == rsfd(ks, epsilon, "adaptive")
 
 
@@ -280,7 +280,7 @@ def test_allomfree(first: float, forever: float) -> None:
 @pytest.mark.parametrize("name", FAKED)
 def test_named_fakes_are_those_of_rsfd(name: str, per: Per) -> None:
     ks = [3, 8, 5]
-    row = consider(ks, 1.0, 1000, shares="RS+FD", protocols=name, per=per)[0]
+    row = consider(ks, 1.0, 1000, mechanisms="RS+FD", protocols=name, per=per)[0]
     assert row.name == f"RS+FD[{name}]"
     theirs = rsfd(ks, 1.0, name, calibration=per)
     if per == "record":
@@ -299,8 +299,8 @@ def test_named_protocols_are_those_of_the_papers(name: str) -> None:
 
 
 def test_names_for_some_attributes() -> None:
-    best = consider([3, 50, 4], 1.0, 1000, shares=["SMP"], protocols={0: "oue", 2: ("hr", "sue")})[0]
-    free = consider([3, 50, 4], 1.0, 1000, shares=["SMP"])[0]
+    best = consider([3, 50, 4], 1.0, 1000, mechanisms=["SMP"], protocols={0: "oue", 2: ("hr", "sue")})[0]
+    free = consider([3, 50, 4], 1.0, 1000, mechanisms=["SMP"])[0]
     assert best.protocols[0] == "oue"
     assert best.protocols[1] == free.protocols[1]
     assert best.protocols[2] in ("hr", "sue")
@@ -308,7 +308,7 @@ def test_names_for_some_attributes() -> None:
 
 
 def test_oue_stands_for_both_of_its_fakes_and_what_has_none_says_so() -> None:
-    names = {row.name for row in consider([3, 5], 1.0, 100, shares="RS+FD", protocols="oue")}
+    names = {row.name for row in consider([3, 5], 1.0, 100, mechanisms="RS+FD", protocols="oue")}
     assert names == {"RS+FD[oue-z]", "RS+FD[oue-r]"}
     rows = consider([3, 5], 1.0, 100, protocols="ss")
     assert [row.name for row in possible(rows)] == ["SMP[ss]", "SPL[ss]"]
@@ -334,8 +334,8 @@ def test_what_cannot_be_built_is_listed_with_the_reason() -> None:
         {"ks": [1, 3]},
         {"epsilon": 0.0},
         {"n": 0},
-        {"shares": "smp"},
-        {"shares": []},
+        {"mechanisms": "smp"},
+        {"mechanisms": []},
         {"protocols": "she"},
         {"protocols": {5: "grr"}},
         {"protocols": 3},
@@ -343,7 +343,7 @@ def test_what_cannot_be_built_is_listed_with_the_reason() -> None:
         {"protocols": [3]},
         {"protocols": {0: 3}},
         {"protocols": {0: {"grr": 1}}},
-        {"shares": 3},
+        {"mechanisms": 3},
         {"objective": "least"},
         {"per": "person"},
     ],
@@ -406,7 +406,7 @@ def test_epsilon_needed_is_the_smallest_in_thousandths(ks: list[int], n: int, ta
 
 def test_a_target_that_no_epsilon_reaches() -> None:
     with pytest.raises(dn.InvalidParameter, match="ask more people"):
-        epsilon_needed([3, 3], 0.001, 1000, Objective(people="everyone"), shares="SMP")
+        epsilon_needed([3, 3], 0.001, 1000, Objective(people="everyone"), mechanisms="SMP")
 
 
 @pytest.mark.parametrize(
@@ -440,8 +440,8 @@ def test_a_warning_before_noise() -> None:
     assert warning(consider([92, 2], 0.5, people)[0], people) is None
     assert warning(consider([92, 2], 0.5, people - 1)[0], people - 1) is not None
     assert warning(noisy, people) is None  # the same choice, looked at for other people
-    assert warning(consider([92, 2], epsilon, 5000, shares="SMP")[0], 5000) is None
-    assert warning(consider([92, 2], round(epsilon - 0.001, 3), 5000, shares="SMP")[0], 5000) is not None
+    assert warning(consider([92, 2], epsilon, 5000, mechanisms="SMP")[0], 5000) is None
+    assert warning(consider([92, 2], round(epsilon - 0.001, 3), 5000, mechanisms="SMP")[0], 5000) is not None
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 50])
@@ -452,13 +452,16 @@ def test_a_warning_before_reports_tell_the_answers(k: int) -> None:
     limit = math.log(k + 1)
     for protocol in ("grr", "ss", "oue", "olh"):
         assert (
-            exposure(consider([k, 2 * k], 0.999 * limit, 1000, shares="SMP", protocols=protocol)[0]) is None
+            exposure(consider([k, 2 * k], 0.999 * limit, 1000, mechanisms="SMP", protocols=protocol)[0])
+            is None
         )
     (told,) = consider({"smokes": k}, 1.001 * limit, 1000, protocols="grr")
     text = exposure(told) or ""
     assert text.startswith("A report nearly tells the answer. Of those who report 'smokes'")
     assert f"{100 * told.success_reported[0]:.1f} %, a blind one for {100 / k:.1f} %" in text
-    assert "The same goes for attribute 1." in (exposure(consider([k, k], 9.0, 1000, shares="SMP")[0]) or "")
+    assert "The same goes for attribute 1." in (
+        exposure(consider([k, k], 9.0, 1000, mechanisms="SMP")[0]) or ""
+    )
 
 
 def test_warnings_name_the_attributes_they_are_about() -> None:
@@ -558,7 +561,7 @@ def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:
     assert hopeless is not None
     assert hopeless.endswith("no reasonable epsilon, up to 5, is enough with these people.")
     with pytest.raises(dn.InvalidParameter, match="cannot be built"):
-        warning(consider([3, 5], 25.0, 100, shares="SMP", protocols=("olh", "blh"))[-1], 100)
+        warning(consider([3, 5], 25.0, 100, mechanisms="SMP", protocols=("olh", "blh"))[-1], 100)
 
 
 def test_repeated_collection_states_its_losses_and_its_limits() -> None:
@@ -583,8 +586,8 @@ def test_repeated_collection_states_its_losses_and_its_limits() -> None:
 def test_the_error_about_everyone_is_the_one_that_is_seen() -> None:
     """SMP at a large epsilon: what one attribute of d each leaves unknown is nearly all of the error."""
     ks, epsilon, n, repeats = [3, 3, 3, 3], 6.0, 600, 400
-    (row,) = consider(ks, epsilon, n, Objective(people="everyone"), shares="SMP", protocols="grr")
-    (answered,) = consider(ks, epsilon, n, Objective(people="answered"), shares="SMP", protocols="grr")
+    (row,) = consider(ks, epsilon, n, Objective(people="everyone"), mechanisms="SMP", protocols="grr")
+    (answered,) = consider(ks, epsilon, n, Objective(people="answered"), mechanisms="SMP", protocols="grr")
     assert isinstance(row.mechanism, Sample)
     column = np.arange(n) % 3  # uniform
     table = np.column_stack([column] * 4)
@@ -609,7 +612,7 @@ def test_about_everyone_splitting_wins_at_a_large_epsilon() -> None:
 def test_several_attributes_each_can_err_least_about_everyone(ks: list[int], epsilon: float) -> None:
     """Every r of d, at an equal part of epsilon each, from the laws alone."""
     n = 1000
-    best = consider(ks, epsilon, n, shares=None, protocols=PLAIN)[0]
+    best = consider(ks, epsilon, n, mechanisms=None, protocols=PLAIN)[0]
     scores = {}
     for r in range(1, 9):
         budget, each = equal_part(epsilon, r), []
@@ -626,11 +629,11 @@ def test_several_attributes_each_can_err_least_about_everyone(ks: list[int], eps
 def test_several_attributes_each_by_name() -> None:
     ks, epsilon, n = [3, 9, 4, 3, 6, 3, 5, 3], 12.0, 1000
     assert consider(ks, epsilon, n)[0].name.startswith("SMP-")
-    named = consider(ks, epsilon, n, shares="SMP-3", protocols="grr")[0]
+    named = consider(ks, epsilon, n, mechanisms="SMP-3", protocols="grr")[0]
     assert named.mechanism == smp(ks, epsilon, "grr", attributes=3)
     assert len([row for row in consider(ks, epsilon, n) if row.name.startswith("SMP-")]) == 1
     with pytest.raises(dn.InvalidParameter, match="SMP-8"):
-        consider(ks, epsilon, n, shares="SMP-8")  # that is splitting
+        consider(ks, epsilon, n, mechanisms="SMP-8")  # that is splitting
 
 
 @pytest.mark.parametrize("drawn", [2, 3])
@@ -642,7 +645,7 @@ def test_several_attributes_within_a_cap_on_bytes(drawn: int) -> None:
     for most in range(drawn * 2 - 1, 40):
         for worst in (False, True):
             objective = Objective(bytes_cap=most, worst=worst, people="answered")
-            row = consider(ks, epsilon, n, objective, shares=f"SMP-{drawn}", protocols=PLAIN)[0]
+            row = consider(ks, epsilon, n, objective, mechanisms=f"SMP-{drawn}", protocols=PLAIN)[0]
             scores = [
                 objective.score([part.law.error(1) * 4 / drawn / n for part in parts])
                 for parts in product(*options)
@@ -704,10 +707,10 @@ def test_realistic_fakes_where_there_are_priors() -> None:
             assert row.errors == pytest.approx([theirs.marginal(j).error(100) for j in range(2)])
             assert {"record": row.loss_record, "attribute": row.loss_attribute}[per] <= 1.0
     assert not any(row.name.startswith("RS+RFD") for row in consider(ks, 1.0, 100))
-    few = consider(ks, 1.0, 300, shares="RS+RFD", priors=priors)[0]
+    few = consider(ks, 1.0, 300, mechanisms="RS+RFD", priors=priors)[0]
     assert "or epsilon" in (warning(few, 300) or "")
     with pytest.raises(dn.InvalidParameter, match="give priors"):
-        consider(ks, 1.0, 100, shares="RS+RFD")
+        consider(ks, 1.0, 100, mechanisms="RS+RFD")
     with pytest.raises(dn.InvalidParameter, match="2 attributes, but 1 priors"):
         consider(ks, 1.0, 100, priors=priors[:1])
 
@@ -760,14 +763,14 @@ def test_messages_name_the_attributes() -> None:
 
 def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
     """What it says is enough, and a thousandth less is not."""
-    best = consider([40, 30], 0.5, 3000, shares="RS+FD", per="attribute")[0]
+    best = consider([40, 30], 0.5, 3000, mechanisms="RS+FD", per="attribute")[0]
     text = warning(best, 3000) or ""
     found = re.search(r"or epsilon ([\d.]+) per attribute with these people", text)
     assert found, text
     epsilon = float(found[1])
-    assert warning(consider([40, 30], epsilon, 3000, shares="RS+FD", per="attribute")[0], 3000) is None
+    assert warning(consider([40, 30], epsilon, 3000, mechanisms="RS+FD", per="attribute")[0], 3000) is None
     assert (
-        warning(consider([40, 30], epsilon - 0.001, 3000, shares="RS+FD", per="attribute")[0], 3000)
+        warning(consider([40, 30], epsilon - 0.001, 3000, mechanisms="RS+FD", per="attribute")[0], 3000)
         is not None
     )
 

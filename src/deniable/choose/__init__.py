@@ -1,4 +1,4 @@
-"""Which protocol, in which share: by exact error, an attacker's best guess and the size of a report.
+"""Chooses protocols and a record mechanism: by exact error, an attacker's best guess and bytes of a report.
 
 Every figure is a function of the laws, so a choice can be explained before anybody has answered; and
 backwards, how many people or what epsilon an error takes. The rules of the papers (ADP, RS+FD[ADP],
@@ -10,10 +10,10 @@ from deniable.choose.exposure import exposure, far_told
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.sizing import epsilon_needed, people_needed, plainer, warning
-from deniable.choose.task import SHARES
+from deniable.choose.task import RECORD_NAMES
 
 __all__ = [
-    "SHARES",
+    "RECORD_NAMES",
     "Considered",
     "Objective",
     "Size",

@@ -1,6 +1,4 @@
-"""Every way to ask, the best first: each share at the budget that it gives its parts, each attribute with its
-own choice.
-"""
+"""Ranks every way to ask, the best first: each record mechanism at the budget that it gives its parts."""
 
 from __future__ import annotations
 
@@ -15,14 +13,14 @@ from deniable.choose.caps import Picked, picked
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.task import (
-    NO_SHARE,
+    SINGLE,
     Given,
     Names,
     Protocols,
     Sizes,
     Task,
-    attributes_drawn,
     checked_task,
+    count_reported,
 )
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
@@ -47,7 +45,7 @@ def consider(
     epsilon: float,
     n: int,
     objective: Objective | None = None,
-    shares: Names | None = None,
+    mechanisms: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
     priors: Sequence[npt.ArrayLike] | None = None,
@@ -56,15 +54,15 @@ def consider(
     """Every way to ask n people for attributes of these sizes at this epsilon, the best first, the excluded
     ones last.
 
-    In every share (SPL, SMP, RS+FD; RS+RFD where public priors are given) the protocol of each attribute is
-    the one that errs least under the caps, so that the share as a whole does; each protocol by itself is
+    In every record mechanism (SPL, SMP, RS+FD; RS+RFD where public priors are given) each attribute has the
+    protocol that errs least under the caps, so that the whole does; each protocol by itself is
     listed beside it. SMP-r, with r attributes each, is listed where it errs less than SMP: r grows from 2 as
     long as that helps. Where a cap on the attacker's guess rules out the protocol that errs least, those that
-    are made for a cap (aue, ass, alh) join. `shares` and `protocols` name what to choose among instead; a
+    are made for a cap (aue, ass, alh) join. `mechanisms` and `protocols` name what to choose among instead; a
     mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the others free. In
     RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds
-    for who knows them, in every share. epsilon bounds the loss per record, or per attribute. A single
-    attribute needs no share. Sizes that are a mapping name the attributes, for messages. `given` has
+    for who knows them, in all of them. epsilon bounds the loss per record, or per attribute. A single
+    attribute needs none. Sizes that are a mapping name the attributes, for messages. `given` has
     mechanisms of attributes that have distances, by number, whose loss is no part of epsilon; and None for a
     number, whose mean is wanted.
 
@@ -72,7 +70,7 @@ def consider(
     >>> best.name, best.loss_record <= 1.0
     ('SMP[grr]', True)
     """
-    task = checked_task(ks, epsilon, n, objective, shares, protocols, per, priors=priors, given=given)
+    task = checked_task(ks, epsilon, n, objective, mechanisms, protocols, per, priors=priors, given=given)
     return _ranked(task, alternatives=True)
 
 
@@ -107,7 +105,7 @@ def best_of(task: Task) -> Considered:
 
 
 def _ranked(task: Task, alternatives: bool) -> list[Considered]:
-    rows = [row for share in task.shares for row in _rows(task, share, alternatives)]
+    rows = [row for kind in task.kinds for row in _rows(task, kind, alternatives)]
     return sorted([*rows, *(_several(task) if task.several else ())], key=_order)
 
 
@@ -132,19 +130,19 @@ def _several(task: Task) -> Iterator[Considered]:
         yield best
 
 
-def _rows(task: Task, share: str, alternatives: bool) -> Iterator[Considered]:
-    """A share with every attribute's own choice, then with each protocol for all of them."""
+def _rows(task: Task, kind: str, alternatives: bool) -> Iterator[Considered]:
+    """A record mechanism with every attribute's own choice, then with each protocol for all of them."""
     try:
-        among = [task.among(share, j) for j in range(task.d)]
+        among = [task.among(kind, j) for j in range(task.d)]
     except InvalidParameter as problem:
-        yield _impossible(task, share, "adaptive", str(problem))
+        yield _impossible(task, kind, "adaptive", str(problem))
         return
-    best = _row(task, share, among)
-    faked = share in ("RS+FD", "RS+RFD") and task.per == "attribute"
+    best = _row(task, kind, among)
+    faked = kind in ("RS+FD", "RS+RFD") and task.per == "attribute"
     if (
         faked and best.mechanism is not None
     ):  # where a larger budget makes another choice the loss jumps; this one may have more
-        best = min(best, _row(task, share, [(name,) for name in best.protocols]), key=_order)
+        best = min(best, _row(task, kind, [(name,) for name in best.protocols]), key=_order)
     yield best
     # fakes of one kind can be worth more budget per attribute than the best of each; elsewhere the best of
     # each is the best
@@ -152,38 +150,38 @@ def _rows(task: Task, share: str, alternatives: bool) -> Iterator[Considered]:
         free = [among[j] for j in task.free]
         common = [name for name in (free[0] if free else ()) if all(name in names for names in free)]
         for name in common if len(common) > 1 else ():
-            row = _row(task, share, [(name,) if j in task.free else names for j, names in enumerate(among)])
+            row = _row(task, kind, [(name,) if j in task.free else names for j, names in enumerate(among)])
             if row.name != best.name:
                 yield row
 
 
-def _row(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Considered:
+def _row(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Considered:
     try:
-        chosen, why_not = _settled(task, share, among)
+        chosen, why_not = _settled(task, kind, among)
     except InvalidParameter as problem:
         same = len(set(among)) == 1 and len(among[0]) == 1
-        return _impossible(task, share, among[0][0] if same else "adaptive", str(problem))
+        return _impossible(task, kind, among[0][0] if same else "adaptive", str(problem))
     protocols = [option.name for option in chosen]
-    made = _made(share, chosen, task.epsilon)
+    made = _made(kind, chosen, task.epsilon)
     told = [option.success for option in chosen]
-    return Considered.of(made, share, protocols, task.n, task.objective, task.per, why_not, task.names, told)
+    return Considered.of(made, kind, protocols, task.n, task.objective, task.per, why_not, task.names, told)
 
 
-def _made(share: str, chosen: Sequence[Option], epsilon: float) -> RecordMechanism:
+def _made(kind: str, chosen: Sequence[Option], epsilon: float) -> RecordMechanism:
     parts = tuple(option.part for option in chosen)
-    if share == NO_SHARE:
+    if kind == SINGLE:
         return Single(parts[0])
-    if share == "SPL":
+    if kind == "SPL":
         return Split(parts)
-    drawn = attributes_drawn(share)
+    drawn = count_reported(kind)
     if drawn is not None:
         return Sample(parts, drawn)
     return _faked(chosen, epsilon)
 
 
-def _impossible(task: Task, share: str, protocol: str, reason: str) -> Considered:
+def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered:
     return Considered(
-        name=named(share, protocol),
+        name=named(kind, protocol),
         mechanism=None,
         protocols=(),
         errors=(),
@@ -200,16 +198,16 @@ def _impossible(task: Task, share: str, protocol: str, reason: str) -> Considere
     )
 
 
-def _settled(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Picked:
-    """Each attribute's protocol, at the budget that this share gives its parts."""
-    drawn = attributes_drawn(share)
+def _settled(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Picked:
+    """Each attribute's protocol, at the budget that this one gives its parts."""
+    drawn = count_reported(kind)
 
     def at(budget: float) -> Picked:
-        return picked([_options(task, share, j, names, budget) for j, names in enumerate(among)], task, drawn)
+        return picked([_options(task, kind, j, names, budget) for j, names in enumerate(among)], task, drawn)
 
     epsilon = task.epsilon
-    if share not in ("RS+FD", "RS+RFD"):
-        reported = min(task.d if share == "SPL" else drawn or 1, max(task.sharing, 1))
+    if kind not in ("RS+FD", "RS+RFD"):
+        reported = min(task.d if kind == "SPL" else drawn or 1, max(task.sharing, 1))
         return at(equal_part(epsilon, reported) if task.per == "record" else epsilon)
     if task.per == "record":
         return at(epsilon)
@@ -220,11 +218,11 @@ def _settled(task: Task, share: str, among: Sequence[tuple[str, ...]]) -> Picked
     return at(largest_budget(loss, epsilon, task.d))
 
 
-def _options(task: Task, share: str, attribute: int, names: Sequence[str], budget: float) -> list[Option]:
+def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget: float) -> list[Option]:
     """What an attribute can have; a name that has nothing for this size and budget is passed over."""
     k, objective = task.ks[attribute], task.objective
     cap, prior = objective.success_cap, None if task.priors is None else task.priors[attribute]
-    drawn = attributes_drawn(share)
+    drawn = count_reported(kind)
     often = Fraction(1) if drawn is None else Fraction(drawn, task.d)
     options: list[Option] = []
     refused: list[str] = []
@@ -237,7 +235,7 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
                 options.append(Option(name, made, objective.unit(made.law, one_in(made, often)), prior))
 
     def offer_fake(name: str) -> None:
-        made = fake(name, k, budget, prior if share == "RS+RFD" else None)
+        made = fake(name, k, budget, prior if kind == "RS+RFD" else None)
         if isinstance(made, str):
             refused.append(made)
         else:
@@ -250,7 +248,7 @@ def _options(task: Task, share: str, attribute: int, names: Sequence[str], budge
         known = None if isinstance(made, Averaged) else prior  # a number's guess is about halves of its range
         return [Option(given_name(made), made, objective.unit(made.law, one_in(made, often)), known)]
     for name in names:
-        (offer_fake if share in ("RS+FD", "RS+RFD") else offer)(name)
+        (offer_fake if kind in ("RS+FD", "RS+RFD") else offer)(name)
     if (
         cap is not None
         and names == CLASSICAL

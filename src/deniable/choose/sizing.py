@@ -44,7 +44,7 @@ def people_needed(
     target: float | Sequence[float] | None = None,
     epsilon: float | None = None,
     objective: Objective | None = None,
-    shares: Names | None = None,
+    mechanisms: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
     given: Given | None = None,
@@ -66,7 +66,7 @@ def people_needed(
             "give sizes, the standard error and epsilon, as in people_needed([3, 5], 0.01, epsilon=1.0)"
         )
     targets = _targets(target, len(ks))
-    best = best_of(checked_task(ks, epsilon, 1, objective, shares, protocols, per, given=given))
+    best = best_of(checked_task(ks, epsilon, 1, objective, mechanisms, protocols, per, given=given))
     enough = max(error / limit / limit for error, limit in zip(best.errors, targets, strict=True))
     if enough > _MOST_PEOPLE:
         raise InvalidParameter(f"an error of {target!r} takes more than 2^53 people; allow a larger one")
@@ -81,7 +81,7 @@ def epsilon_needed(
     target: float | Sequence[float],
     n: int,
     objective: Objective | None = None,
-    shares: Names | None = None,
+    mechanisms: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
     given: Given | None = None,
@@ -96,7 +96,7 @@ def epsilon_needed(
     if not isinstance(ks, Mapping | Sequence):
         error = _one_error(ks, target)
         return ks.epsilon_needed(n, error)
-    task = checked_task(ks, _LARGEST, n, objective, shares, protocols, per, given=given)
+    task = checked_task(ks, _LARGEST, n, objective, mechanisms, protocols, per, given=given)
     return _epsilon(task, _targets(target, len(ks)))
 
 
@@ -170,7 +170,7 @@ def warning(considered: Considered, n: int) -> str | None:
         return text + "."
     task = replace(
         checked_task(ks, _REASONABLE, n, None, None, None, considered.per),
-        shares=(considered.kind,),
+        kinds=(considered.kind,),
         priors=_priors(considered.mechanism),
     )
     try:

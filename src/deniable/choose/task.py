@@ -20,13 +20,15 @@ from deniable.records import FAKES, REALISTIC_FAKES, Per, Prior, inexact
 Names = str | Iterable[str]
 Sizes = Sequence[int] | Mapping[str, int]
 Protocols = Names | Mapping[int, Names]
-SHARES = ("SPL", "SMP", "RS+FD", "RS+RFD")
-"""The shares, by the names of the papers; SMP-2 is SMP with two attributes each, and RS+RFD needs priors."""
+RECORD_NAMES = ("SPL", "SMP", "RS+FD", "RS+RFD")
+"""The record mechanisms, by their names in the papers. SMP-2 is SMP with two attributes each; RS+RFD needs
+priors.
+"""
 Given = Mapping[int, ExactMechanism | None]
 """By the numbers of attributes: the mechanism that one has whatever is chosen, or None for a number, whose
 mean is wanted.
 """
-NO_SHARE = ""  # one attribute is no record: the mechanism itself is the share
+SINGLE = ""  # one attribute has no such name
 
 
 @final
@@ -39,7 +41,7 @@ class Task:
     epsilon: float
     n: int
     objective: Objective
-    shares: tuple[str, ...]
+    kinds: tuple[str, ...]
     named: tuple[tuple[str, ...] | None, ...]
     """The protocols to choose among, for each attribute; None for all."""
     per: Per
@@ -74,32 +76,32 @@ class Task:
         """What a message calls an attribute."""
         return label(self.names, attribute)
 
-    def among(self, share: str, attribute: int) -> tuple[str, ...]:
-        """The protocols that an attribute can have in this share."""
-        fakes = share in ("RS+FD", "RS+RFD")
+    def among(self, kind: str, attribute: int) -> tuple[str, ...]:
+        """The protocols that an attribute can have in this record mechanism."""
+        fakes = kind in ("RS+FD", "RS+RFD")
         if self.given and (fakes or self.forever is not None):
             which, what = self.label(self.given[0][0]), "fakes" if fakes else "kept answers"
             raise InvalidParameter(f"there are no {what} of {which}, which has distances or is a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
-        known, usual = (MEANS, MEANS) if attribute in dict(self.given) else self._known(share)
+        known, usual = (MEANS, MEANS) if attribute in dict(self.given) else self._known(kind)
         named = self.named[attribute]
         if named is None:
             return usual
         found = tuple(name for name in known if name in named or (fakes and name.partition("-")[0] in named))
         if not found:
             raise InvalidParameter(
-                f"{share or 'a single attribute'} has no {' or '.join(named)}, only {', '.join(known)}"
+                f"{kind or 'a single attribute'} has no {' or '.join(named)}, only {', '.join(known)}"
             )
         return found
 
-    def _known(self, share: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """All protocols of a share, and those among which it chooses unless others are named."""
+    def _known(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """All protocols of a record mechanism, and those among which it chooses unless others are named."""
         if self.forever is not None:
             return (*TWO_ROUNDS, KEPT_BITS), tuple(TWO_ROUNDS)
-        if share == "RS+FD":
+        if kind == "RS+FD":
             return tuple(FAKES), tuple(FAKES)
-        if share == "RS+RFD":
+        if kind == "RS+RFD":
             return tuple(REALISTIC_FAKES), tuple(REALISTIC_FAKES)
         return PLAIN, CLASSICAL
 
@@ -109,7 +111,7 @@ def checked_task(
     epsilon: float,
     n: int,
     objective: Objective | None,
-    shares: Names | None,
+    mechanisms: Names | None,
     protocols: Protocols | None,
     per: Per = "record",
     forever: float | None = None,
@@ -130,7 +132,7 @@ def checked_task(
     if not isinstance(wanted, Objective):
         raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {wanted!r}")
     believed = None if priors is None else _checked_priors(priors, sizes)
-    kinds = _checked_shares(shares, len(sizes), believed is not None)
+    kinds = _checked_kinds(mechanisms, len(sizes), believed is not None)
     known = (
         (*TWO_ROUNDS, KEPT_BITS)
         if forever is not None
@@ -150,7 +152,7 @@ def checked_task(
         epsilon=positive_epsilon(epsilon),
         n=whole_number("n, the number of people,", n, 1),
         objective=wanted,
-        shares=kinds,
+        kinds=kinds,
         named=tuple(None if some is None or "adaptive" in some else some for some in named),
         per=per,
         forever=forever,
@@ -158,30 +160,30 @@ def checked_task(
         given=tuple(sorted((given or {}).items())),
         # several attributes each can err less than one only about everyone, and only if epsilon is divided
         # among them
-        several=len(sizes) > 2 and shares is None and wanted.about_everyone and per == "record",
+        several=len(sizes) > 2 and mechanisms is None and wanted.about_everyone and per == "record",
     )
 
 
-def attributes_drawn(share: str) -> int | None:
-    """How many attributes a person draws and names, by the name of a share: SMP one, SMP-2 two,
+def count_reported(kind: str) -> int | None:
+    """How many attributes a person draws and names, by the name of a record mechanism: SMP one, SMP-2 two,
     others none.
     """
-    kind, _, number = share.partition("-")
-    return (int(number) if number else 1) if kind == "SMP" else None
+    name, _, number = kind.partition("-")
+    return (int(number) if number else 1) if name == "SMP" else None
 
 
 def kinds_for(d: int) -> tuple[str, ...]:
     """The record mechanisms that d attributes can be asked by, by their names in the papers."""
-    return (NO_SHARE,) if d == 1 else (*SHARES, *(f"SMP-{reported}" for reported in range(2, d)))
+    return (SINGLE,) if d == 1 else (*RECORD_NAMES, *(f"SMP-{reported}" for reported in range(2, d)))
 
 
-def _checked_shares(shares: Names | None, d: int, priors: bool) -> tuple[str, ...]:
+def _checked_kinds(mechanisms: Names | None, d: int, priors: bool) -> tuple[str, ...]:
     known = kinds_for(max(d, 2))
-    given = None if shares is None else _checked_names(shares, "a share", known)
+    given = None if mechanisms is None else _checked_names(mechanisms, "a record mechanism", known)
     if d == 1:
-        return (NO_SHARE,)
+        return (SINGLE,)
     if given is None:
-        return SHARES if priors else SHARES[:-1]
+        return RECORD_NAMES if priors else RECORD_NAMES[:-1]
     if "RS+RFD" in given and not priors:
         raise InvalidParameter(
             "RS+RFD draws its fakes from public priors: give priors, one for each attribute"
