@@ -100,7 +100,7 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     whose = "the halves of its range" if part.numeric else "its values"
     what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
     if isinstance(prior, Estimate | Likelihood):
-        shares = _told(part, name, prior) if isinstance(prior, Estimate) else prior.frequencies
+        shares = _read_estimate(part, name, prior) if isinstance(prior, Estimate) else prior.frequencies
         prior = shares if prior.labels is None else dict(zip(prior.labels, shares.tolist(), strict=True))
     if isinstance(prior, Mapping):
         prior = _by_label(labels_of(source, part, name), prior, what)
@@ -121,14 +121,14 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     return checked_prior(shares, shares.size)
 
 
-def _told(part: Part, name: str, estimate: Estimate) -> Floats:
+def _read_estimate(part: Part, name: str, estimate: Estimate) -> Floats:
     """What an estimate tells of the shares, which its noise must not be taken for.
 
     Unbiased shares of values with distances scatter far more than what the same reports make likely; and
     shares that are negative are projected, which leaves the largest errors standing as spikes.
     """
     neighbored = isinstance(part, Geometric | SquareWave | PlanarGeometric | ProductGeometric)
-    counts = _counted_again(part, estimate) if neighbored and isinstance(part, MetricMechanism) else None
+    counts = _count_again(part, estimate) if neighbored and isinstance(part, MetricMechanism) else None
     if counts is not None:
         return mle(part, counts).smooth().frequencies
     if float(estimate.stderr.mean()) > 1 / estimate.k:
@@ -147,7 +147,7 @@ def _told(part: Part, name: str, estimate: Estimate) -> Floats:
     return estimate.project("simplex")
 
 
-def _counted_again(part: MetricMechanism, estimate: Estimate) -> Tally | None:
+def _count_again(part: MetricMechanism, estimate: Estimate) -> Tally | None:
     """The counts of outputs that these estimates came from, where they are this mechanism's and it has one
     output a value.
     """

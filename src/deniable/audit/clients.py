@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.audit.apart import apart, neighbors, some_neighbors
 from deniable.audit.devices import Answers, Devices, Side, make_devices
 from deniable.audit.pairs import VALUE, Named
 from deniable.audit.program import Program
@@ -26,6 +26,7 @@ from deniable.rounds import Repeated
 from deniable.words import Words, checked_source
 
 Pairs = Named | Iterable[object]
+Steps = Sequence[tuple[int, int]]
 
 _PEOPLE = 1000  # a plan says for how many it is, which no audit looks at
 
@@ -58,9 +59,7 @@ def resolve_client(
         devices, known = make_devices(client, words)
         return AuditedClient(devices, known if plan is None else plan, pairs, claim)
     if plan is not None:
-        raise InvalidParameter(
-            "a mechanism or a share has a plan of its own; leave plan out, or audit the plan itself"
-        )
+        raise InvalidParameter("a mechanism has a plan of its own; leave plan out, or audit the plan itself")
     if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, MetricMechanism):
         made = _plan_of(client, rounds)
         return AuditedClient(make_devices(made, words)[0], made, pairs, claim)
@@ -69,39 +68,56 @@ def resolve_client(
 
 
 def _named(mechanism: Mechanism, name: str) -> Pairs:
-    """Both ends, or every value and the next; where there are distances both ends, and some
-    neighbors or all.
-    """
+    """Both ends, or every value and the next; of metric values both ends, and some neighbors or all."""
     ends = 0, mechanism.k - 1
     if name == "ends":
-        return list(
-            dict.fromkeys(
-                [ends, *(some_neighbors(mechanism) if isinstance(mechanism, MetricMechanism) else ())]
-            )
-        )
+        return list(dict.fromkeys([ends, *_some_steps(mechanism)]))
     if name == "every":
-        steps = (
-            neighbors(mechanism) if isinstance(mechanism, MetricMechanism) else pairwise(range(mechanism.k))
-        )
-        return list(dict.fromkeys([ends, *steps]))
+        return list(dict.fromkeys([ends, *_all_steps(mechanism)]))
     return name  # to be refused
 
 
+@singledispatch
+def _some_steps(_mechanism: Mechanism) -> Steps:
+    return ()
+
+
+@_some_steps.register
+def _(mechanism: MetricMechanism) -> Steps:
+    return mechanism.some_neighbors()
+
+
+@singledispatch
+def _all_steps(mechanism: Mechanism) -> Steps:
+    return tuple(pairwise(range(mechanism.k)))
+
+
+@_all_steps.register
+def _(mechanism: MetricMechanism) -> Steps:
+    return mechanism.neighbors()
+
+
 def _loss_of(mechanism: Mechanism) -> Claimed:
-    """What it loses of any two values; where there are distances, of two that are so far apart."""
+    """What it loses of two answers."""
     try:
         worst = mechanism.loss()
     except NotExact as problem:
         raise InvalidParameter(f"say what is claimed, claim=1.0: {problem}") from None
+    return lambda one, other: _loss_between(mechanism, worst, _value(one), _value(other))
 
-    def claimed(one: Answers, other: Answers) -> float:
-        values = (_value(answers) for answers in (one, other))
-        if not isinstance(mechanism, MetricMechanism):
-            return worst
-        far = apart(mechanism, *(whole_number("a value", value, 0, mechanism.k - 1) for value in values))
-        return mechanism.loss_at(far) if math.isfinite(far) else worst
 
-    return claimed
+@singledispatch
+def _loss_between(_mechanism: Mechanism, worst: float, _one: object, _other: object) -> float:
+    """What it loses of two values: of any two the same."""
+    return worst
+
+
+@_loss_between.register
+def _(mechanism: MetricMechanism, worst: float, one: object, other: object) -> float:
+    """By their distance."""
+    values = (whole_number("a value", value, 0, mechanism.k - 1) for value in (one, other))
+    distance = mechanism.distance(*values)
+    return mechanism.loss_at(distance) if math.isfinite(distance) else worst
 
 
 def _value(answers: Answers) -> Any:
@@ -119,7 +135,7 @@ def _plan_of(client: RecordMechanism | ExactMechanism, rounds: int | None) -> Pl
         return Plan.of(dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=asked)
     except InvalidParameter as problem:
         raise InvalidParameter(
-            f"of this mechanism an audit needs the plan ({problem}); make one with dn.Plan.of"
+            f"an audit of this mechanism needs its plan ({problem}); make one with dn.Plan.of"
         ) from None
 
 

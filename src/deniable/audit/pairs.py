@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from deniable.audit.apart import neighbors, some_neighbors
 from deniable.audit.devices import Answers, Side
 from deniable.domain import Range
 from deniable.domain.grid import Grid
@@ -46,11 +45,7 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
-    far = {
-        one.name: part
-        for one, part in zip(content.attributes, content.parts, strict=True)
-        if isinstance(part, MetricMechanism)
-    }
+    far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
     records: _Records = (
         [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
@@ -62,7 +57,7 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
     if name == "every":
         records = [*(records if far else []), *_each_with_the_next(first, alike, per)]
     for name_, part in far.items():
-        steps = neighbors(part) if name == "every" else some_neighbors(part)
+        steps = part.neighbors() if name == "every" else part.some_neighbors()
         listed = values[name_]
         records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
     return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
@@ -78,11 +73,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
     content = plan.content
     values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
     first = {name: listed[0] for name, listed in values.items()}
-    far = {
-        one.name
-        for one, part in zip(content.attributes, content.parts, strict=True)
-        if isinstance(part, MetricMechanism)
-    }
+    far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
     groups = [alike] if per == "record" else [{name: listed} for name, listed in alike.items()]
     sizes = [min(_IN_LINE, max(map(len, group.values()), default=0)) for group in groups]
@@ -94,6 +85,12 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
         for size, group in zip(sizes, groups, strict=True)
         if size > 2
     )
+
+
+def metric_parts(plan: Plan) -> dict[str, MetricMechanism]:
+    """The mechanisms of attributes with metric values, by name."""
+    rows = zip(plan.names, plan.content.parts, strict=True)
+    return {name: part for name, part in rows if isinstance(part, MetricMechanism)}
 
 
 def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int, int]]:

@@ -12,13 +12,19 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.audit.apart import apart
 from deniable.audit.devices import Answers, Side
-from deniable.audit.pairs import Named, Pair, check_pairs, count_values_asked, make_line_ups, make_named_pairs
+from deniable.audit.pairs import (
+    Named,
+    Pair,
+    check_pairs,
+    count_values_asked,
+    make_line_ups,
+    make_named_pairs,
+    metric_parts,
+)
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.mechanisms import Per, checked_per
-from deniable.metric import MetricMechanism, PlanarGeometric
 from deniable.plan import NANO, Plan, Stated
 from deniable.rounds import Repeated
 
@@ -230,10 +236,9 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
     """
     metric = plan.stated.metric
     assert metric is not None
-    units, worst = (
-        {one.name: one.loss for one in metric.units},
-        plan.stated.record if per == "record" else plan.stated.attribute,
-    )
+    units = {one.name: one for one in metric.units}
+    worst = plan.stated.record if per == "record" else plan.stated.attribute
+    parts = metric_parts(plan)
     rest_of_all = metric.rest
     if per == "attribute":
         others = [name not in units for name in plan.names]
@@ -243,13 +248,10 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
     found = []
     for one, other in zip(codes.T[::2].tolist(), codes.T[1::2].tolist(), strict=True):
         lost, rest = 0, False
-        for name, part, a, b in zip(plan.names, plan.content.parts, one, other, strict=True):
+        for name, a, b in zip(plan.names, one, other, strict=True):
             if name in units:
-                assert isinstance(part, MetricMechanism)
-                steps = apart(part, a, b)
-                lost += math.ceil(
-                    (steps / _KILOMETER if isinstance(part, PlanarGeometric) else steps) * units[name]
-                )
+                size = _KILOMETER if units[name].unit == "kilometer" else 1
+                lost += math.ceil(parts[name].distance(a, b) / size * units[name].loss)
             else:
                 rest = rest or a != b
         lost += rest_of_all * rest
