@@ -216,7 +216,7 @@ def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
     blind = consider([4, 3], 1.0, 1000, Objective(success_cap=0.6), priors=priors)
     assert {row.kind for row in blind} >= {"SPL", "SMP", "RS+FD", "RS+RFD"}
     assert not possible(blind)
-    said = "a blind guess of attribute 0 by who knows the public prior is already right for 70 % of people"
+    said = "a blind guess of attribute 0 by an attacker with the public prior is already right for 70 %"
     assert all((row.why_not or "").startswith(said) for row in blind)
     assert possible(consider([4, 3], 1.0, 1000, Objective(success_cap=0.6)))  # by who does not
     rows = consider([4, 3], 2.0, 1000, Objective(success_cap=0.72), priors=priors)
@@ -225,7 +225,7 @@ def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
     for row in rows:
         told = max(part.success(prior) for part, prior in zip(row.parts, priors, strict=True))
         assert (row.why_not is None) == (told <= 0.72), row.name
-        assert row.why_not is None or "by who knows the public prior is right with" in row.why_not
+        assert row.why_not is None or "by an attacker with the public prior is right with" in row.why_not
         assert max(row.told) == told
     even = [[0.25] * 4, [1 / 3] * 3]
     flat = consider(
@@ -457,8 +457,9 @@ def test_a_warning_before_reports_tell_the_answers(k: int) -> None:
         )
     (told,) = consider({"smokes": k}, 1.001 * limit, 1000, protocols="grr")
     text = exposure(told) or ""
-    assert text.startswith("A report nearly tells the answer. Of those who report 'smokes'")
-    assert f"{100 * told.success_reported[0]:.1f} %, a blind one for {100 / k:.1f} %" in text
+    assert text.startswith("A report nearly reveals the answer: the best guess is right for ")
+    guessed = f"{100 * told.success_reported[0]:.1f} % of those who report 'smokes'"
+    assert f"{guessed}, a blind one for {100 / k:.1f} %" in text
     assert "The same goes for attribute 1." in (
         exposure(consider([k, k], 9.0, 1000, mechanisms="SMP")[0]) or ""
     )
@@ -519,12 +520,12 @@ def test_the_warning_of_rounds_is_about_all_of_them() -> None:
         )
         assert exposure(hidden) is None
         assert told.success_reported[0] < 0.65
-        assert "reports of one person together nearly tell" in (exposure(told) or ""), protocol
+        assert "reports of one person together nearly reveal " in (exposure(told) or ""), protocol
     chain = dn.l_grr(2, 0.5, 4.0)
     text = exposure(consider_repeated([2], 0.5, 4.0, 1000, protocols="l_grr")[0]) or ""
     assert f"right for {100 * chain.first.success():.1f} %" in text
     text = dn.Study({"a": ["x", "y"]}, epsilon_first=0.5, epsilon_forever=4.0, rounds=5).plan(100).explain()
-    assert "together nearly tell" in " ".join(text.split())
+    assert "together nearly reveal" in " ".join(text.split())
     many = dn.Study(
         {"a": list("abcdefghij")}, epsilon_first=1.0, epsilon_forever=2.0, rounds=20, protocol="l_osue"
     ).plan(100)
@@ -786,7 +787,7 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
         found = re.search(r"or epsilon ([\d.]+) with these people(.*)", text)
         if found:
             told = exposure(consider([k], float(found[1]), n)[0])
-            assert (told is not None) == ("But then a report nearly tells an answer" in found[2])
+            assert (told is not None) == ("But then a report nearly reveals an answer" in found[2])
             ways_out.add(told is None)
     assert ways_out == {True, False}
     labels = [f"value {i}" for i in range(30)]
@@ -794,11 +795,11 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
         dn.Study({"a": labels, "b": ["yes", "no"]}, epsilon=3.0).plan(people=50).explain().replace("\n", " ")
     )
     assert "would be noise" in both
-    assert "nearly tells the answer" in both
-    assert "no epsilon mends both. Ask more people, or about fewer values." in both
+    assert "nearly reveals the answer" in both
+    assert "no epsilon helps: " in both
     alone = dn.Study({"b": ["yes", "no"]}, epsilon=3.0).plan(people=50_000).explain().replace("\n", " ")
-    assert "nearly tells the answer" in alone
-    assert "mends both" not in alone
+    assert "nearly reveals the answer" in alone
+    assert "no epsilon helps" not in alone
 
 
 @pytest.mark.parametrize("per", ["record", "attribute"])

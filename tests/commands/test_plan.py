@@ -228,9 +228,9 @@ def test_json_is_a_flag_everywhere(run: Run) -> None:
         ("id,bb,a\n1,1,x\n", "'b' is not a column of data.csv (id, bb, a)"),
         ("q,r\nx,1\n", "'a' is not a column of data.csv (q, r); the columns that are asked for: a, b"),
         ("a;b\nx;1\n", "its cells seem to have ';' between them: name that separator (--separator)"),
-        ("a,b,b\nx,1,2\n", "'b' is there twice"),
+        ("a,b,b\nx,1,2\n", "'b' occurs twice"),
         ("a,b\nx,1\n\nx,1,2\n", "data.csv, line 4: the number of cells is 3, and that of columns 2"),
-        ("a,b\n", "there are no answers in data.csv"),
+        ("a,b\n", "data.csv has no answers"),
         ("", "data.csv is empty; its first line must name the columns: a, b"),
         (
             "a, b\nx,1\n",
@@ -380,9 +380,9 @@ def test_what_is_kept_follows_the_person_and_not_the_row(run: Run) -> None:
     [
         (
             "id,a,b\nann,x,1\nbob,x,1\nann,y,2\n",
-            "line 4: person 'ann' was there already, data.csv, line 2; a person answers",
+            "line 4: person 'ann' answered already (data.csv, line 2); a person answers",
         ),
-        ("id,a,b\nann,x,1\n,x,1\n", "data.csv, line 3: this does not say who it is"),
+        ("id,a,b\nann,x,1\n,x,1\n", "data.csv, line 3: the person has no name"),
         ("a,b\nx,1\n", "'id' is not a column of data.csv"),
     ],
 )
@@ -661,8 +661,7 @@ def test_no_reports_and_bad_levels(run: Run) -> None:
     assert (refused.code, refused.err) == (1, "error: there are no reports in none.parquet\n")
     pd.DataFrame({"a": [], "b": []}).to_parquet("data.parquet")
     assert (
-        "there are no answers in data.parquet"
-        in run("privatize", "plan.json", "data.parquet", "-o", "r.parquet").err
+        "data.parquet has no answers" in run("privatize", "plan.json", "data.parquet", "-o", "r.parquet").err
     )
     assert not Path("r.parquet").exists()
     Path("data.csv").write_text("a,b\n" + "x,1\n" * 50, encoding="utf-8")

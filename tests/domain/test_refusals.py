@@ -73,8 +73,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an epsilon of a list": (
         lambda: dn.Study({"b": {"values": ["x", "y"], "epsilon": 0.5}, "c": ["u", "v"]}, epsilon=1.0),
-        r"^attributes.b.epsilon: a list of values has no epsilon of its own, only ranges .* dn.smp\(sizes, "
-        r"epsilons\)",
+        r"^attributes.b.epsilon: a list of values has no epsilon of its own: only metric ranges .* "
+        r"dn.smp\(sizes, epsilons\)",
     ),
     "an epsilon of a mean": (
         lambda: dn.Study({"pay": {"low": 0, "high": 9, "mean": True, "privacy": "metric"}}, epsilon=1.0),
@@ -253,7 +253,7 @@ def test_distances_are_inferred_where_they_are_asked_for() -> None:
         "income": [100 * i for i in range(80)],
         "smokes": ["yes", "no"] * 40,
     }
-    with pytest.warns(dn.DeniableWarning, match="read off the data"):
+    with pytest.warns(dn.DeniableWarning, match="come from the data"):
         study = dn.Study.infer(table, 1.0, metric={"age": 0.3, "height": 5.0, "home": 0.01}, means=["income"])
     assert study.attributes["age"] == dn.Range(20, 60, step=1, privacy="metric", epsilon=0.3)
     assert study.attributes["income"] == dn.Number(0, 8000)

@@ -811,12 +811,12 @@ def test_laws_by_themselves() -> None:
     tallies = share.tally(share.privatize(np.zeros((9, 2), dtype=int), dn.seeded(1)))
     for source, data, message in [
         ("geo", tally, "'geo' is not known here: give a mechanism"),
-        (share, tallies, r"mle\(share.marginal\(j\), tallies\[j\]\)"),
+        (share, tallies, r"mle\(m.marginal\(j\), tallies\[j\]\)"),
         (7, tally, "7 is not known here"),
         (None, tally, "None is not known here"),
         ([[0.5, "x"], [0.5, 0.5]], tally, "not known here"),
         (dn.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
-        (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "tells nothing"),
+        (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "says nothing about"),
         (share.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
         (
             metric.averaged("duchi", 1.0),

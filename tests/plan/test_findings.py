@@ -261,13 +261,13 @@ def test_smoothed_shares_err_less_than_half_as_much(findings: dict[str, Any]) ->
     [
         (
             0.0,
-            "smoothed EM stopped early, after 30 passes, as held-out reports ask for; neighbors are not "
+            "smoothed EM stopped early, after 30 passes, chosen by held-out reports; neighbors are not "
             "averaged; log-",
         ),
         (
             0.2,
-            "smoothed 30 passes of EM that give 0.2 of a share to either neighbor, as held-out reports ask "
-            "for; log-",
+            "smoothed 30 passes of EM that give 0.2 of a share to either neighbor, chosen by held-out "
+            "reports; log-",
         ),
     ],
 )

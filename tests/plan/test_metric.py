@@ -234,7 +234,7 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
     why = {row.name.partition("[")[0]: row.why_not for row in rows}
     assert why["SPL"] is None
     assert why["SMP"] is None
-    assert "no fakes of 'age', which has distances" in str(why["RS+FD"])
+    assert "no fakes of 'age', which is metric" in str(why["RS+FD"])
     assert {"SPL[grr]", "SPL[oue]", "SMP[grr]"} <= {row.name for row in rows}
 
 
@@ -264,11 +264,11 @@ def test_people_and_epsilon_that_an_error_takes() -> None:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no epsilon of a range": (
         lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric")}, epsilon=1.0),
-        "'age' has metric privacy, which has an epsilon of its own: give epsilon, .* such as 0.1 per year",
+        "'age' is metric, and needs an epsilon of its own: give epsilon, .* such as 0.1 per year",
     ),
     "no epsilon of places": (
         lambda: Study({"home": dn.Grid(**CITY, rows=3, columns=3)}),  # type: ignore[arg-type]
-        "'home' has metric privacy, .* per meter, such as dn.per_meter",
+        "'home' is metric, .* per meter, such as dn.per_meter",
     ),
     "an epsilon of its own without distances": (
         lambda: dn.Range(0, 9, step=1, epsilon=0.1),
@@ -277,14 +277,14 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "another privacy": (lambda: dn.Range(0, 9, step=1, privacy="some"), "privacy is 'equal' or 'metric'"),  # type: ignore[arg-type]
     "nobody shares epsilon": (
         lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric", epsilon=0.1)}, epsilon=1.0),
-        "there are none, so leave it out",
+        "leave the study's epsilon out",
     ),
     "asked again": (
         lambda: mixed(epsilon=None, epsilon_first=1.0, epsilon_forever=2.0),
-        "'age' has metric privacy, and no first answer of it is kept",
+        "'age' is metric, so its first answer is not kept",
     ),
-    "fakes": (lambda: mixed(mechanism="faked"), "'age' has metric privacy, and there are no fakes"),
-    "no answer as a value": (lambda: mixed(missing="value"), "no answer is none of its values"),
+    "fakes": (lambda: mixed(mechanism="faked"), "'age' is metric, so its reports have no fakes"),
+    "no answer as a value": (lambda: mixed(missing="value"), 'so "no answer" cannot be one of its values'),
     "a protocol for distances": (lambda: mixed(protocol={"age": "grr"}), "name no protocol for it"),
     "a protocol for a mean": (
         lambda: mixed(protocol={"income": "grr"}).plan(10),
@@ -352,7 +352,7 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
     assert Study.read(file) == mixed()
     for line, reason in (
         ("level = 1.0\n", "level and radius, in meters, or epsilon, per meter"),
-        ("columns = 8\n", "attributes.home has no 'columns'; places have"),
+        ("columns = 8\n", "attributes.home has no 'columns'; a grid has"),
         ("mean = true\n", "attributes.income has no 'step'"),
         ("radius = 2000\n", "level and radius"),
     ):
@@ -441,9 +441,9 @@ def test_likelihood_quantiles_and_tables_of_a_result() -> None:
     median = result.quantile("age")
     assert median.low <= np.median(table["age"]) <= median.high
     for name in ("color", "home"):
-        with pytest.raises(dn.InvalidParameter, match=r"no mean and no quantiles|is a place"):
+        with pytest.raises(dn.InvalidParameter, match=r"no mean and no quantiles|is a location"):
             result.mean(name)
-    with pytest.raises(dn.InvalidParameter, match="tell its mean only, which has an estimate"):
+    with pytest.raises(dn.InvalidParameter, match=r"give its mean only: use plan.estimate"):
         plan.mle(tallies, "income")
     rows = result.table()
     assert [row["value"] for row in rows[-1:]] == ["mean"]
@@ -532,7 +532,7 @@ def test_places_in_tables() -> None:
         ({"home": [(math.inf, 3)]}, "infinite"),
         (
             {"home.latitude": [47.6], "age": [3]},
-            r"^'home.longitude' is not a column of the table \(home.latitude, age\), .* is; a place needs "
+            r"^'home.longitude' is not a column of the table \(home.latitude, age\), .* is; a location needs "
             r"both$",
         ),
         (
@@ -681,7 +681,7 @@ def test_columns_of_places_in_a_file(run: Run) -> None:
         ),
         (
             "color,age,income\nred,3,5\n",
-            "'home' is not a column of people.csv (color, age, income); a place has",
+            "'home' is not a column of people.csv (color, age, income); a location has",
         ),
     ):
         Path("people.csv").write_text(content, encoding="utf-8")

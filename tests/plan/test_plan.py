@@ -302,11 +302,11 @@ FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")
         (removing("mechanism", "fakes", 2), "3 attributes, but mechanisms for 2"),
         (removing("attributes", 2), "2 attributes, but mechanisms for more"),
         (setting("attributes", 0, "domain", "labels", to=["red", "green"]), "has 2 values, its mechanism 3"),
-        (setting("attributes", 0, "domain", "labels", to=["red", "red", "blue"]), "'red' is there twice"),
+        (setting("attributes", 0, "domain", "labels", to=["red", "red", "blue"]), "'red' occurs twice"),
         (setting("attributes", 0, "domain", "labels", to=["red", 1, "blue"]), "a label must be text"),
         (setting("attributes", 0, "domain", "labels", to=["red", "", "blue"]), "not empty"),
         (setting("attributes", 0, "domain", "labels", to="rgb"), "labels must be a list"),
-        (setting("attributes", 0, "name", to="age"), "'age' is there twice"),
+        (setting("attributes", 0, "name", to="age"), "'age' occurs twice"),
         (setting("attributes", 0, "name", to=""), "not empty"),
         (setting("attributes", 1, "domain", "bins", to=5), "has 5 values, its mechanism 4"),
         (setting("attributes", 1, "domain", "bins", to=10**12), "bins must be"),
@@ -954,7 +954,7 @@ def test_a_study_is_read_from_toml(tmp_path: Path) -> None:
         ("epsilon = 1.0", "", "needs an epsilon"),
         ('missing = "value"', 'missing = "ignore"', "'ignore' is not a policy"),
         ('["red", "green", "blue"]', '"red"', "'color' needs a list of values or a Range, got 'red'"),
-        ('["red", "green", "blue"]', '["red", "red"]', "'color': the label 'red' is there twice"),
+        ('["red", "green", "blue"]', '["red", "red"]', "'color': the label 'red' occurs twice"),
         ("step = 10", "stepp = 10", "attributes.age.stepp: .*did you mean 'step'"),
         ("step = 10", "", "attributes.age has no 'step'"),
         ("step = 10", "step = 7", "attributes.age: step 7 does not divide"),
@@ -995,7 +995,7 @@ def test_a_study_is_inferred_with_a_warning(kind: str) -> None:
         "pay": (numbers.random(300) * 9000 + 1000).tolist(),
         "yes": [True, False] * 150,
     }
-    with pytest.warns(DeniableWarning, match="read off the data"):
+    with pytest.warns(DeniableWarning, match="come from the data"):
         study = Study.infer(FRAMES[kind](table), epsilon=1.0, missing="random")
     assert study.attributes["color"] == Categories(["blue", "red"])
     assert study.attributes["yes"] == Categories(["False", "True"])

@@ -78,10 +78,10 @@ def test_nothing_is_overwritten_unless_it_is_said(tmp_path: Path) -> None:
     plan.write_bytes(b"precious")
     file.write_bytes(b"precious")
     with pytest.raises(
-        dn.InvalidParameter, match=r"plan.json is there already; choose another name, or say overwrite=True"
+        dn.InvalidParameter, match=r"plan.json exists already; choose another name, or say overwrite=True"
     ):
         ONCE.write(plan)
-    with pytest.raises(dn.InvalidParameter, match=r"reports.parquet is there already"):
+    with pytest.raises(dn.InvalidParameter, match=r"reports.parquet exists already"):
         ONCE.write_reports(file, reports)
     assert plan.read_bytes() == file.read_bytes() == b"precious"
     ONCE.write(plan, overwrite=True)
@@ -187,8 +187,8 @@ def test_what_is_kept_follows_people() -> None:
     ("people", "reason"),
     [
         (["a", "b"], "there are 3 rows, and 2 names"),
-        (["a", "b", "a"], "row 2, counting from 0: person 'a' was there already, row 0"),
-        (["a", None, "c"], "row 1, counting from 0: this does not say who it is"),
+        (["a", "b", "a"], "row 2, counting from 0: person 'a' answered already .row 0"),
+        (["a", None, "c"], "row 1, counting from 0: the person has no name"),
         ("abc", "must be a list"),
     ],
 )

@@ -162,7 +162,7 @@ MANY = range(60)
         ([1 + i * 2**-52 for i in MANY], "more than 15 digits"),
         ([[1], [2]], r"'it': a value is text, a number or a boolean, got \[1\]"),
         ([{}, {"a": 1}], "'it': a value is text"),
-        ([np.array([1, 2])], "'it' has pairs, maybe places: metric="),
+        ([np.array([1, 2])], "'it' has pairs, maybe locations: metric="),
         ([10**5000, 1], "'it': a value that is a number has at most 300 digits"),
         ([1, 1.0, None], "'it' has 1 different values; a study needs at least two"),
         ([" Private", "State"], "'it': a label has no white space at its ends"),

@@ -60,8 +60,8 @@ class Considered:
     names: tuple[str, ...] | None = None
     """The attributes' names, where they have any."""
     told: tuple[float, ...] = ()
-    """What a cap on the guess is held against: `success_reported` by who knows the public priors, if there
-    are any, and where people are asked again, from all their reports of one value.
+    """What a cap on the guess is held against: `success_reported` by an attacker with the public priors, if
+    there are any; and where people are asked again, from all their reports of one value.
     """
 
     @staticmethod

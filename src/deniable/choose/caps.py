@@ -48,7 +48,7 @@ def _above_cap(label: str, nearest: Option, cap: float) -> str:
     """Why no option keeps a cap on the guess: nothing can where it is below a blind guess, or this epsilon
     tells too much.
     """
-    blind, known = nearest.blind, "" if nearest.prior is None else " by who knows the public prior"
+    blind, known = nearest.blind, "" if nearest.prior is None else " by an attacker with the public prior"
     if cap < blind:
         return (
             f"a blind guess of {label}{known} is already right for {100 * blind:.4g} % of people, without "

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from deniable.choose.candidate import Considered, label, most_told, the_same
-from deniable.formatting import format_percent_down
+from deniable.formatting import format_percent, format_percent_down
 from deniable.mechanisms import ExactMechanism
 from deniable.metric import MetricMechanism
 
@@ -16,7 +16,7 @@ _SURE = 0.99  # from where on one of two values is told almost surely
 
 
 def exposure(considered: Considered) -> str | None:
-    """In plain words, before launch, that a report nearly tells the answer; or None.
+    """Warn before launch that a report nearly reveals the answer, or None.
 
     It does where the best guess of an answer that was reported is more than half of the way from a blind one,
     1 / k, to certainty: above 75 % for yes or no. No mechanism gets there with an epsilon up to ln(k + 1).
@@ -25,7 +25,7 @@ def exposure(considered: Considered) -> str | None:
 
     >>> from deniable.choose import consider
     >>> print(exposure(consider({"smokes": 2, "town": 50}, epsilon=3.0, n=10_000)[0]))
-    A report nearly tells the answer. Of those who report 'smokes' the best guess is right for 95.3 %,
+    A report nearly reveals the answer: the best guess is right for 95.3 % of those who report 'smokes',
     a blind one for 50.0 %.
     A smaller epsilon hides more; up to ln(k + 1) = 1.09 no guess gets more than half of the way to certainty.
     """
@@ -38,9 +38,10 @@ def exposure(considered: Considered) -> str | None:
     part, again = considered.parts[worst], considered.loss_forever is not None
     k = round(1 / part.blind)
     return (
-        f"{'The reports of one person together' if again else 'A report'} nearly tell{'' if again else 's'} "
-        f"the answer. Of those who report {label(considered.names, worst)} the best guess is right for "
-        f"{100 * most_told(part):.1f} %, a blind one for {100 / k:.1f} %. "
+        f"{'The reports of one person together' if again else 'A report'} nearly "
+        f"reveal{'' if again else 's'} "
+        f"the answer: the best guess is right for {format_percent(most_told(part), 1)} of those who report "
+        f"{label(considered.names, worst)}, a blind one for {format_percent(1 / k, 1)}. "
         f"{the_same(considered.names, sorted(others))}{_remedy(part, k, again)}"
     )
 
@@ -98,8 +99,7 @@ def _ends_told(part: MetricMechanism) -> float:
 def _remedy(part: ExactMechanism, k: int, again: bool) -> str:
     if isinstance(part, MetricMechanism):
         return (
-            "A smaller epsilon of this attribute hides more; or larger steps, within which nothing is told "
-            "apart."
+            "A smaller epsilon of this attribute hides more; or larger steps, within which values look alike."
         )
     return (
         f"A smaller {'epsilon_forever' if again else 'epsilon'} hides more; up to ln(k + 1) = {_bound(k)} no "

@@ -130,7 +130,7 @@ def warning(considered: Considered, n: int) -> str | None:
     With 2,000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 %
     on average, but it would be known only to within 24.0 points either way. It takes 288,894 people at
     this epsilon, or epsilon 3.596 with these people.
-    But then a report nearly tells an answer; better ask more people, or about fewer values.
+    But then a report nearly reveals an answer; better ask more people, or about fewer values.
     """
     whole_number("n, the number of people,", n, 1)
     if considered.mechanism is None:
@@ -181,7 +181,9 @@ def warning(considered: Considered, n: int) -> str | None:
     text += f", or epsilon {epsilon:g}{which} with these people"
     if exposure(best_of(replace(task, epsilon=epsilon))) is None:
         return f"{text}."
-    return f"{text}. But then a report nearly tells an answer; better ask more people, or about fewer values."
+    return (
+        f"{text}. But then a report nearly reveals an answer; better ask more people, or about fewer values."
+    )
 
 
 def plainer(considered: Considered) -> str | None:

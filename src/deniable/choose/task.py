@@ -81,7 +81,7 @@ class Task:
         fakes = kind in ("RS+FD", "RS+RFD")
         if self.given and (fakes or self.forever is not None):
             which, what = self.label(self.given[0][0]), "fakes" if fakes else "kept answers"
-            raise InvalidParameter(f"there are no {what} of {which}, which has distances or is a number")
+            raise InvalidParameter(f"there are no {what} of {which}, which is metric or a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
         known, usual = (MEANS, MEANS) if attribute in dict(self.given) else self._known(kind)

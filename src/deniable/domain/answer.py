@@ -143,13 +143,11 @@ def people_of(
     names: dict[str, int] = {}
     for row, item in enumerate(items):
         if is_missing(item):
-            raise InvalidValue(
-                f"{place(row)}: this does not say who it is; every person needs a name or a number"
-            )
+            raise InvalidValue(f"{place(row)}: the person has no name; every person needs a name or a number")
         name = label_of(item)
         if name in names:
             raise InvalidValue(
-                f"{place(row)}: person {name!r} was there already, {place(names[name])}; a person answers "
+                f"{place(row)}: person {name!r} answered already ({place(names[name])}); a person answers "
                 "once a round"
             )
         names[name] = row

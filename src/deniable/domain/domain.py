@@ -120,7 +120,7 @@ class Categories(Domain):
             else None
         )
         if twice is not None:
-            raise InvalidParameter(f"the label {twice!r} is there twice; every value needs a name of its own")
+            raise InvalidParameter(f"the label {twice!r} occurs twice; every value needs a name of its own")
         if len(known) < 2:
             raise InvalidParameter(f"an attribute needs at least two values, got {len(known)}")
         object.__setattr__(self, "labels", known)

@@ -197,7 +197,7 @@ def _pairs(values: object, name: str) -> Floats:
         pairs = values.astype(np.float64)
     elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidValue(
-            f"the values of {called(name)} must be a list of places, pairs of latitude and longitude, got "
+            f"the values of {called(name)} must be a list of locations, pairs of latitude and longitude, got "
             f"{values!r}"
         )
     else:

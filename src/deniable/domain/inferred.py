@@ -29,7 +29,7 @@ def inferred_domain(name: str, column: object) -> Domain:
     """Few distinct values are categories; many numbers are a range of about ten bins."""
     if has_places(column):
         raise InvalidParameter(
-            f"{name!r} has pairs, maybe places: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} "
+            f"{name!r} has pairs, maybe locations: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} "
             "makes them cells of a Grid with an epsilon per meter; or name the Grid yourself"
         )
     known = _distinct(name, column)
@@ -108,7 +108,7 @@ def _ends(name: str, column: object) -> tuple[float, float]:
     numbers = [number for number in known.values() if number is not None]
     if len(numbers) < 2 or len(numbers) < len(known):
         raise InvalidParameter(
-            f"{name!r} has no two different numbers, or other values beside them; name its range yourself"
+            f"{name!r} needs two different numbers, and nothing but numbers; name its range yourself"
         )
     return min(numbers), max(numbers)
 

@@ -92,8 +92,8 @@ def _for_others(key: str, kind: str) -> str:
     if key in ("epsilon", "privacy"):
         whose = "a list of values has" if kind == "values" else "a number whose mean is wanted has"
         return (
-            f"{whose} no {key} of its own, only ranges and places with privacy = 'metric' have one; leave it "
-            "out, and the study's epsilon counts for all, or give each its own: dn.Plan.of(attributes, "
+            f"{whose} no {key} of its own: only metric ranges and grids have one; leave it out, and the "
+            "study's epsilon counts for all, or give each its own: dn.Plan.of(attributes, "
             "dn.smp(sizes, epsilons), people)"
         )
     others = " or ".join(_CALLED[one] for one, keys in _KINDS.items() if key in keys)
@@ -111,7 +111,7 @@ def _kind(table: Mapping[Any, Any]) -> str:
 def _needs(kind: str) -> str:
     if kind == "grid":
         return (
-            "places have south, west, north, east, rows and columns, and level and radius, or epsilon per "
+            "a grid has south, west, north, east, rows and columns, and level and radius, or epsilon per "
             "meter"
         )
     if kind == "mean":
@@ -128,7 +128,7 @@ def _made(kind: str, table: dict[str, Any]) -> Domain:
         return Number(**table)
     level, radius = table.pop("level", None), table.pop("radius", None)
     if (level is None) != (radius is None) or (level is not None and "epsilon" in table):
-        raise InvalidParameter("places have level and radius, in meters, or epsilon, per meter")
+        raise InvalidParameter("a grid has level and radius, in meters, or epsilon, per meter")
     return (
         Grid(**table) if level is None or radius is None else Grid(**table, epsilon=per_meter(level, radius))
     )

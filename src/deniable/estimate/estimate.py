@@ -114,7 +114,7 @@ class Estimate:
             raise InvalidParameter(f"method is 'exact', 'wilson' or 'normal', got {method!r}")
         if method == "exact" and isinstance(self.law, Moments):
             raise InvalidParameter(
-                "an exact interval is one of a count of support, and these shares are no counts; ask for "
+                "exact intervals need counts of support, and these shares are not counts; ask for "
                 "'wilson' or 'normal', which cover about as often as they say"
             )
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2

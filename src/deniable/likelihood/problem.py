@@ -185,8 +185,8 @@ class Celled(Problem):
         if self.draw is None:
             raise InvalidParameter(
                 "an attribute's law alone cannot draw new reports, since it does not say how values are "
-                "supported together; give the mechanism itself, or simulate the share to see how its "
-                "estimates scatter"
+                "supported together; give the mechanism itself, or simulate the record mechanism to see "
+                "how its estimates scatter"
             )
         return self.draw(shares, generator)
 

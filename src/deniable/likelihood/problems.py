@@ -102,14 +102,14 @@ def _problem(source: Source, data: Tally | Array) -> Problem:
         return _kept(source, data)
     if isinstance(source, Averaged):
         raise InvalidParameter(
-            "reports of a number tell its mean only, which has an estimate (plan.estimate(tallies), or the "
-            "mechanism's estimate(tally)), and no most likely shares; for those ask for a range with bins "
-            "instead"
+            "reports of a number give its mean only: use plan.estimate(tallies), or the mechanism's "
+            "estimate(tally); for most likely shares ask for a Range with bins"
         )
     if not isinstance(source, Unary | Memoized | Subset | Hashed | HashedMemoized | Hadamard | BitFlip):
         raise InvalidParameter(
             f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have "
-            "estimates, not likelihoods; for an attribute of a share give its marginal(j) and its tally"
+            "estimates, not likelihoods; for an attribute of a record mechanism give its marginal(j) and "
+            "its tally"
         )
     if isinstance(data, Tally):
         tally = source.checked_tally(data)

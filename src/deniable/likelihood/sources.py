@@ -37,7 +37,8 @@ def of_law(law: Law | Marginal, data: Tally | Array) -> Problem:
         return celled(tally, law.q, law.gain, None)
     if law.exact_p <= law.exact_q:
         raise InvalidParameter(
-            "by this law a report supports the true value no more often than another, so it tells nothing"
+            "by this law a report supports the true value no more often than another, so it says nothing "
+            "about the value"
         )
     if law.sizes.tolist() == [1]:
         return Counted(Kept(law.k, law.p, law.q), all_counted(tally))
@@ -124,8 +125,8 @@ def refuse_numbers(source: object) -> None:
         )
     if hasattr(source, "marginal"):  # a share, which is made of mechanisms and laws and not known here
         raise InvalidParameter(
-            "a share has a likelihood for each attribute: give the law and the tally of one, "
-            "mle(share.marginal(j), tallies[j])"
+            "a record mechanism has a likelihood for each attribute: give the law and the tally of one, "
+            "mle(m.marginal(j), tallies[j])"
         )
     if isinstance(source, Moments):
         raise InvalidParameter(
@@ -133,7 +134,7 @@ def refuse_numbers(source: object) -> None:
         )
     if isinstance(source, PlanarLaplace):
         raise InvalidParameter(
-            "reports of PlanarLaplace are places, not counted outputs: use planar_geometric on a Grid"
+            "reports of PlanarLaplace are locations, not counted outputs: use planar_geometric on a Grid"
         )
     if isinstance(source, Mean):
         raise InvalidParameter(

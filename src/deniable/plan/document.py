@@ -88,7 +88,7 @@ class Content:
         names = [attribute.name for attribute in self.attributes]
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise InvalidParameter(f"the attribute {twice!r} is there twice")
+            raise InvalidParameter(f"the attribute {twice!r} occurs twice")
         object.__setattr__(self, "mechanism", as_record_mechanism(self.mechanism).drop_claim())
         self._check_sizes()
         self._check_rounds()

@@ -56,13 +56,13 @@ def _opening(content: Content, plan_id: str) -> str:
     how = content.mechanism.explain([attribute.name for attribute in content.attributes])
     if content.rounds is not None and any(isinstance(part, BitFlip) for part in content.parts):
         how += (
-            " They are asked again and again: a random answer is kept for ever and sent as it is, so that a "
+            " They are asked again and again: a random answer is kept and sent every time, so that a "
             "change shows."
         )
     elif content.rounds is not None:
         how += (
-            " They are asked again and again: a first answer is kept for ever, and reported with fresh noise "
-            "each time."
+            " They are asked again and again: a first answer is kept, and reported with fresh noise each "
+            "time."
         )
     return f"Plan {plan_id[:12]}{title}\n{asked}. {how}"
 
@@ -98,8 +98,8 @@ def _attributes(content: Content, here: Considered) -> str:
     ]
     if any(isinstance(part, Averaged) for part in content.parts):
         lines.append(
-            "of a number: the typical error is that of its mean, and what is guessed is the half of its "
-            "range it is in"
+            "a number: the typical error is that of its mean, and the guess is in which half of its range "
+            "it is"
         )
     if any(some):  # an answer may not be in the report
         lines.append(
@@ -154,8 +154,8 @@ def _promises(content: Content, loss: Loss) -> list[str]:
         domain = domains[one.name]
         if isinstance(domain, Range):
             about = (
-                f"per step of {domain.step:g} in {one.name!r}: two people several bins apart lose so many "
-                "times this"
+                f"per step of {domain.step:g} in {one.name!r}: two people lose this times the number of "
+                "bins between them"
             )
         else:
             about = (
@@ -165,8 +165,8 @@ def _promises(content: Content, loss: Loss) -> list[str]:
         lines.append(f"  {format_nats(one.loss)} {about}")
     if len(loss.units) < len(content.attributes):
         lines.append(
-            f"  {format_nats(loss.rest)} for all other attributes together, of two people who do not "
-            "differ in these"
+            f"  {format_nats(loss.rest)} for all other attributes together, between two people who agree "
+            "in these"
         )
     lines.append("  In the worst case, however far apart the answers are, and counted by every device's cap:")
     return lines
@@ -191,7 +191,9 @@ def _shuffle(content: Content, loss: Loss) -> str:
         return ""
     found = shuffled(loss.record, content.people, min(_DELTA, 0.01 / content.people))
     if found.epsilon >= loss.record:
-        return "A shuffler that strips names and order would not improve the guarantee with so few people."
+        return (
+            "There are too few people for a shuffler, which strips names and order, to improve the guarantee."
+        )
     return (
         f"If a shuffler strips names and order from all {content.people:,} reports, whoever sees the result "
         f"learns at most epsilon = {format_up(found.epsilon, 3)} about a record, but for a chance delta = "
@@ -266,8 +268,8 @@ def _warnings(content: Content, here: Considered) -> list[str]:
     noise, told = warning(here, content.people), exposure(here)
     if noise and told:  # each alone would send the reader to the other
         told += (
-            " With so few people, though, a smaller epsilon makes the shares noisier still, and a larger one "
-            "tells more of each person: no epsilon mends both. Ask more people, or about fewer values."
+            " With this few people no epsilon helps: a smaller one makes the shares noisier, and a larger "
+            "one reveals more about each person. Ask more people, or about fewer values."
         )
     return [f"WARNING. {text}" for text in (noise, told, far_told(here), plainer(here)) if text is not None]
 

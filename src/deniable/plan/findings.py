@@ -323,8 +323,8 @@ def _how(found: Likelihood) -> str:
         return f"{found.method}, {found.stop}"
     passes, weight = f"{found.smoothing.passes:,} passes", found.smoothing.weight
     if weight == 0:
-        return f"EM stopped early, after {passes}, as held-out reports ask for; neighbors are not averaged"
-    return f"{passes} of EM that give {weight:g} of a share to either neighbor, as held-out reports ask for"
+        return f"EM stopped early, after {passes}, chosen by held-out reports; neighbors are not averaged"
+    return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
 
 
 def _spread(found: Summary) -> str:

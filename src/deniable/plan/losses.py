@@ -155,8 +155,8 @@ class Stated:
         known, truths = true._figures()
         if names != known:
             raise InvalidPlan(
-                "the plan must state the loss per unit of each attribute that has distances, in order, and "
-                "that of the rest"
+                "the plan must state the loss per unit of each metric attribute, in order, and that of "
+                "the rest"
             )
         for name, claim, truth in zip(names, claims, truths, strict=True):
             if claim is not None and (truth is None or claim < truth):

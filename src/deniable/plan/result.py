@@ -95,8 +95,8 @@ class Result(Mapping[str, Any]):
             return mean_of(estimate, level=level)
         if ends is None:
             raise InvalidParameter(
-                f"{name!r} has an open end, so nobody knows where the people in its outermost bin are; say "
-                "it with ends=(low, high), or ask for a quantile"
+                f"{name!r} has an open end, so it is not known where the people in its outermost bin are; "
+                "give ends=(low, high), or ask for a quantile"
             )
         middles = bins.middles.copy()
         middles[0], middles[-1] = (
@@ -130,17 +130,17 @@ class Result(Mapping[str, Any]):
         found, domain = self[name], self.domains.get(name)
         if isinstance(domain, Grid):
             raise InvalidParameter(
-                f"{name!r} is a place; of the latitude ask dn.mean_of(result[{name!r}], grid.centers[:, 0]), "
-                f"of the longitude the same with [:, 1], where grid = result.domains[{name!r}]"
+                f"{name!r} is a location: with grid = result.domains[{name!r}], ask "
+                f"dn.mean_of(result[{name!r}], grid.centers[:, 0]) for its latitude, and [:, 1] for its "
+                "longitude"
             )
         if not isinstance(found, Estimate) or not isinstance(domain, Range):
-            raise InvalidParameter(
-                f"{name!r} is no range of numbers, so it has no mean and no quantiles here"
-            )
+            raise InvalidParameter(f"{name!r} is not a range of numbers, so it has no mean and no quantiles")
         bins = bins_of(domain, found.k)
         if bins is None:
             raise InvalidParameter(
-                f"{name!r} has people without an answer, who have no place on a line; ask mean_of yourself"
+                f'{name!r} has "no answer" as a value, which has no place on a line; give dn.mean_of '
+                "places of your own"
             )
         return replace(found, bins=bins), bins
 

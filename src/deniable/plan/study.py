@@ -31,8 +31,8 @@ from deniable.tables import DEGREES, column_names, columns_of, existing, file_ki
 _MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
 _READ_OFF = (
-    "the values of this study were read off the data: if those are private, the study tells who is among "
-    "them (a rare value, the oldest age); name the values yourself before you show it to anybody"
+    "the values of this study come from the data and reveal some of it (a rare value, the oldest age); if "
+    "the data are private, name the values yourself before you show the study to anybody"
 )
 _ANYTHING = Objective()
 
@@ -131,22 +131,20 @@ class Study:
             number = isinstance(domain, Number)
             if not number and domain.privacy != "metric":
                 continue
-            what = f"{name!r} is a number, whose mean is wanted" if number else f"{name!r} has metric privacy"
+            what = f"{name!r} is a number, whose mean is wanted" if number else f"{name!r} is metric"
             if self.repeated:
-                raise InvalidParameter(
-                    f"{what}, and no first answer of it is kept: it can be asked once only"
-                )
+                raise InvalidParameter(f"{what}, so its first answer is not kept: it can be asked only once")
             if self.mechanism == "faked":
                 raise InvalidParameter(
-                    f"{what}, and there are no fakes of its reports; use mechanism 'split' or 'sample'"
+                    f"{what}, so its reports have no fakes; use mechanism 'split' or 'sample'"
                 )
             if self.missing == "value":
                 raise InvalidParameter(
-                    f"{what}, and no answer is none of its values; use missing='refuse' or 'random'"
+                    f"{what}, so \"no answer\" cannot be one of its values; use missing='refuse' or 'random'"
                 )
             if isinstance(self.protocol, Mapping) and name in self.protocol and not number:
                 raise InvalidParameter(
-                    f"{what}: its mechanism follows from its distances; name no protocol for it"
+                    f"{what}, so its mechanism follows from its distances; name no protocol for it"
                 )
         if not self.repeated:
             len(self._given)  # made now, so that what is wrong with a distance is said now
@@ -184,7 +182,7 @@ class Study:
         if not self.repeated:
             if not self._sharing and self.epsilon is not None:
                 raise InvalidParameter(
-                    "epsilon is shared by attributes without metric privacy; there are none, so leave it out"
+                    "all attributes are metric and have epsilons of their own; leave the study's epsilon out"
                 )
             if self._sharing and self.epsilon is None:
                 raise InvalidParameter(

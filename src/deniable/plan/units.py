@@ -54,7 +54,7 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> MetricMech
             if isinstance(domain, Grid)
             else "epsilon, what a report may lose per unit of its numbers, such as 0.1 per year"
         )
-        raise InvalidParameter(f"{name!r} has metric privacy, which has an epsilon of its own: give {what}")
+        raise InvalidParameter(f"{name!r} is metric, and needs an epsilon of its own: give {what}")
     if isinstance(domain, Range):
         _refuse_large(domain.k, MOST_BINS, name, "bins", "use a larger step")
         step = Fraction(domain.scaled_step, 10**domain.digits)
@@ -109,14 +109,15 @@ def refuse_together(names: Sequence[str], mechanism: RecordMechanism, missing: s
     for name, part in zip(names, mechanism.mechanisms, strict=True):
         if not isinstance(part, MetricMechanism | Averaged):
             continue
-        what = "has distances between its values" if isinstance(part, MetricMechanism) else "is a number"
+        what = "is metric" if isinstance(part, MetricMechanism) else "is a number"
         if repeated:
             raise InvalidParameter(
-                f"{name!r} {what}, and no first answer of it is kept; such attributes are asked once"
+                f"{name!r} {what}, so its first answer is not kept: it can be asked only once"
             )
         if missing == "value":
             raise InvalidParameter(
-                f"{name!r} {what}, and no answer is none of them; missing answers are refused here, or random"
+                f'{name!r} {what}, so "no answer" cannot be one of its values; refuse missing answers, '
+                "or make them random"
             )
 
 

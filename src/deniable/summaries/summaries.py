@@ -93,8 +93,8 @@ def mean_of(
     points, bins = _points(result, places), _bins(result, places)
     if bins is not None and (bins.open_low or bins.open_high):
         raise InvalidParameter(
-            "an end of the range is open, so nobody knows where the people in its outermost bin are; say it "
-            "with places=[...], one for each bin, or ask for a quantile"
+            "an end of the range is open, so it is not known where the people in its outermost bin are; "
+            "give places=[...], one for each bin, or ask for a quantile"
         )
     if isinstance(result, Likelihood):
         ends = float(points.min()), float(points.max())

@@ -66,8 +66,8 @@ def split_places(
         if len(halves) == 1:
             absent = next(one for one in both if one not in halves)
             raise InvalidValue(
-                f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; a "
-                "place needs both" + _meant(both, columns)
+                f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; "
+                f"a location needs both{_meant(both, columns)}"
             )
         asked += both if halves else [name]
     return asked
@@ -190,8 +190,9 @@ def _refuse_no_place(
         if name in places and name not in columns and columns:
             both = " and ".join(map(repr, _both(name)))
             raise InvalidValue(
-                f"{name!r} is not a column of {where} ({', '.join(columns)}); a place has a column of pairs, "
-                f"or of texts such as '47.64, 6.86', or two columns, {both}" + _meant(_both(name), columns)
+                f"{name!r} is not a column of {where} ({', '.join(columns)}); a location has a column of "
+                "pairs, or of texts such as '47.64, 6.86', or two columns, "
+                f"{both}{_meant(_both(name), columns)}"
             )
 
 
@@ -274,9 +275,7 @@ def read_answers(
         text = "its text is not UTF-8; save it as CSV in UTF-8" if "utf" in str(problem).lower() else problem
         raise InvalidValue(f"cannot read {path.name}: {text}") from None
     if not rows:
-        raise InvalidValue(
-            f"there are no answers in {path.name}: it has names of columns, and no row below them"
-        )
+        raise InvalidValue(f"{path.name} has no answers: it names columns, and has no row below them")
 
 
 def lacking(
@@ -357,7 +356,7 @@ def _csv_batches(
         _refuse_absent(names, header, path.name)
         twice = [name for name in names if header.count(name) > 1]
         if twice:
-            raise InvalidValue(f"the column {twice[0]!r} is there twice in {path.name}; remove one of them")
+            raise InvalidValue(f"the column {twice[0]!r} occurs twice in {path.name}; remove one of them")
         options = arrow.ConvertOptions(
             include_columns=list(names),
             column_types=dict.fromkeys(names, pa.string()),

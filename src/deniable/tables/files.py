@@ -73,7 +73,7 @@ def _find_alike(path: Path) -> str | None:
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Refuse to overwrite what nobody asked to overwrite."""
     if path.exists() and not overwrite:
-        raise InvalidParameter(f"{path} is there already; choose another name, or say overwrite=True")
+        raise InvalidParameter(f"{path} exists already; choose another name, or say overwrite=True")
 
 
 def _sync(folder: Path) -> None:

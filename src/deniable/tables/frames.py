@@ -1,4 +1,4 @@
-"""Dataframes of the library that is there already: pandas, polars or pyarrow."""
+"""Makes dataframes of the library that is in use: pandas, polars or pyarrow."""
 
 from __future__ import annotations
 
