@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, count, pairwise
 from pathlib import Path
 
@@ -202,16 +203,21 @@ def test_the_clock_is_read_behind_the_lock(make: Make) -> None:
     other.close()
 
 
-def test_closing_waits_for_what_is_being_counted(make: Make) -> None:
-    url = make()
-    store, other = prepared(url), open_store(url)
-    thread = threading.Thread(target=store.set_round, args=(SPLIT.id, 1, None, 100.0))
-    with other._database.transaction(write=True):
-        other._lock(other._known(SPLIT.id))
+def check_waits(busy: Store, work: Callable[[], object]) -> None:
+    """Work waits for a batch that another store is counting. It cannot fail by chance: only work may end."""
+    thread = threading.Thread(target=work)
+    with busy._database.transaction(write=True):
+        busy._lock(busy._known(SPLIT.id))
         thread.start()
         thread.join(0.3)
         assert thread.is_alive(), "a batch is being counted"
     thread.join()
+
+
+def test_closing_waits_for_what_is_being_counted(make: Make) -> None:
+    url = make()
+    store, other = prepared(url), open_store(url)
+    check_waits(other, partial(store.set_round, SPLIT.id, 1, None, 100.0))
     store.close()
     other.close()
 
@@ -287,13 +293,7 @@ def test_withdrawing_waits_for_what_is_being_counted(make: Make) -> None:
     url = make()
     store, other = prepared(url, invited=True), open_store(url)
     store.invite(SPLIT.id, [hashed(0)])
-    thread = threading.Thread(target=store.withdraw, args=(SPLIT.id,))
-    with other._database.transaction(write=True):
-        other._lock(other._known(SPLIT.id))
-        thread.start()
-        thread.join(0.3)
-        assert thread.is_alive(), "a batch is being counted"
-    thread.join()
+    check_waits(other, partial(store.withdraw, SPLIT.id))
     assert other.invitations_left(SPLIT.id) == 0
     store.close()
     other.close()

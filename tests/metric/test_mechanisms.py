@@ -39,7 +39,7 @@ from deniable.metric import (
 from deniable.words import FULL, DrawnRows
 from tests import statistics
 from tests.enumeration import exact_log
-from tests.mechanisms.test_every_mechanism import check_batch, compile_loops
+from tests.mechanisms.test_every_mechanism import check_batch, check_compiled, compile_loops
 
 Distance = Callable[[int, int], float]
 
@@ -530,19 +530,7 @@ def test_compiled_loops_equal_numpy(
     maker: Callable[[], MetricMechanism], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     m = maker()
-    reports = 2 * (1 << 17) + 17
-    values = dn.below(dn.seeded(9).take(reports), m.k)
-    compile_loops(monkeypatch, False)
-    source = dn.seeded(10)
-    plain, after = m.privatize(values, source), source.take(3)
-    tally = m.tally(plain)
-    compile_loops(monkeypatch, True)
-    source = dn.seeded(10)
-    fast, after_fast = m.privatize(values, source), source.take(3)
-    assert plain.dtype == fast.dtype
-    assert plain.tobytes() == fast.tobytes()
-    assert after.tolist() == after_fast.tolist()
-    assert m.tally(fast) == tally
+    plain, tally = check_compiled(m, 2 * (1 << 17) + 17, monkeypatch)
     assert tally.counts.tolist() == np.bincount(plain, minlength=m.outputs).tolist()
     extreme = np.array([0, 1, 2**63 - 1, 2**63, FULL - 2, FULL - 1] * 2 * m.words, dtype=np.uint64).reshape(
         -1, m.words
