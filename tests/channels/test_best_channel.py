@@ -18,7 +18,6 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.channels import (
     BestChannel,
-    _least,
     best_channel,
     candidates,
     channel_risks,
@@ -28,6 +27,7 @@ from deniable.channels import (
     step_loss,
 )
 from deniable.channels.candidates import blahut_arimoto, calibrated_exponential, direct, exponential
+from deniable.channels.comparison import _least
 from deniable.channels.optimum import Optimum, zigzags
 from deniable.channels.risk import directions, information
 from deniable.likelihood import GeometricChannel, mle

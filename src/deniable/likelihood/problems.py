@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache, partial, singledispatch
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
@@ -22,29 +21,16 @@ from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Problem, Reported, Table
 from deniable.likelihood.rows import Kept, Supports, packed
 from deniable.likelihood.sources import all_counted, celled, of_law, refuse_numbers, table_of
-from deniable.mechanisms import (
-    Direct,
-    ExactMechanism,
-    Hadamard,
-    Hashed,
-    Mechanism,
-    SetMechanism,
-    Subset,
-    Tally,
-    Unary,
-    checked_values,
-)
+from deniable.mechanisms import ExactMechanism, Mechanism, SetMechanism, Tally, checked_values
 from deniable.metric import (
     MOST_ENTRIES,
-    Averaged,
     Channel,
     Geometric,
     MetricMechanism,
-    PlanarGeometric,
     ProductGeometric,
     SquareWave,
 )
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.rounds import BitFlip
 from deniable.words import FULL
 from deniable.words.simulated import seeded
 
@@ -78,82 +64,102 @@ def observed(source: Source, data: Tally | Array, ordered: bool | None = None) -
         ) from None
     if ordered is None or not isinstance(problem, Counted | Reported):
         return problem
-    if ordered and isinstance(source, PlanarGeometric | ProductGeometric):
+    if ordered and isinstance(source, MetricMechanism) and len(source.shape) == 2:
         raise InvalidParameter(
             "cells of a grid are not on a line: the end of a row is far from the beginning of the next"
         )
     return replace(problem, shape=(problem.k,) if ordered else ())
 
 
-def _problem(source: Source, data: Tally | Array) -> Problem:
-    if isinstance(source, Direct) or (isinstance(source, Memoized) and isinstance(source.first, Direct)):
-        return _kept(source, data)
-    if isinstance(source, Law | Marginal):
-        return of_law(source, data)
+@singledispatch
+def _problem(source: Any, data: Tally | Array) -> Problem:
+    """The problem of a bare channel, a table of probabilities."""
     refuse_numbers(source)
-    if isinstance(source, Channel):
-        return _metric(source.of, data)
-    if not isinstance(source, Mechanism):
-        channel = source if isinstance(source, GeometricChannel) else table_of(source)
-        return _counted(channel, data, (channel.k,))
-    if isinstance(source, MetricMechanism):
-        return _metric(source, data)
-    if isinstance(source, Subset) and source.size == 1:
+    channel = table_of(source)
+    return _counted(channel, data, (channel.k,))
+
+
+@_problem.register
+def _(source: GeometricChannel, data: Tally | Array) -> Problem:
+    return _counted(source, data, (source.k,))
+
+
+@_problem.register
+def _(source: Law | Marginal, data: Tally | Array) -> Problem:
+    return of_law(source, data)
+
+
+@_problem.register
+def _(source: Channel, data: Tally | Array) -> Problem:
+    return _problem(source.of, data)
+
+
+@_problem.register
+def _(source: SetMechanism, data: Tally | Array) -> Problem:
+    if source.names_value:
         return _kept(source, data)
-    if isinstance(source, Averaged):
+    if not isinstance(data, Tally):
+        return _reported(source, np.asarray(data))
+    tally = source.checked_tally(data)
+    again = partial(_cells_again, source, tally.n)
+    return celled(tally, np.full(source.k, source.law.q), source.law.gain, again)
+
+
+@_problem.register
+def _(source: MetricMechanism, data: Tally | Array) -> Problem:
+    tally = data if isinstance(data, Tally) else source.tally(data)
+    return _counted(_channel(source), tally, source.shape)
+
+
+@_problem.register
+def _(source: Mechanism, _: Tally | Array) -> Problem:
+    if source.numeric:
         raise InvalidParameter(
             "reports of a number give its mean only: use plan.estimate(tallies), or the mechanism's "
             "estimate(tally); for most likely shares ask for a Range with bins"
         )
-    if not isinstance(source, Unary | Memoized | Subset | Hashed | HashedMemoized | Hadamard | BitFlip):
-        raise InvalidParameter(
-            f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have "
-            "estimates, not likelihoods; for an attribute of a record mechanism give its marginal(j) and "
-            "its tally"
-        )
-    if isinstance(data, Tally):
-        tally = source.checked_tally(data)
-        again = partial(_cells_again, source, tally.n)
-        return celled(tally, np.full(source.k, source.law.q), source.law.gain, again)
-    return _reported(source, np.asarray(data))
-
-
-def _metric(mechanism: MetricMechanism, data: Tally | Array) -> Counted:
-    tally = data if isinstance(data, Tally) else mechanism.tally(data)
-    if isinstance(mechanism, Geometric) and mechanism.is_geometric:
-        return _counted(_geometric(mechanism), tally, (mechanism.k,))
-    sides = (mechanism.down, mechanism.across) if isinstance(mechanism, ProductGeometric) else ()
-    if sides and mechanism.k > _DENSE and all(side.is_geometric for side in sides):
-        return _counted(GridChannel(*map(_geometric, sides)), tally, _shape(mechanism))
-    window = _window(mechanism)
-    if mechanism.k * mechanism.outputs > MOST_ENTRIES:
-        if window is None:
-            raise InvalidParameter(
-                f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table "
-                f"of at most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid "
-                "measure='manhattan', which needs none"
-            )
-        return _counted(window, tally, _shape(mechanism))
-    return _counted(Table(mechanism.law.matrix(), window), tally, _shape(mechanism))
-
-
-def _shape(mechanism: MetricMechanism) -> tuple[int, ...]:
-    """Which values are neighbors, where the mechanism knows."""
-    if isinstance(mechanism, ProductGeometric):
-        return mechanism.down.k, mechanism.across.k
-    if isinstance(mechanism, PlanarGeometric):
-        return mechanism.rows, mechanism.columns
-    return (mechanism.k,) if isinstance(mechanism, Geometric | SquareWave) else ()
-
-
-def _window(mechanism: MetricMechanism) -> Window | None:
-    if not isinstance(mechanism, SquareWave):
-        return None
-    near, far = (
-        Fraction(mechanism.keep, FULL * mechanism.window),
-        Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1)),
+    raise InvalidParameter(
+        f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have "
+        "estimates, not likelihoods; for an attribute of a record mechanism give its marginal(j) and its tally"
     )
-    return Window(mechanism.k, mechanism.window, float(near), float(far))
+
+
+@singledispatch
+def _channel(mechanism: MetricMechanism) -> Table | Window | GeometricChannel | GridChannel:
+    """The channel of a metric mechanism, in the form in which it is solved fastest."""
+    if mechanism.k * mechanism.outputs > MOST_ENTRIES:
+        raise InvalidParameter(
+            f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table "
+            f"of at most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid "
+            "measure='manhattan', which needs none"
+        )
+    return Table(mechanism.law.matrix())
+
+
+_table = _channel.dispatch(MetricMechanism)
+
+
+@_channel.register
+def _(mechanism: Geometric) -> Table | Window | GeometricChannel | GridChannel:
+    return _geometric(mechanism) if mechanism.is_geometric else _table(mechanism)
+
+
+@_channel.register
+def _(mechanism: ProductGeometric) -> Table | Window | GeometricChannel | GridChannel:
+    sides = (mechanism.down, mechanism.across)
+    if mechanism.k > _DENSE and all(side.is_geometric for side in sides):
+        return GridChannel(*map(_geometric, sides))
+    return _table(mechanism)
+
+
+@_channel.register
+def _(mechanism: SquareWave) -> Table | Window | GeometricChannel | GridChannel:
+    near = Fraction(mechanism.keep, FULL * mechanism.window)
+    far = Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1))
+    window = Window(mechanism.k, mechanism.window, float(near), float(far))
+    if mechanism.k * mechanism.outputs > MOST_ENTRIES:
+        return window
+    return Table(mechanism.law.matrix(), window)
 
 
 def _geometric(mechanism: Geometric) -> GeometricChannel:
@@ -163,13 +169,13 @@ def _geometric(mechanism: Geometric) -> GeometricChannel:
     return GeometricChannel(mechanism.n, mechanism.rate)
 
 
-def _kept(mechanism: Direct | Memoized | Subset, data: Tally | Array) -> Counted:
+def _kept(mechanism: SetMechanism, data: Tally | Array) -> Counted:
     tally = mechanism.checked_tally(data if isinstance(data, Tally) else mechanism.tally(np.asarray(data)))
     return Counted(_kept_rows(mechanism), all_counted(tally))
 
 
 @lru_cache(maxsize=64)
-def _kept_rows(mechanism: Direct | Memoized | Subset) -> Kept:
+def _kept_rows(mechanism: SetMechanism) -> Kept:
     law = mechanism.law
     return Kept(law.k, law.p, law.q)
 
@@ -233,54 +239,33 @@ def _distinct(reports: Array) -> tuple[Array, Integers]:
     return reports[first], times.astype(np.int64)
 
 
-def layers(mechanism: ExactMechanism, reports: Array) -> list[tuple[Array, float]]:
+@singledispatch
+def layers(mechanism: SetMechanism, reports: Array) -> list[tuple[Array, float]]:
     """How much likelier a report is where it supports the value: one factor, or for BitFlip two nested sets
     with one each.
     """
-    k, columns = mechanism.k, (mechanism.k + 7) // 8
-    several = 2 if isinstance(mechanism, BitFlip) else 1
-    if len(reports) * columns * several > MOST_BYTES:
-        raise InvalidParameter(
-            f"{len(reports):,} different reports about {k:,} values do not fit in memory; give the tally "
-            "instead, which has a composite likelihood"
-        )
-    if isinstance(mechanism, Unary) or (
-        isinstance(mechanism, Memoized) and isinstance(mechanism.first, Unary)
-    ):
-        return [(np.ascontiguousarray(reports.T), odds(mechanism) - 1)]
-    bits = np.empty((several, columns, len(reports)), dtype=np.uint8)
+    _refuse_many(mechanism, reports, 1)
+    return [(mechanism.packed_support(reports), mechanism.odds - 1)]
+
+
+@layers.register
+def _(mechanism: BitFlip, reports: Array) -> list[tuple[Array, float]]:
+    _refuse_many(mechanism, reports, 2)
+    k, law = mechanism.k, mechanism.law
+    bits = np.empty((2, (k + 7) // 8, len(reports)), dtype=np.uint8)
     step = max(1, _AT_ONCE // k)
     for start in range(0, len(reports), step):
         some = reports[start : start + step]
         holds = mechanism.support(some)
         bits[0, :, start : start + step] = packed(holds)
-        if isinstance(mechanism, BitFlip):
-            bits[1, :, start : start + step] = packed(holds | ~_asked(mechanism, some))
-    if not isinstance(mechanism, BitFlip):
-        return [(bits[0], odds(mechanism) - 1)]
-    law = mechanism.law
+        bits[1, :, start : start + step] = packed(holds | ~mechanism.asked(some))
     up, down = law.exact_p / law.exact_q, (1 - law.exact_q) / (1 - law.exact_p)
     return [(bits[0], float((up - 1) * down)), (bits[1], float(down - 1))]
 
 
-def _asked(mechanism: BitFlip, reports: Array) -> npt.NDArray[np.bool_]:
-    asked = np.zeros((len(reports), mechanism.k), dtype=bool)
-    np.put_along_axis(asked, reports["about"].astype(np.int64), True, axis=1)
-    return asked
-
-
-def odds(mechanism: Any) -> float:
-    """Pr(report | a value it supports) / Pr(report | another)."""
-    law = mechanism.law
-    p, rest = law.exact_p, 1 - law.exact_p
-    if isinstance(mechanism, Direct) or (
-        isinstance(mechanism, Memoized) and isinstance(mechanism.first, Direct)
-    ):
-        return float(p / law.exact_q)
-    if isinstance(mechanism, Unary | Memoized):
-        return float(p * (1 - law.exact_q) / (law.exact_q * rest))
-    if isinstance(mechanism, Subset):
-        return float(p * (mechanism.k - mechanism.size) / (rest * mechanism.size))
-    if isinstance(mechanism, Hashed | HashedMemoized):
-        return float(p * (mechanism.g - 1) / rest)
-    return float(p / rest)
+def _refuse_many(mechanism: SetMechanism, reports: Array, several: int) -> None:
+    if len(reports) * ((mechanism.k + 7) // 8) * several > MOST_BYTES:
+        raise InvalidParameter(
+            f"{len(reports):,} different reports about {mechanism.k:,} values do not fit in memory; give the "
+            "tally instead, which has a composite likelihood"
+        )

@@ -1,0 +1,173 @@
+"""The most likely shares behind privatized reports, with a certificate: closed forms, interior points, EM and
+its relatives.
+
+`mle` is the way in. It never ends early without saying so: `gap` bounds how far the mean log-likelihood can
+be from the best, and `stop` says why the search ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from deniable.arrays import Array
+from deniable.errors import InvalidParameter
+from deniable.estimate import Bins
+from deniable.exact import number, whole_number
+from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
+from deniable.likelihood.problems import Source, observed
+from deniable.likelihood.result import Likelihood
+from deniable.likelihood.solution import Progress
+from deniable.likelihood.solving import LIMITS, solve
+from deniable.likelihood.sources import MOST_ASKED, of_wave, usual_bins, values_of
+from deniable.mechanisms import Tally
+from deniable.metric import ContinuousWave
+
+METHODS = tuple(LIMITS)
+"""What can be asked for by name."""
+
+
+def mle(
+    mechanism: Source | ContinuousWave,
+    data: Tally | Array,
+    *,
+    bins: int | None = None,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+    progress: Progress | None = None,
+    ordered: bool | None = None,
+) -> Likelihood:
+    """Finds the most likely shares of the values, from a tally or from the reports themselves.
+
+    Where the outputs are few (direct encoding, geometric noise, Square Wave, any matrix) a tally is all there
+    is to know. Sets of values (unary, hashed, subset, Hadamard, bit-flip, two rounds) need the reports; a
+    tally of theirs gives a composite likelihood, which `method` of the result then says. `auto` takes the
+    formula, the interior point or SQUAREM; `interior`, `squarem`, `em` (also called `ibu`), `ems` (smoothed)
+    and `iteration` (the geometric paper's) can be asked for.
+
+    `ems` and `smooth` blur neighbors, so they are for ordered values, those of geometric noise, Square Wave
+    and bare matrices, and for cells of a grid. `ordered=True` says that the values of another mechanism are,
+    such as bins of a range.
+
+    Reports of a continuous Square Wave, numbers, are counted in bins here: `bins` from 0 to 1, about the root
+    of the number of reports unless given (8 to 256), and twice as many for the reports. Means and quantiles
+    of the result are from 0 to 1.
+
+    >>> from deniable.mechanisms import Tally
+    >>> from deniable.metric.line import GeometricChannel
+    >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
+    >>> result = mle(channel, Tally(10, [5, 0, 0, 3, 2]))
+    >>> result.frequencies.round(4).tolist(), result.stop, result.gap <= 1e-9
+    ([0.5029, 0.0, 0.0, 0.4571, 0.04], 'certified', True)
+
+    Reference: kacem2018.
+    """
+    if isinstance(mechanism, ContinuousWave):
+        problem = of_wave(mechanism, data, bins)
+        found = _fitted(problem, method, tolerance, iterations, progress)
+        return replace(found, bins=_bins_of(problem.k))
+    _no_bins(bins)
+    return _fitted(observed(mechanism, data, ordered), method, tolerance, iterations, progress)
+
+
+def mle_groups(
+    groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]],
+    *,
+    bins: int | None = None,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+    progress: Progress | None = None,
+    ordered: bool | None = None,
+) -> Likelihood:
+    """Finds the most likely shares of several groups together, each with a budget or mechanism of its own.
+
+    Tallies of direct encoding, geometric noise or a matrix, and reports of sets, can be mixed. Counts of
+    support cannot: they have no likelihood that others could be added to. Groups in which nobody has reported
+    yet are left out; they must be about the same values, too.
+
+    Reports of continuous Square Waves are counted in `bins` from 0 to 1, the same for all groups: as many as
+    the values of the other groups, or else, unless given, about the root of the number of reports of all of
+    them (8 to 256).
+
+    >>> import numpy as np
+    >>> from deniable.metric import square_wave
+    >>> from deniable.words.simulated import seeded
+    >>> numbers, strict, loose = np.random.default_rng(1).beta(2, 5, 2000), square_wave(0.5), square_wave(2.0)
+    >>> both = mle_groups([(wave, wave.privatize(numbers, seeded(1))) for wave in (strict, loose)])
+    >>> both.n, both.k, both.stop
+    (4000, 63, 'certified')
+    """
+    parts, sizes, empty = [], [], 0
+    if not isinstance(groups, Iterable):
+        raise InvalidParameter(
+            "groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got "
+            f"{type(groups).__name__}"
+        )
+    given = list(groups)
+    for group in given:
+        if not isinstance(group, tuple | list) or len(group) != 2:
+            raise InvalidParameter(
+                f"a group is a pair of a mechanism and its tally or reports, got {type(group).__name__}; as "
+                "in mle_groups([(a, tally_a), (b, tally_b)])"
+            )
+    waves = [
+        0 if isinstance(data, Tally) else np.size(data)
+        for source, data in given
+        if isinstance(source, ContinuousWave)
+    ]
+    others = [values_of(source) for source, _ in given if not isinstance(source, ContinuousWave)]
+    usual = others[0] if others else usual_bins(sum(waves))
+    if not waves:
+        _no_bins(bins)
+    k = whole_number("bins", usual if bins is None else bins, 2, MOST_ASKED) if waves else None
+    for mechanism, data in given:
+        if (data.n if isinstance(data, Tally) else np.size(data)) == 0:
+            sizes.append(k if isinstance(mechanism, ContinuousWave) else values_of(mechanism))
+            empty += 1
+            continue
+        problem = (
+            of_wave(mechanism, data, k)
+            if isinstance(mechanism, ContinuousWave)
+            else observed(mechanism, data, ordered)
+        )
+        if not isinstance(problem, Counted | Reported):
+            raise InvalidParameter(
+                "a group of sets of values needs its reports: counts of support have no likelihood to add"
+            )
+        parts.append(problem)
+        sizes.append(problem.k)
+    if len(set(sizes)) > 1:
+        raise InvalidParameter(f"all groups must have the same values, got {sizes}")
+    if empty and not parts:
+        raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
+    if not parts:
+        raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
+    found = _fitted(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+    return found if k is None else replace(found, bins=_bins_of(k))
+
+
+def _no_bins(bins: int | None) -> None:
+    if bins is not None:
+        raise InvalidParameter(
+            "bins are for the numbers of a continuous Square Wave; all other mechanisms have their values "
+            "already"
+        )
+
+
+def _bins_of(k: int) -> Bins:
+    """The values of a continuous Square Wave, from 0 to 1."""
+    return Bins(np.linspace(0.0, 1.0, k + 1))
+
+
+def _fitted(
+    problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
+) -> Likelihood:
+    exact = number("tolerance", tolerance, 0.0, 1.0)
+    if iterations is not None:
+        whole_number("iterations", iterations, 0)
+    found = solve(problem, method, exact, iterations, progress)
+    return Likelihood.of(problem, found, (method, exact, iterations))
