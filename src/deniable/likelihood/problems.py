@@ -120,7 +120,7 @@ def _(source: Mechanism, _: Tally | Array) -> Problem:
         )
     raise InvalidParameter(
         f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have "
-        "estimates, not likelihoods; for an attribute of a record mechanism give its marginal(j) and its tally"
+        "estimates, not likelihoods; for an attribute of a record mechanism give its marginal(j) and tally"
     )
 
 
