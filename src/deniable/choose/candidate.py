@@ -149,7 +149,7 @@ def one_in(part: ExactMechanism, chance: Fraction) -> float:
     """One person in how many is asked about each value of an attribute that a report holds with this
     chance.
     """
-    times = chance.denominator / chance.numerator
+    times = chance.denominator / chance.numerator if chance else math.inf
     return times * part.k / part.bits if isinstance(part, BitFlip) else times
 
 

@@ -137,7 +137,7 @@ def warning(considered: Considered, n: int) -> str | None:
         raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
     ks = [_FEW if isinstance(part, Averaged) else part.k for part in considered.parts]
     widths = [_HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
-    noisy = [j for j, k in enumerate(ks) if widths[j] * k > 1]
+    noisy = [j for j, k in enumerate(ks) if 1 < widths[j] * k < math.inf]  # what nobody reports is no noise
     if not noisy:
         return None
     worst = max(noisy, key=lambda j: widths[j] * ks[j])
