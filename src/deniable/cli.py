@@ -1,4 +1,4 @@
-"""The command line: reads what was asked, calls the rooms below, prints tables or JSON.
+"""Lists the verbs of the command line, and turns every refusal into one line.
 
 Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if
 the command was called wrongly (an option, a number, a file that would be overwritten), 1 if what a file holds
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, final
+from typing import NoReturn
 
 import click
 
@@ -25,20 +25,13 @@ from deniable.commands.protocols import list_protocols
 from deniable.commands.reproduce import reproduce_paper
 from deniable.commands.rounds import show_rounds
 from deniable.commands.serve import run_collector
+from deniable.commands.shared.options import InOrder
 from deniable.commands.simulate import run_sweep
 from deniable.commands.store import manage_store
 from deniable.commands.tokens import make_tokens
 from deniable.commands.tour import show_story
 from deniable.commands.verify import verify_plan
 from deniable.errors import DeniableError, InvalidParameter
-
-
-@final
-class InOrder(click.Group):
-    """A group that lists its verbs in the order in which they were added."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -74,9 +67,9 @@ def _fail(message: str, code: int) -> NoReturn:
 def commands(context: click.Context) -> None:
     """Collect sensitive answers so that no single one can be held against anyone, and still know the totals.
 
-    Commands with a result print it; --json prints it as JSON, -o writes it to a file, and --plot draws it,
-    where a command has these. A file that is there is overwritten only with --force. Exit codes: 0 done, 1 a
-    file is refused, 2 the command was called wrongly, 3 an audit failed.
+    Every command prints its result. Many can also print it as JSON (--json), write it to a file (-o) or draw
+    it (--plot). An existing file is overwritten only with --force. Exit codes: 0 done, 1 a file is refused, 2
+    the command was called wrongly, 3 an audit failed.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

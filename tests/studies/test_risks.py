@@ -701,7 +701,7 @@ def test_how_long_it_takes_is_told_once(
     now = iter([0.0, 5.0, 20.0, 40.0])
     monkeypatch.setattr("deniable.commands.shared.studies.time.monotonic", lambda: next(now))
     shown = list[tuple[int, int]]()
-    step = studies.estimating(lambda done, total: shown.append((done, total)))
+    step = studies.announce_duration(lambda done, total: shown.append((done, total)))
     for done in (1, 10, 20):
         step(done, 10_000)
     told = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""`deniable attack`: one page on what an attacker learns from a plan's reports."""
+"""`deniable attack`: shows what an attacker learns from a plan's reports."""
 
 from __future__ import annotations
 
@@ -10,35 +10,31 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from deniable.commands.shared import console, reading, writing
+from deniable.commands.shared import console, options, reading, writing
 from deniable.commands.shared.answers import Answers
-from deniable.commands.shared.console import FILE, one, whole
-
-_some, _any = partial(whole, least=1, most=100), partial(whole, least=1)
+from deniable.commands.shared.options import COUNT, FILE, SEED, Number, whole
 
 
 @click.command("attack")
 @click.argument("plan", type=FILE)
 @click.option(
-    "--data", type=FILE, help="A CSV or Parquet file of people, as background and to be looked for."
+    "--data", type=FILE, help="A CSV or Parquet file of people: the attacker's background and targets."
 )
-@click.option(
-    "--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]"
-)
+@options.separator
 @click.option(
     "--collections",
-    callback=one(_some),
+    type=Number(partial(whole, least=1, most=100)),
     default="5",
     show_default=True,
-    help="How often they answer.",
-)
-@click.option("--top", callback=one(_any), default="10", show_default=True, help="How many candidates count.")
-@click.option(
-    "--users", callback=one(_any), default="2000", show_default=True, help="How many people are looked for."
+    help="How often everybody answers.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="The simulation is drawn from it."
+    "--top", type=COUNT, default="10", show_default=True, help="The number of candidates that count as found."
 )
+@click.option(
+    "--users", type=COUNT, default="2000", show_default=True, help="The number of people to look for."
+)
+@click.option("--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation.")
 @console.as_json
 @writing.plot("the page")
 @console.force
@@ -56,12 +52,12 @@ def attack_plan(
     plot_files: Sequence[Path],
     force: bool,
 ) -> None:
-    """Attack PLAN as well as anyone can, and print what that tells, beside blind guessing.
+    """Show what an attacker learns from reports.
 
-    Without data: how often answers and whole records are guessed, exactly or with an error. With the answers
-    of people, which never leave this machine, also what background data adds: how frequent the answers are,
-    and records to find a person among. The file may lack some of the attributes, and answers; what is left
-    out is counted.
+    PLAN is attacked as well as possible, and compared with blind guessing. Without data, you see how often
+    answers and whole records are guessed, exactly or with an error. With the answers of people, which never
+    leave this machine, you also see what background data adds: how frequent the answers are, and records to
+    find a person among. The file may lack some attributes and answers; what is left out is counted.
     """
     import numpy as np
 
@@ -77,7 +73,7 @@ def attack_plan(
     codes = None
     if data is not None:
         with console.progress("reading") as show:
-            codes = np.concatenate(list(Answers(read, data, separator, analysed=True).codes(show)), axis=1)
+            codes = np.concatenate(list(Answers(read, data, separator, analyzed=True).codes(show)), axis=1)
         for slip in misspelt(
             read.names, header_of(data, separator_of(data, separator)), read.places, data.name
         ):

@@ -1,4 +1,4 @@
-"""`deniable audit`: does a client give away more than its plan says?"""
+"""`deniable audit`: tests whether a client gives away more than its plan states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.console import FILE, one, positive, real, whole
+from deniable.commands.shared.options import COUNT, FILE, POSITIVE, REAL, Number, whole
 
 if TYPE_CHECKING:
     from deniable.audit import Audit
@@ -26,43 +26,38 @@ _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
 @click.option("--command", metavar="COMMAND", help="A program that makes reports, such as 'node client.js'.")
 @click.option(
     "--trials",
-    callback=one(partial(whole, least=100)),
-    help=f"Devices for each of two answers.  [default: {_TRIALS:,}; of a program {_TRIALS_OF_PROGRAMS:,}]",
+    type=Number(partial(whole, least=100)),
+    help=f"Devices for each of two answers.  [default: {_TRIALS:,}; for a program {_TRIALS_OF_PROGRAMS:,}]",
 )
 @click.option(
     "--per",
     type=click.Choice(["record", "attribute"]),
     default="record",
     show_default=True,
-    help="Who is told apart.",
+    help="Compare whole records, or records that differ in one attribute.",
 )
 @click.option(
     "--rounds",
-    callback=one(partial(whole, least=1)),
-    help="Of a plan that asks again: reports of each device.  [default: all, up to 10]",
+    type=COUNT,
+    help="Reports from each device, for a plan that asks again.  [default: all, up to 10]",
 )
 @click.option(
     "--pairs",
     type=click.Choice(["ends", "every"]),
     default="ends",
     show_default=True,
-    help="Answers that are compared.",
+    help="Compare first values with last ones, or every value with the next.",
 )
 @click.option(
     "--claim",
-    callback=one(positive),
-    help="An epsilon to hold it to, in place of the plan's: all pairs, where values have distances those far "
-    "apart, too.",
+    type=POSITIVE,
+    help="Test this epsilon instead of the plan's, for all pairs, also of distant metric values.",
 )
 @click.option(
-    "--level", callback=one(real), default="0.9999", show_default=True, help="How sure the bound must be."
+    "--level", type=REAL, default="0.9999", show_default=True, help="The confidence of the lower bound."
 )
 @click.option(
-    "--timeout",
-    callback=one(positive),
-    default="30",
-    show_default=True,
-    help="Seconds for a program to move.",
+    "--timeout", type=POSITIVE, default="30", show_default=True, help="Seconds to wait for the program."
 )
 @console.as_json
 def audit_client(
@@ -77,17 +72,17 @@ def audit_client(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Audit the client of a plan: a lower bound on epsilon from the bytes of its reports, beside the claim.
+    """Test whether a client leaks too much.
 
-    Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the
-    claim allows is a leak. Without --command the Python client is audited: the library's code for many
-    devices at once, and up to 30,000 reports of the client itself. A program reads a line of JSON for each
-    report, {"answers": {...}, "round": 1, "secret": "..."}, and writes a line with its bytes in hexadecimal
-    or base64, or its JSON form.
+    The audit computes a lower bound on epsilon from the bytes of reports, and compares it with the claim.
+    Each device holds one of two answers, by a fair coin, and makes reports. A method that guesses the answer
+    better than the claim allows has found a leak.
 
-    "ends" compares the first values of all attributes with the last, "every" each value with the next. Per
-    attribute, only one answer differs. Where values have distances, neighbors are compared as well, and held
-    to what is claimed of neighbors.
+    Without --command, the Python client is audited: the library's code for many devices at once, and up to
+    30,000 reports of the client itself. A program reads a line of JSON for each report, {"answers": {...},
+    "round": 1, "secret": "..."}, and writes a line with its bytes in hexadecimal or base64, or its JSON form.
+
+    Neighboring metric values are compared as well, and held to the claim for neighbors.
 
     Exit codes: 0 PASS, 3 FAIL, 1 the program or the plan cannot be used, 2 the command was called wrongly. A
     pass is no proof.
@@ -112,12 +107,12 @@ def audit_client(
     if as_json:
         console.print_json({"plan": read.id, "command": command} | found.to_dict())
     else:
-        _print(found, "the Python client" if command is None else command)
+        _print_audit(found, "the Python client" if command is None else command)
     if not found.passed:
         raise SystemExit(FAILED)
 
 
-def _print(found: Audit, who: str) -> None:
+def _print_audit(found: Audit, who: str) -> None:
     setting = found.setting
     rounds = "" if setting.rounds == 1 else f", {setting.rounds} rounds"
     pairs = len(setting.pairs)
@@ -129,7 +124,7 @@ def _print(found: Audit, who: str) -> None:
         "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
         "claim": f"{found.claim:.4f}   per {setting.per}{apart}",
         "ceiling": f"{found.ceiling:.4f}   the most that so many trials can show",
-        "noticeable": _noticeable(found),
+        "noticeable": _format_noticeable(found),
     }
     for name, text in facts.items():
         click.echo(f"  {name:<12} {text}")
@@ -141,7 +136,7 @@ def _print(found: Audit, who: str) -> None:
     click.echo(found.summary)
 
 
-def _noticeable(found: Audit) -> str:
+def _format_noticeable(found: Audit) -> str:
     if not math.isfinite(found.noticeable):
         return "none     so many trials cannot show anything above the claim"
     return f"{found.noticeable:.4f}   less than this above the claim may go unnoticed"

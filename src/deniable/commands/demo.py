@@ -1,4 +1,4 @@
-"""`deniable demo`: the running system on loopback, and what came of it."""
+"""`deniable demo`: runs the whole system on loopback, and compares estimates with the truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console
-from deniable.commands.shared.console import one, whole
+from deniable.commands.shared.options import PORT, SEED, Number, whole
 from deniable.errors import DeniableError, suggest_install
 
 if TYPE_CHECKING:
@@ -26,31 +26,20 @@ _PEOPLE, _SEED = 3000, 1
 @click.command("demo")
 @click.option(
     "--people",
-    callback=one(partial(whole, least=200, most=10**6)),
+    type=Number(partial(whole, least=200, most=10**6)),
     default=str(_PEOPLE),
     show_default=True,
-    help="How many invented people answer.",
+    help="The number of simulated people who answer.",
 )
-@click.option(
-    "--seed",
-    callback=one(partial(whole, least=0)),
-    default=str(_SEED),
-    show_default=True,
-    help="Who they are.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="The collector's port.  [default: any that is free]",
-)
+@click.option("--seed", type=SEED, default=str(_SEED), show_default=True, help="The seed of the people.")
+@click.option("--port", type=PORT, default="0", help="The collector's port.  [default: any free one]")
 @click.option("--keep", is_flag=True, help="Leave the collector running until Ctrl+C.")
 @console.as_json
 def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> None:
-    """Run everything at once on loopback: a collector, invented people who answer over HTTP, and what came of
-    it.
+    """Run the whole system on this machine.
 
-    Reports are kept in a temporary folder, and are gone in the end.
+    A collector starts, simulated people answer over HTTP, and the estimates are compared with the truth. The
+    reports are kept in a temporary folder, which is deleted at the end.
     """
     try:
         from deniable.collect.reading import fetch_tallies
@@ -75,25 +64,26 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
             about = {"plan": plan.id, "n": tallies.n, "python": in_python, "typescript": in_node}
             console.print_json(about | {"rows": [asdict(row) for row in rows]})
         else:
-            _show(rows, plan.loss.record, tallies.n, in_python, in_node)
+            _print_rows(rows, plan.loss.record, tallies.n, in_python, in_node)
         if keep:
             click.echo("the collector goes on; Ctrl+C ends it", err=True)
             collector.wait()
     if not keep:
         click.echo(
-            f"the collector has ended, and its links with it; to look around: {_again(people, seed)} --keep",
+            "the collector has ended, and its links with it; to look around: "
+            f"{_format_command(people, seed)} --keep",
             err=True,
         )
 
 
-def _again(people: int, seed: int) -> str:
+def _format_command(people: int, seed: int) -> str:
     """The command of this demo, as it is typed."""
     chosen = [f"--people {people}"] if people != _PEOPLE else []
     chosen += [f"--seed {seed}"] if seed != _SEED else []
     return " ".join(["deniable demo", *chosen])
 
 
-def _show(rows: Sequence[Row], loss: float, n: int, in_python: int, in_node: int) -> None:
+def _print_rows(rows: Sequence[Row], loss: float, n: int, in_python: int, in_node: int) -> None:
     console.print_table(
         f"{n:,} reports were counted, each once; one loses at most {loss:.6g}",
         ["question", "answer", "truth", "estimate", "95 % interval"],

@@ -1,6 +1,4 @@
-"""`deniable estimate`: what reports say, from a file, a collector or its store, as a table, a
-plot or a file.
-"""
+"""`deniable estimate`: estimates shares from a file of reports, a collector or its store."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console, reading, writing
-from deniable.commands.shared.console import FILE, one, real, round_number, several
+from deniable.commands.shared import console, options, reading, writing
+from deniable.commands.shared.options import FILE, REAL, ROUND, real
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 
@@ -25,41 +23,38 @@ if TYPE_CHECKING:
 @click.argument("plan", type=FILE)
 @click.argument("reports", type=FILE, required=False)
 @click.option(
-    "--from", "source", help="A collector's address (http://…) or its store's (sqlite:///…, postgresql://…)."
+    "--from",
+    "source",
+    metavar="ADDRESS",
+    help="A collector (http://…) or its store (sqlite:///…, postgresql://…), instead of REPORTS.",
 )
-@click.option("--round", "number", callback=one(round_number), help="With --from: the round.")
+@click.option("--round", "number", type=ROUND, help="The round, with --from.")
 @click.option(
     "--token-file",
     type=FILE,
-    help="With --from http://…: the operator's token, unless DENIABLE_TOKEN has it, or operator.token in "
-    "this folder.",
+    help="The file of the operator's token, with --from http://….  [default: DENIABLE_TOKEN, or "
+    "operator.token in this folder]",
 )
 @writing.out
 @writing.plot("the shares")
 @click.option(
-    "--level", callback=one(real), default="0.95", show_default=True, help="Confidence of the intervals."
+    "--level", type=REAL, default="0.95", show_default=True, help="The confidence of the intervals."
 )
-@click.option("--project", help=f"Show a consistent version, too: {', '.join(consistency.NAMES)}.")
 @click.option(
-    "--mle", is_flag=True, help="Show the most likely shares, too, with how near they are to the best."
+    "--project",
+    metavar="STEP",
+    help=f"Also show shares made consistent: {', '.join(consistency.NAMES)}.",
+)
+@click.option(
+    "--mle", is_flag=True, help="Also show the most likely shares, and how near they are to the best."
 )
 @click.option(
     "--smooth",
     is_flag=True,
-    help="Show the most likely shares of ranges and grids, smoothed, too; no intervals.",
+    help="Also show the most likely shares of ranges and grids, smoothed, without intervals.",
 )
-@click.option(
-    "--quantile",
-    "shares",
-    callback=several(real),
-    multiple=True,
-    help="Of ranges: quantiles, such as 0.5,0.9, with intervals.",
-)
-@click.option(
-    "--bins",
-    is_flag=True,
-    help="Show every bin of a long range and every cell of a large grid, not groups of them.",
-)
+@options.numbers_option("--quantile", real, "Also show these quantiles of ranges, such as 0.5,0.9.")
+@click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid.")
 @console.as_json
 @console.force
 def estimate_file(
@@ -74,15 +69,17 @@ def estimate_file(
     project: str | None,
     mle: bool,
     smooth: bool,
-    shares: Sequence[float],
+    quantile: Sequence[float],
     bins: bool,
     as_json: bool,
     force: bool,
 ) -> None:
-    """Estimate every attribute's shares from REPORTS, a Parquet file, or from a collector, with error bars.
+    """Estimate shares, with error bars.
 
-    Of a long range or a large grid the table and the plot show groups of neighboring values, whose shares are
-    known far better than single ones; files and JSON have both. A range without open ends has its mean below.
+    REPORTS is a Parquet file; with --from, a collector or its store is asked instead. For long ranges and
+    large grids, the table and the plot show groups of neighboring values: the shares of groups are known far
+    better than those of single values. Files and JSON have both. The mean of a range without open ends is
+    shown below.
     """
     from deniable.plan.findings import Findings
 
@@ -96,12 +93,12 @@ def estimate_file(
         with console.progress("counting") as show:
             tallies = reading.read_tallies(read, reports, show)
     else:
-        number, tallies = _collected(read, str(source), number, token_file)
+        number, tallies = _fetch_collected(read, str(source), number, token_file)
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
     with console.progress("estimating") as show:
-        found = Findings.of(read, tallies, level, project, shares, mle, smooth, show)
+        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show)
     asked = {} if source is None else {"round": number}
     about = found.about() | asked
     for name in ("rows", "groups", "means", "quantiles"):
@@ -114,7 +111,7 @@ def estimate_file(
         click.echo(found.text(bins))
 
 
-def _collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:
+def _fetch_collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:
     """The tallies of a collector, or of its store, and their round."""
     from deniable.collect.reading import fetch_tallies, find_token, token_file_for
 

@@ -1,4 +1,4 @@
-"""`deniable init`: a commented example of a study, and answers of invented people to try it with."""
+"""`deniable init`: writes an example of a study, and answers of simulated people to try it with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console
-from deniable.commands.shared.console import FILE
+from deniable.commands.shared.options import FILE
 
 EXAMPLE = """\
 # A study: what is asked, and how much one report may give away. Make a plan of it with
@@ -79,7 +79,7 @@ open_high = true        # 120 and above count in the last bin; without this they
 """
 
 
-INVENTED = 50_000
+PEOPLE = 50_000
 """How many people there are in the answers that go with the example."""
 
 
@@ -88,26 +88,29 @@ INVENTED = 50_000
 @click.option(
     "--data",
     type=FILE,
-    help=f"Write answers of {INVENTED:,} invented people, too: a CSV file to try it with.",
+    help=f"Also write the answers of {PEOPLE:,} simulated people to this CSV file.",
 )
 @console.force
 def write_example(study: Path, data: Path | None, force: bool) -> None:
-    """Write a commented example of a study to STUDY (study.toml)."""
+    """Write an example of a study.
+
+    STUDY is a commented TOML file to edit, study.toml unless named otherwise.
+    """
     from deniable.tables import replacing
 
     if data is not None:
-        console.refuse_ending(data, [".csv"], "the invented data")
+        console.refuse_ending(data, [".csv"], "simulated data")
     console.refuse_existing([study, *([data] if data else [])], force)
     with replacing(study) as temporary:
         temporary.write_text(EXAMPLE, encoding="utf-8")
     if data is not None:
         with replacing(data) as temporary:
-            temporary.write_text(_invented(INVENTED), encoding="utf-8")
-        click.echo(f"wrote {data}, with invented people")
+            temporary.write_text(_simulate_answers(PEOPLE), encoding="utf-8")
+        click.echo(f"wrote {data}, with simulated people")
     click.echo(f"wrote {study}; next: deniable plan {study} --people 50000 -o plan.json")
 
 
-def _invented(people: int) -> str:
+def _simulate_answers(people: int) -> str:
     """Answers to the example, in round shares: 45 % come by car, 70 % are satisfied, few take more than an
     hour.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.console import FILE, one, whole
+from deniable.commands.shared.options import FILE, Number, whole
 from deniable.errors import InvalidParameter
 
 
@@ -16,30 +16,26 @@ from deniable.errors import InvalidParameter
 @click.argument("study", type=FILE)
 @click.option(
     "--people",
-    callback=one(partial(whole, least=1, most=10**15)),
+    type=Number(partial(whole, least=1, most=10**15)),
     required=True,
-    help="How many are expected to answer, such as 50000, 50,000 or 5e4.",
+    help="The number of people you expect to answer, such as 50000, 50,000 or 5e4.",
 )
-@click.option("-o", "--out", type=FILE, help="Where to write the plan, a JSON file.")
-@click.option("--cite", is_flag=True, help="Print BibTeX of what the plan uses, too.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print the plan itself, which is JSON, in place of the explanation.",
-)
+@click.option("-o", "--out", type=FILE, help="Write the plan to this JSON file.")
+@click.option("--cite", is_flag=True, help="Also print BibTeX entries for what the plan uses.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan itself, in JSON.")
 @console.force
 def make_plan(study: Path, people: int, out: Path | None, cite: bool, as_json: bool, force: bool) -> None:
-    """Make a plan of a study and explain it.
+    """Make a plan of a study, and explain it.
 
-    Protocols and share are chosen by exact expected error, unless the study names them.
+    Deniable chooses protocols and the record mechanism by their exact expected error, unless the study names
+    them.
     """
     if cite and as_json:
         raise InvalidParameter("--cite and --json do not go together: BibTeX is not JSON")
     if out is not None:
         console.refuse_ending(out, [".json"], "a plan")
         console.refuse_existing([out], force)
-    plan = reading.planned(study, people)
+    plan = reading.plan_study(study, people)
     if out is not None:
         plan.write(out, overwrite=force)
         click.echo(f"wrote {out}", err=True)

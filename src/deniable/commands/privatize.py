@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console, reading
+from deniable.commands.shared import console, options, reading
 from deniable.commands.shared.answers import Answers
-from deniable.commands.shared.console import FILE, one, round_number
+from deniable.commands.shared.options import FILE, ROUND, SEED
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
@@ -22,19 +22,15 @@ if TYPE_CHECKING:
 @click.command("privatize")
 @click.argument("plan", type=FILE)
 @click.argument("data", type=FILE)
-@click.option("-o", "--out", type=FILE, required=True, help="The reports, a Parquet file.")
-@click.option("--seed", type=click.IntRange(0), help="Simulate: reproducible words, which protect nobody.")
-@click.option(
-    "--round", "number", callback=one(round_number), help="Of a plan that asks again: which round this is."
-)
+@click.option("-o", "--out", type=FILE, required=True, help="Write the reports to this Parquet file.")
+@click.option("--seed", type=SEED, help="Simulate with reproducible random words; this protects nobody.")
+@click.option("--round", "number", type=ROUND, help="The round, for a plan that asks again.")
 @click.option(
     "--person",
     metavar="COLUMN",
-    help="Of a plan that asks again: who a row is.  [default: row 1 is person 1]",
+    help="The column that says who answers, for a plan that asks again.  [default: row 1 is person 1]",
 )
-@click.option(
-    "--separator", help="What is between the cells of a CSV file.  [default: a comma; in .tsv, a tab]"
-)
+@options.separator
 @console.force
 def privatize_file(
     plan: Path,
@@ -46,10 +42,11 @@ def privatize_file(
     separator: str | None,
     force: bool,
 ) -> None:
-    """Turn DATA, a CSV or Parquet file with a row per person, into reports.
+    """Turn a file of answers into reports.
 
-    For data that you hold already, and for simulations; devices make their own reports, with a client. Random
-    words come from the operating system. Nothing is written unless all of it is.
+    DATA is a CSV or Parquet file with a row per person. Use this for data that you already hold, and for
+    simulations; devices make their own reports, with a client. Random words come from the operating system.
+    If any answer is refused, nothing is written.
     """
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
@@ -59,7 +56,9 @@ def privatize_file(
         raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
     answers = Answers(read, data, separator, person)
     with console.progress("privatizing") as show:
-        made = _again(answers, seed, number, show) if again else _once(answers, seed, show)
+        made = (
+            _privatize_again(answers, seed, number, show) if again else _privatize_once(answers, seed, show)
+        )
         n = read.write_reports(out, made, overwrite=force)
     click.echo(f"wrote {format_count(n, 'report')} to {out}", err=True)
     if answers.absent.total():
@@ -73,7 +72,7 @@ def privatize_file(
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
 
 
-def _once(answers: Answers, seed: int | None, show: Show) -> Iterator[Reports]:
+def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Reports]:
     """Reports block by block."""
     from deniable.words import simulated
 
@@ -82,7 +81,7 @@ def _once(answers: Answers, seed: int | None, show: Show) -> Iterator[Reports]:
         yield answers.plan.privatize_codes(codes, source)
 
 
-def _again(answers: Answers, seed: int | None, number: int | None, show: Show) -> Iterator[Reports]:
+def _privatize_again(answers: Answers, seed: int | None, number: int | None, show: Show) -> Iterator[Reports]:
     """Reports of people who keep their first answers, all at once."""
     import numpy as np
 

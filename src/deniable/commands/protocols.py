@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from deniable.commands.shared import console, writing
-from deniable.commands.shared.console import one, real, short, whole
+from deniable.commands.shared.console import short
+from deniable.commands.shared.options import REAL, WHOLE
 from deniable.errors import InvalidParameter, NotExact
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Protocol, lh, rr, ue
@@ -20,27 +21,25 @@ _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
 
 
 @click.command("protocols")
-@click.option("--k", callback=one(whole), default="100", show_default=True, help="Number of possible values.")
+@click.option("--k", type=WHOLE, default="100", show_default=True, help="The number of possible values.")
 @click.option(
-    "--epsilon", callback=one(real), default="1.0", show_default=True, help="Privacy budget of one report."
+    "--epsilon", type=REAL, default="1.0", show_default=True, help="The privacy budget of one report."
 )
 @click.option(
-    "--n",
-    callback=one(whole),
-    default="10_000",
-    show_default=True,
-    help="Number of people, for the variance.",
+    "--n", type=WHOLE, default="10_000", show_default=True, help="The number of people, for the variance."
 )
 @writing.out
 @console.as_json
 @console.force
 def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json: bool, force: bool) -> None:
-    """List all protocols for one k and epsilon.
+    """List all protocols, with their numbers.
 
     The loss is exact. The variance is that of an estimated share that is truly 0. The best guess is that of
-    an attacker who sees one report. Those that know distances have a table of their own: there epsilon is per
-    unit of distance, the loss of any two values is that of the worst case, and the variance is averaged over
-    the values. Protocols that need a number besides k and epsilon are named below.
+    an attacker who sees one report.
+
+    Metric protocols have a table of their own. There epsilon is per unit of distance, the worst case is the
+    loss of any two values, and the variance is averaged over the values. Protocols that need a number besides
+    k and epsilon are named below.
     """
     writing.check(out, (), force)
     facts = [_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]

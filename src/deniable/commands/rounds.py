@@ -1,4 +1,4 @@
-"""`deniable rounds`: see what is open, open a round, close one."""
+"""`deniable rounds`: shows what is open, opens a round, closes one."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.console import FILE, round_number
-from deniable.commands.shared.console import one as option
-from deniable.commands.shared.stores import needing_extra, opened_store, store_option
+from deniable.commands.shared.options import FILE, ROUND, Type
+from deniable.commands.shared.stores import open_store_of, store_option, suggest_extra
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_members
 
@@ -21,29 +20,33 @@ if TYPE_CHECKING:
     from deniable.collect.store import Store, Times
 
 
-def _moment(text: str) -> float:
+@final
+class Time(Type):
     """A date and time as people write them; the time zone is this machine's unless it is given."""
-    try:
-        return datetime.fromisoformat(text.strip()).timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise click.BadParameter(
-            f"{text!r} is not a time, such as 2027-03-01T08:00 or 2027-03-01T08:00+01:00"
-        ) from None
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return datetime.fromisoformat(str(value).strip()).timestamp()
+        except (ValueError, OverflowError, OSError):
+            raise click.BadParameter(
+                f"{value!r} is not a time, such as 2027-03-01T08:00 or 2027-03-01T08:00+01:00"
+            ) from None
+
+
+TIME = Time()
 
 
 @click.command("rounds")
 @click.argument("plan", type=FILE)
 @store_option
-@click.option("--open", "opens", callback=option(round_number),
-              help="Open this round now, until it is closed; or when --from and --until say.")  # fmt: skip
+@click.option("--open", "opens", type=ROUND, help="Open this round: now, or as --from and --until say.")
 @click.option(
-    "--from",
-    "start",
-    callback=option(_moment),
-    help="When the round opens, such as 2027-03-01T08:00 (local time).",
+    "--from", "start", type=TIME, help="When the round opens, such as 2027-03-01T08:00 (local time)."
 )
-@click.option("--until", "end", callback=option(_moment), help="When the round closes.")
-@click.option("--close", "closes", callback=option(round_number), help="Close this round now.")
+@click.option("--until", "end", type=TIME, help="When the round closes.")
+@click.option("--close", "closes", type=ROUND, help="Close this round now.")
 @console.as_json
 def show_rounds(
     plan: Path,
@@ -54,9 +57,9 @@ def show_rounds(
     closes: int | None,
     as_json: bool,
 ) -> None:
-    """Show the rounds of PLAN; open one, now or at a time, close one, or both.
+    """Show, open and close rounds.
 
-    A collector that runs on the same store follows at once.
+    A running collector on the same store follows at once.
     """
     if opens is not None and opens == closes:
         raise InvalidParameter("a round is opened or closed, not both")
@@ -64,13 +67,13 @@ def show_rounds(
         raise InvalidParameter("--from and --until say when a round is open; name it with --open")
     read = reading.read_plan(plan)
     now = time.time()
-    with needing_extra(), opened_store(store, read, invited=None, create=opens is not None) as opened:
+    with suggest_extra(), open_store_of(store, read, invited=None, create=opens is not None) as opened:
         before = {each.number: each for each in opened.rounds(read.id)}
         if closes is not None:
-            _close(opened, read.id, before, closes, now)
+            _close_round(opened, read.id, before, closes, now)
         if opens is not None:
             if (start, end) == (None, None):
-                _open(opened, read.id, before.get(opens), opens, now)
+                _open_round(opened, read.id, before.get(opens), opens, now)
             else:
                 opened.set_round(read.id, opens, start, end)
         rounds = opened.rounds(read.id)
@@ -78,8 +81,8 @@ def show_rounds(
         {
             "number": each.number,
             "open": each.is_open(now),
-            "opens": _when(each.opens),
-            "closes": _when(each.closes),
+            "opens": _format_time(each.opens),
+            "closes": _format_time(each.closes),
             "reports": each.counted,
         }
         for each in rounds
@@ -103,7 +106,7 @@ def show_rounds(
     console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
 
 
-def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
+def _close_round(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
     """Close a round now; one that is closed stays as it is."""
     if number not in before:
         opened = (
@@ -114,12 +117,14 @@ def _close(store: Store, plan_id: str, before: Mapping[int, Times], number: int,
         raise InvalidParameter(f"round {number} was never opened, so it cannot be closed; {opened}")
     start, end = before[number].opens, before[number].closes
     if end is not None and end <= now:
-        click.echo(f"round {number} is closed already, since {_when(end)}; it stays as it is", err=True)
+        click.echo(
+            f"round {number} is closed already, since {_format_time(end)}; it stays as it is", err=True
+        )
     else:
         store.set_round(plan_id, number, None if start is not None and start >= now else start, now)
 
 
-def _open(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
+def _open_round(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
     """Open a round now; one that is open without an end stays as it is, and one with an end loses it."""
     if before is not None and before.closes is None and before.is_open(now):
         click.echo(f"round {number} is open already; it stays as it is", err=True)
@@ -128,5 +133,5 @@ def _open(store: Store, plan_id: str, before: Times | None, number: int, now: fl
         store.set_round(plan_id, number, start, None)
 
 
-def _when(seconds: float | None) -> str | None:
+def _format_time(seconds: float | None) -> str | None:
     return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

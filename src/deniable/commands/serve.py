@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from deniable.commands.shared import reading
-from deniable.commands.shared.console import FILE, real, round_number, whole
-from deniable.commands.shared.console import one as option
-from deniable.commands.shared.stores import needing_extra, register_plan, store_option
+from deniable.commands.shared.options import COUNT, FILE, PORT, REAL, ROUND, WHOLE
+from deniable.commands.shared.stores import register_plan, store_option, suggest_extra
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -25,43 +23,45 @@ if TYPE_CHECKING:
 
 @click.command("serve")
 @click.argument("plans", type=FILE, nargs=-1, required=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 is any that is free."
+    "--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Listen on this address."
+)
+@click.option(
+    "--port", type=PORT, default="8000", show_default=True, help="Listen on this port; 0 is any free one."
 )
 @store_option
-@click.option("--minimum", callback=option(partial(whole, least=1)), default="100", show_default=True,
-              help="Show nothing of fewer reports.")  # fmt: skip
 @click.option(
-    "--invited", is_flag=True, help="Every report takes an invitation; make them with deniable tokens."
+    "--minimum", type=COUNT, default="100", show_default=True, help="Show no estimates from fewer reports."
 )
-@click.option(
-    "--round", "number", callback=option(round_number), help="Open this round now, if it is not defined."
-)
+@click.option("--invited", is_flag=True, help="Take only reports with an invitation; see deniable tokens.")
+@click.option("--round", "number", type=ROUND, help="Open this round now, unless it is defined already.")
 @click.option(
     "--allow-origin",
     "origins",
+    metavar="ADDRESS",
     multiple=True,
-    help="A site whose pages may send reports, such as https://example.org.",
+    help="Take reports from the pages of this site, such as https://example.org; may be repeated.",
 )
 @click.option(
     "--token-file",
     type=FILE,
     default=Path("operator.token"),
     show_default=True,
-    help="The operator's token, unless DENIABLE_TOKEN has it; made if it is not there.",
+    help="The file of the operator's token, made if missing; DENIABLE_TOKEN goes first.",
 )
 @click.option(
     "--rate",
-    callback=option(real),
+    type=REAL,
     default="50",
     show_default=True,
-    help="Requests a second from one sender, with bursts of ten times as many; 0 is without limit.",
+    help="Requests per second that one sender may make, with bursts of ten times as many; 0 sets no limit.",
 )
 @click.option(
-    "--proxy", help="The address of a reverse proxy, which says who the sender is (X-Forwarded-For)."
+    "--proxy",
+    metavar="ADDRESS",
+    help="The address of your reverse proxy, which names the sender (X-Forwarded-For).",
 )
-@click.option("--workers", type=int, default=1, hidden=True)
+@click.option("--workers", type=WHOLE, default="1", hidden=True, help="Not supported.")
 def run_collector(
     plans: Sequence[Path],
     host: str,
@@ -76,10 +76,11 @@ def run_collector(
     proxy: str | None,
     workers: int,
 ) -> None:
-    """Collect the reports of PLANS, with a survey at / and a dashboard at /dashboard.
+    """Collect reports, with survey and dashboard.
 
-    Every plan is verified first; one that leaks more than it says is refused. SIGTERM or Ctrl+C ends it: what
-    has arrived is written, and nothing that was acknowledged is lost.
+    The survey is at / and the dashboard at /dashboard. Every plan is verified first; one that leaks more than
+    it states is refused. SIGTERM or Ctrl+C ends the collector: it writes what has arrived, and loses nothing
+    that it acknowledged.
     """
     if workers != 1:
         raise InvalidParameter(
@@ -97,7 +98,7 @@ def run_collector(
         if plan.id in read:
             raise InvalidParameter(f"plan {plan.id[:12]}, in {file}, is named twice; name every plan once")
         read[plan.id] = plan
-    with needing_extra():
+    with suggest_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
         from deniable.collect.intake import Served
@@ -118,7 +119,7 @@ def run_collector(
             register_plan(opened, one.plan, one.invited)
             _open_first(opened, one, number)
         opened.tidy()
-        _say_where(serving.address_of(taken), served, token, origin)
+        _print_addresses(serving.address_of(taken), served, token, origin)
         outside = serving.seen_from_outside(taken)
         if outside is not None and proxy is None:
             _warn_of_http(outside)
@@ -161,7 +162,7 @@ def _open_first(store: Store, one: Served, number: int | None) -> None:
         store.set_round(one.plan.id, number or 1, time.time(), None)
 
 
-def _say_where(address: str, served: Sequence[Served], token: str, origin: str) -> None:
+def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:
     for one in served:
         title = one.plan.content.title or ", ".join(one.plan.names)
         click.echo(f"plan       {one.plan.id[:12]}  {title}{' (by invitation)' if one.invited else ''}")

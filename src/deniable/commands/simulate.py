@@ -1,4 +1,4 @@
-"""`deniable simulate`: measure protocols on invented people, or on a column of data."""
+"""`deniable simulate`: measures protocols on simulated people, or on a column of data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from deniable.commands.shared import console, writing
-from deniable.commands.shared.console import FILE, one, real, several, short, whole
+from deniable.commands.shared import console, options, writing
+from deniable.commands.shared.console import short
+from deniable.commands.shared.options import FILE, WHOLE, real, whole
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 from deniable.formatting import format_percent
@@ -22,34 +23,29 @@ _FEW = ("grr", "oue", "olh", "ss", "hr")
 
 
 @click.command("simulate")
+@options.name_option(
+    "--protocol", "The protocols, or all; also geometric and its kin.", default=_FEW, show_default=True
+)
+@options.numbers_option("--epsilon", real, "The privacy budgets.", default=["1.0"], show_default=True)
+@options.numbers_option("--k", whole, "The numbers of values.  [default: 100]")
+@options.numbers_option("--n", whole, "The numbers of people, such as 1e6.  [default: 10_000]")
 @click.option(
-    "--protocol",
-    callback=several(str.strip),
-    multiple=True,
-    default=_FEW,
-    show_default=True,
-    help="Names, or all; geometric and its kin, too.",
+    "--population",
+    metavar="NAME",
+    help=f"One of {', '.join(POPULATIONS)}; zipf:1.5 sets its number.  [default: zipf]",
+)
+@click.option("--data", type=FILE, help="A CSV file with a header, instead of simulated people.")
+@click.option(
+    "--column", metavar="COLUMN", help="The column of the file: its people, or --n people drawn from them."
 )
 @click.option(
-    "--epsilon", callback=several(real), multiple=True, default=["1.0"], show_default=True, help="Budgets."
+    "--repeats", type=WHOLE, default="20", show_default=True, help="How often to measure each cell."
 )
-@click.option("--k", callback=several(whole), multiple=True, help="Numbers of values.  [default: 100]")
+@click.option("--seed", type=WHOLE, default="1", show_default=True, help="The seed of everything random.")
 @click.option(
-    "--n", callback=several(whole), multiple=True, help="Numbers of people, such as 1e6.  [default: 10_000]"
-)
-@click.option(
-    "--population", help=f"One of {', '.join(POPULATIONS)}; zipf:1.5 sets its number.  [default: zipf]"
-)
-@click.option("--data", type=FILE, help="A CSV file with a header, instead of a population.")
-@click.option("--column", help="The column of the file; its people are asked, or --n people drawn from them.")
-@click.option(
-    "--repeats", callback=one(whole), default="20", show_default=True, help="How often each cell is done."
-)
-@click.option(
-    "--seed", callback=one(whole), default="1", show_default=True, help="Everything is drawn from it."
-)
-@click.option(
-    "--project", help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}."
+    "--project",
+    metavar="STEP",
+    help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}.",
 )
 @writing.out
 @console.as_json
@@ -73,21 +69,22 @@ def run_sweep(
     plot_attack_files: Sequence[Path],
     force: bool,
 ) -> None:
-    """Measure protocols on invented people or on a column of data.
+    """Measure protocols on simulated people.
 
-    Options with several values take commas, or may be given several times: --epsilon 0.5,1,2 --epsilon 4.
+    With --data and --column, people are those of a file. Options with several values take commas, or may be
+    repeated: --epsilon 0.5,1,2 --epsilon 4.
 
     All errors are those of estimated shares, averaged over the repeats: mse (squared, averaged over the
     values), max error, total variation, wasserstein (for ordered values, in steps from one value to the next)
-    and kl (in nats). With --project they are measured after that step; expected mse and coverage are always
+    and kl (in nats). With --project they are measured after that step. Expected mse and coverage are always
     those of the unbiased estimates.
 
-    For ordered values geometric, exponential, tight_constraints and square_wave can be named, too. The
-    epsilon of the first three is per step from one value to the next; `loss` is that of any two values.
+    Ordered values also have geometric, exponential, tight_constraints and square_wave. The epsilon of the
+    first three is per step from one value to the next; `loss` is that of any two values.
     """
     writing.check(out, (*plot_files, *plot_attack_files), force)
     names = list(PROTOCOLS) if "all" in protocol else list(dict.fromkeys(protocol))
-    make, ks, ns = _asked_people(population, data, column, k, n, seed)
+    make, ks, ns = _choose_people(population, data, column, k, n, seed)
     with console.progress("simulating") as show:
         rows = list(sweep(names, epsilon, ks, ns, make, repeats, seed, project, show))
     console.refuse_if_all_refused([row.refused for row in rows])
@@ -100,7 +97,9 @@ def run_sweep(
     first = rows[0]
     step = f", errors after {project} (expected mse and coverage before)" if project else ""
     title = f"population {first.population}, {repeats:,} repeats, seed {seed}{step}; blind guess 1 / k"
-    console.print_table(title, ["protocol", "epsilon", "k", "n", *_MEASURED], [_cells(row) for row in rows])
+    console.print_table(
+        title, ["protocol", "epsilon", "k", "n", *_MEASURED], [_format_cells(row) for row in rows]
+    )
     console.print_refusals((row.protocol, row.refused) for row in rows)
     steps = dict.fromkeys(
         row.protocol for row in rows if row.unit_loss is not None and (row.loss or 0) > row.unit_loss
@@ -128,16 +127,16 @@ _MEASURED: dict[str, Callable[[Row], str]] = {
 """What the table shows of a row, the most wanted first: a narrow terminal leaves out the last ones."""
 
 
-def _cells(row: Row) -> list[str]:
+def _format_cells(row: Row) -> list[str]:
     measured = ["refused"] if row.refused else [show(row) for show in _MEASURED.values()]
     asked = [row.protocol, f"{row.epsilon:g}", f"{row.k:,}", f"{row.n:,}"]
     return [*asked, *measured, *[""] * (len(_MEASURED) - len(measured))]
 
 
-def _asked_people(
+def _choose_people(
     population: str | None, data: Path | None, column: str | None, k: list[int], n: list[int], seed: int
 ) -> tuple[Callable[[int], Population], list[int], Sequence[int | None]]:
-    """Invented people, or those of a file, with the k and n that go with them."""
+    """Simulated people, or those of a file, with the k and n that go with them."""
     if data is None and column is None:
         return named_population(population or "zipf", seed), k or [100], n or [10_000]
     if data is None or column is None:

@@ -1,4 +1,4 @@
-"""`deniable store check`, `scrub`, `export`: look after the reports that were collected."""
+"""`deniable store`: checks, scrubs and exports the reports that were collected."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.console import FILE, round_number
-from deniable.commands.shared.console import one as option
+from deniable.commands.shared.options import FILE, ROUND, InOrder
+from deniable.commands.shared.stores import store_option
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 
@@ -19,15 +19,8 @@ if TYPE_CHECKING:
     from deniable.collect.store import Round, Store
     from deniable.plan import Plan, Reports
 
-_where = click.option(
-    "--store",
-    "url",
-    default="sqlite:///reports.db",
-    show_default=True,
-    help="Where reports are kept: sqlite:///FILE or postgresql://…",
-)
 _which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
-_round = click.option("--round", "number", callback=option(round_number), help="One round.")
+_round = click.option("--round", "number", type=ROUND, help="The round.")
 
 
 class Damaged(DeniableError):
@@ -35,7 +28,7 @@ class Damaged(DeniableError):
 
 
 @contextmanager
-def _opened(url: str) -> Iterator[Store]:
+def _open_store(url: str) -> Iterator[Store]:
     from deniable.collect.store import open_store
 
     store = open_store(url, create=False)
@@ -45,7 +38,7 @@ def _opened(url: str) -> Iterator[Store]:
         store.close()
 
 
-def _chosen(store: Store, plan_file: Path | None) -> Plan:
+def _choose_plan(store: Store, plan_file: Path | None) -> Plan:
     """The plan of a file, or the only one there is."""
     from deniable.collect.reading import unknown
 
@@ -62,24 +55,24 @@ def _chosen(store: Store, plan_file: Path | None) -> Plan:
     return plans[wanted[0]]
 
 
-@click.group("store")
+@click.group("store", cls=InOrder)
 def manage_store() -> None:
-    """Look after collected reports: count them again, delete what they say, write them to a file."""
+    """Check, scrub or export collected reports."""
 
 
 @manage_store.command("check")
-@_where
+@store_option
 @console.as_json
-def check_store(url: str, as_json: bool) -> None:
-    """Count all reports again and compare with the tallies that estimates are made from.
+def check_store(store: str, as_json: bool) -> None:
+    """Count all reports again.
 
-    Where reports are scrubbed, those that are left are counted, and the count that was made of the others is
-    added.
+    The counts are compared with the tallies that estimates are made from. Scrubbed reports cannot be counted
+    again: the count that was kept of them is added.
     """
-    with _opened(url) as store:
-        problems, name = store.check(), store.name
-        plans = [each.plan.id for each in store.plans()]
-        rounds = [(plan, part) for plan in plans for part in store.rounds(plan)]
+    with _open_store(store) as opened:
+        problems, name = opened.check(), opened.name
+        plans = [each.plan.id for each in opened.plans()]
+        rounds = [(plan, part) for plan in plans for part in opened.rounds(plan)]
     if as_json:
         facts = [
             {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed}
@@ -97,10 +90,10 @@ def check_store(url: str, as_json: bool) -> None:
             f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help"
         )
     if not as_json:
-        click.echo(_verdict(name, plans, rounds))
+        click.echo(_describe_order(name, plans, rounds))
 
 
-def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]]) -> str:
+def _describe_order(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]]) -> str:
     """What a store that is in order has to say; one without reports is no proof of anything."""
     if not plans:
         return f"there is nothing in {name}: no plan was ever served from it; is it the right --store?"
@@ -123,21 +116,21 @@ def _verdict(name: str, plans: Sequence[str], rounds: Sequence[tuple[str, Round]
 
 
 @manage_store.command("scrub")
-@_where
+@store_option
 @_which
 @_round
-@click.option("--yes", is_flag=True, help="Do it.")
-def scrub_store(url: str, plan_file: Path | None, number: int | None, yes: bool) -> None:
-    """Delete what the reports of PLAN say; their tallies, and so all estimates, stay, and none can be counted
-    twice.
+@click.option("--yes", is_flag=True, help="Confirm the deletion.")
+def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: bool) -> None:
+    """Delete what the reports say.
 
-    Estimates that need the reports themselves can then not be made any more.
+    The tallies of PLAN stay, and with them all estimates; no report can be counted twice. Estimates that need
+    the reports themselves cannot be made afterwards.
     """
     from deniable.collect.store import no_round
 
-    with _opened(url) as store:
-        plan = _chosen(store, plan_file)
-        rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
+    with _open_store(store) as opened:
+        plan = _choose_plan(opened, plan_file)
+        rounds = [each for each in opened.rounds(plan.id) if number in (None, each.number)]
         if not rounds:
             raise (
                 no_round(plan, number)
@@ -149,28 +142,32 @@ def scrub_store(url: str, plan_file: Path | None, number: int | None, yes: bool)
             raise InvalidParameter(
                 f"this deletes for ever what {held:,} reports say (the tallies stay); repeat it with --yes"
             )
-        gone = store.scrub(plan.id, number)
+        gone = opened.scrub(plan.id, number)
     click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")
 
 
 @manage_store.command("export")
-@_where
+@store_option
 @_which
 @_round
-@click.option("-o", "--out", type=FILE, required=True, help="The reports, a Parquet file.")
+@click.option("-o", "--out", type=FILE, required=True, help="Write the reports to this Parquet file.")
 @console.force
-def export_store(url: str, plan_file: Path | None, number: int | None, out: Path, force: bool) -> None:
-    """Write the reports of PLAN in a round (1 unless given) to a file, in the order of their random ids."""
+def export_store(store: str, plan_file: Path | None, number: int | None, out: Path, force: bool) -> None:
+    """Write the reports of a round to a file.
+
+    The reports of PLAN are written in the order of their random ids; the round is 1 unless --round names
+    another.
+    """
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
     from deniable.collect.store import no_round
 
-    with _opened(url) as store:
-        plan = _chosen(store, plan_file)
-        found = {each.number: each for each in store.rounds(plan.id)}
+    with _open_store(store) as opened:
+        plan = _choose_plan(opened, plan_file)
+        found = {each.number: each for each in opened.rounds(plan.id)}
         if (number or 1) not in found:
             raise no_round(plan, number or 1)
-        n = plan.write_reports(out, _reports(store, plan, number or 1), overwrite=force)
+        n = plan.write_reports(out, _read_reports(opened, plan, number or 1), overwrite=force)
     gone = found[number or 1].scrubbed
     if gone and not n:
         click.echo(
@@ -185,7 +182,7 @@ def export_store(url: str, plan_file: Path | None, number: int | None, out: Path
     )
 
 
-def _reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
+def _read_reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
     from deniable.wire import Wire
 
     wire = Wire(plan)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.console import FILE, whole
-from deniable.commands.shared.console import one as option
-from deniable.commands.shared.stores import needing_extra, opened_store, store_option
+from deniable.commands.shared.options import FILE, Number, whole
+from deniable.commands.shared.stores import open_store_of, store_option, suggest_extra
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
@@ -25,16 +24,16 @@ if TYPE_CHECKING:
 
 @click.command("tokens")
 @click.argument("plan", type=FILE)
-@click.option("--count", callback=option(partial(whole, least=1, most=10**7)), help="How many.")
 @click.option(
-    "--withdraw",
-    is_flag=True,
-    help="Withdraw all that are unused instead: their links let nobody in any more.",
+    "--count", type=Number(partial(whole, least=1, most=10**7)), help="The number of invitations to make."
 )
-@click.option("--yes", is_flag=True, help="With --withdraw: do it.")
+@click.option(
+    "--withdraw", is_flag=True, help="Withdraw all unused invitations instead; their links stop working."
+)
+@click.option("--yes", is_flag=True, help="Confirm --withdraw.")
 @store_option
-@click.option("--url", help="The survey's address: makes links of the invitations.")
-@click.option("-o", "--out", type=FILE, help="Write them to a CSV file in place of the terminal.")
+@click.option("--url", metavar="ADDRESS", help="The survey's address, to write links.")
+@click.option("-o", "--out", type=FILE, help="Write the invitations to this CSV file, not to the terminal.")
 @console.force
 def make_tokens(
     plan: Path,
@@ -46,10 +45,10 @@ def make_tokens(
     out: Path | None,
     force: bool,
 ) -> None:
-    """Make invitations to PLAN, each for one report in any round; or withdraw those that nobody used.
+    """Make invitations, or withdraw them.
 
-    The store keeps only their hashes. Whoever has this list can tell who was invited, but not what anybody
-    reported.
+    An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations.
+    Whoever has the list knows who was invited, but not what anybody reported.
     """
     if (count is None) is not withdraw:
         raise InvalidParameter(
@@ -60,7 +59,7 @@ def make_tokens(
             raise InvalidParameter(
                 "--url and -o are for invitations that are made; leave them out with --withdraw"
             )
-        _withdraw(reading.read_plan(plan), store, yes)
+        _withdraw_unused(reading.read_plan(plan), store, yes)
         return
     if yes:
         raise InvalidParameter("--yes goes with --withdraw")
@@ -70,9 +69,9 @@ def make_tokens(
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
     read = reading.read_plan(plan)
-    with needing_extra():
+    with suggest_extra():
         from deniable.collect.intake import hash_invitation
-    made = [_new_token() for _ in range(count)]
+    made = [_draw_token() for _ in range(count)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if url is None:
@@ -86,20 +85,20 @@ def make_tokens(
             both.enter_context(console.writing(out, private=True)).write_text(
                 text.getvalue(), encoding="utf-8"
             )
-        with opened_store(store, read, invited=True, warn=True) as opened:
+        with open_store_of(store, read, invited=True, warn=True) as opened:
             opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
             left = opened.invitations_left(read.id)
     if out is None:
         click.echo(text.getvalue(), nl=False)
-    click.echo(f"{_unused(left)}; serve the plan with --invited", err=True)
+    click.echo(f"{_format_unused(left)}; serve the plan with --invited", err=True)
 
 
-def _unused(left: int) -> str:
+def _format_unused(left: int) -> str:
     return f"{format_count(left, 'invitation')} {'is' if left == 1 else 'are'} unused"
 
 
-def _withdraw(plan: Plan, url: str, yes: bool) -> None:
-    with opened_store(url, plan, invited=None, create=False) as store:
+def _withdraw_unused(plan: Plan, url: str, yes: bool) -> None:
+    with open_store_of(url, plan, invited=None, create=False) as store:
         left = store.invitations_left(plan.id)
         if left and not yes:
             raise InvalidParameter(
@@ -113,7 +112,7 @@ def _withdraw(plan: Plan, url: str, yes: bool) -> None:
     )
 
 
-def _new_token() -> str:
+def _draw_token() -> str:
     """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is
     drawn again.
     """

@@ -7,21 +7,21 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console
-from deniable.commands.shared.console import FILE, one, whole
+from deniable.commands.shared.options import FILE, WHOLE
 
 _PAGE = Path("out/tour.html")
 
 
 @click.command("tour")
 @click.option(
-    "-o", "--out", type=FILE, help=f"The page.  [default: {_PAGE}, which is written anew each time]"
+    "-o", "--out", type=FILE, help=f"Write the page to this file.  [default: {_PAGE}, overwritten each time]"
 )
-@click.option("--seed", callback=one(whole), help="Make it reproducible.")
+@click.option("--seed", type=WHOLE, help="Make the story reproducible.")
 @console.force
 def show_story(out: Path | None, seed: int | None, force: bool) -> None:
-    """Tell one complete story, with a page of plots.
+    """Tell one complete story, with plots.
 
-    Invented people answer a question; you see a report, the estimates, the exact loss and an attacker's
+    Simulated people answer a question. You see a report, the estimates, the exact loss and an attacker's
     success.
     """
     from deniable.demo import tour

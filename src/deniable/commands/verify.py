@@ -9,17 +9,19 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.console import FILE, one, positive
+from deniable.commands.shared.options import FILE, POSITIVE
 from deniable.formatting import format_nanos
 
 
 @click.command("verify")
 @click.argument("plan", type=FILE)
-@click.option("--cap", callback=one(positive), help="Refuse a plan that loses more than this per record.")
+@click.option("--cap", type=POSITIVE, help="Refuse a plan that loses more per record.")
 @console.as_json
 def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
-    """Recompute from a plan's integers alone what it gives away, and print it; or refuse the plan with the
-    reason.
+    """Recompute what a plan gives away.
+
+    The losses are computed from the plan's integers alone, and printed. A plan that gives away more than it
+    states is refused.
     """
     from deniable.plan import InvalidPlan
 

@@ -1,4 +1,4 @@
-"""`deniable reproduce`: reproduces the figures of papers, with the true losses beside them."""
+"""`deniable reproduce`: reproduces the figures of papers, and shows the true losses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from deniable.commands.reproduce.geometric import reproduce_geometric
 from deniable.commands.reproduce.revisited import reproduce_revisited
 from deniable.commands.reproduce.risks import reproduce_risks
 from deniable.commands.reproduce.rsfd import reproduce_rsfd
+from deniable.commands.shared.options import InOrder
 
 
-@click.group("reproduce")
+@click.group("reproduce", cls=InOrder)
 def reproduce_paper() -> None:
-    """Reproduce the figures of a paper, with the true losses beside them."""
+    """Reproduce the figures of papers.
+
+    The true losses are shown beside what the papers state.
+    """
 
 
 for _command in (

@@ -1,4 +1,4 @@
-"""`deniable reproduce allomfree`."""
+"""`deniable reproduce allomfree`: reproduces the figures on two rounds of one attribute."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ def reproduce_allomfree(
     force: bool,
     quick: bool,
 ) -> None:
-    """The longitudinal figures of the ALLOMFREE paper: two rounds on one attribute per person.
+    """Two rounds on one attribute (ALLOMFREE).
 
-    ALLOMFREE as published spends only a part of what one report may; ALLOMFREE-exact spends all of it.
+    Reproduces the longitudinal figures of the ALLOMFREE paper. ALLOMFREE as published spends only a part of
+    the budget of one report; ALLOMFREE-exact spends all of it.
     """
     from deniable.studies import allomfree
     from deniable.studies.plot import sweeps as plot_studies
@@ -45,7 +46,7 @@ def reproduce_allomfree(
                 sets, runs=runs or choose_runs(allomfree.RUNS, quick), seed=seed, progress=show
             )
         )
-    if writing.measured(rows, plot_studies.allomfree_plot, out, plot_files, as_json):
+    if writing.write_measurements(rows, plot_studies.allomfree_plot, out, plot_files, as_json):
         return
     headers = [
         "dataset",

@@ -1,55 +1,30 @@
-"""`deniable reproduce geometric`."""
+"""`deniable reproduce geometric`: tests the conjecture of the geometric paper."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from deniable.commands.shared import console, studies, writing
-from deniable.commands.shared.console import one, positive, several, whole
+from deniable.commands.shared import console, options, studies, writing
+from deniable.commands.shared.options import COUNT, positive, whole
 from deniable.formatting import format_count
 
 
 @click.command("geometric")
 @studies.options(
     "40",
-    "Only 3 runs, up to n = 4, uniform people, unless others are named.",
-    click.option(
-        "--n",
-        "ns",
-        callback=several(whole),
-        multiple=True,
-        help="The largest values.  [default: 2,4,8,20,100]",
-    ),
-    click.option(
-        "--epsilons",
-        callback=several(positive),
-        multiple=True,
-        help="Budgets of a step.  [default: 0.1,0.5,1,2]",
-    ),
-    click.option(
-        "--prior", callback=studies.names, multiple=True, help="uniform, zipf, bimodal.  [default: all]"
-    ),
-    click.option(
-        "--channel",
-        callback=studies.names,
-        multiple=True,
-        help="Only these, such as geometric,grr.  [default: all]",
-    ),
-    click.option(
-        "--people",
-        callback=one(partial(whole, least=1)),
-        default="10_000",
-        show_default=True,
-        help="Who are asked.",
-    ),
+    "Make only 3 runs, up to n = 4, with uniform people, unless others are named.",
+    options.numbers_option("--n", whole, "The largest values.  [default: 2,4,8,20,100]"),
+    options.numbers_option("--epsilons", positive, "The budgets of a step.  [default: 0.1,0.5,1,2]"),
+    options.name_option("--prior", "How people are distributed: uniform, zipf, bimodal.  [default: all]"),
+    options.name_option("--channel", "The channels, such as geometric,grr.  [default: all]"),
+    click.option("--people", type=COUNT, default="10_000", show_default=True, help="The number of people."),
 )
 def reproduce_geometric(
-    ns: Sequence[int],
+    n: Sequence[int],
     epsilons: Sequence[float],
     prior: Sequence[str],
     channel: Sequence[str],
@@ -62,23 +37,25 @@ def reproduce_geometric(
     force: bool,
     quick: bool,
 ) -> None:
-    """The conjecture of the geometric paper: does the truncated geometric reconstruct best at equal privacy?
+    """Does the geometric mechanism estimate best?
 
-    Every channel tells neighbors apart by at most epsilon, and the table says by how much where that is less.
-    Exact risks for many people stand beside the best there can be (up to n = 8) and measured errors of the
-    most likely shares. It is false for small epsilon, true from 1 to 3 on.
+    Tests the conjecture of the geometric paper: that the truncated geometric mechanism estimates shares best
+    at equal privacy. Every channel has a loss of at most epsilon between neighbors; the table says where it
+    is less. It compares exact risks for many people with the best possible ones (up to n = 8), and with
+    measured errors of the most likely shares. The conjecture is false for small epsilon, and true from 1 to 3
+    on.
     """
     from deniable.studies import geometric
     from deniable.studies.plot import geometric as plot_geometric
 
     writing.check(out, plot_files, force)
-    asked = {"ns": ns, "epsilons": epsilons, "priors": prior, "channels": channel}
+    asked = {"ns": n, "epsilons": epsilons, "priors": prior, "channels": channel}
     few: dict[str, Any] = {"ns": geometric.QUICK_NS, "priors": ["uniform"]} if quick else {}
     few |= {name: given for name, given in asked.items() if given}
     with console.progress("measuring") as show:
         usual = geometric.QUICK_RUNS if quick else geometric.RUNS
         rows = list(geometric.reproduce(people=people, runs=runs or usual, seed=seed, progress=show, **few))
-    if writing.measured(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
+    if writing.write_measurements(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
         return
     reasons = {
         reason: number
@@ -99,7 +76,7 @@ def reproduce_geometric(
     cells = [
         [
             *(row.prior, str(row.n), f"{row.epsilon:g}", row.channel),
-            _spent(row.step_loss, row.epsilon, None if row.unspent is None else reasons[row.unspent]),
+            _format_spent(row.step_loss, row.epsilon, None if row.unspent is None else reasons[row.unspent]),
             console.short(row.l2) if row.refused is None else row.refused,
             console.short(row.best_l2),
             *(
@@ -127,7 +104,7 @@ def reproduce_geometric(
         )
 
 
-def _spent(loss: float | None, epsilon: float, footnote: int | None) -> str:
+def _format_spent(loss: float | None, epsilon: float, footnote: int | None) -> str:
     """What neighbors lose; which reason there is for its being less than epsilon."""
     if loss is None:
         return "-"

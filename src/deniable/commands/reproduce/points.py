@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console
-from deniable.commands.shared.console import positive, several
+from deniable.commands.shared import console, options
+from deniable.commands.shared.options import positive
 from deniable.formatting import format_percent
 
 if TYPE_CHECKING:
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 40  # rows of a table; all of them are in --json and -o
 _NOBODY = 1e-7  # a share of this or less is shown as 0
-QUICK = "Few epsilons, runs, people and attacks, to see that it works."
+QUICK = "Try few epsilons, runs, people and attacks."
 
-budgets = click.option(
-    "--epsilons", callback=several(positive), multiple=True, help="Budgets, such as 1,2,4."
-)
+budgets = options.numbers_option("--epsilons", positive, "The privacy budgets, such as 1,2,4.")
 
 
 def select_rows(rows: Sequence[AttackPoint]) -> list[AttackPoint]:

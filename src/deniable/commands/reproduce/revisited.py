@@ -1,16 +1,15 @@
-"""`deniable reproduce revisited`."""
+"""`deniable reproduce revisited`: compares the error of protocols with the success of attacks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import click
 
 from deniable.commands.reproduce.points import QUICK, budgets, format_accuracy, print_points, select_rows
 from deniable.commands.shared import console, studies, writing
-from deniable.commands.shared.console import one, whole
+from deniable.commands.shared.options import COUNT
 
 
 @click.command("revisited")
@@ -22,12 +21,10 @@ from deniable.commands.shared.console import one, whole
         type=click.Choice(["adult", "synthetic"]),
         default="synthetic",
         show_default=True,
-        help="Whose values.",
+        help="The values: Adult's ages, or those of simulated people.",
     ),
     budgets,
-    click.option(
-        "--users", callback=one(partial(whole, least=1)), help="Ask only so many people, drawn at random."
-    ),
+    click.option("--users", type=COUNT, help="Ask only this number of people, drawn at random."),
 )
 def reproduce_revisited(
     dataset: str,
@@ -41,10 +38,11 @@ def reproduce_revisited(
     force: bool,
     quick: bool,
 ) -> None:
-    """Error against attack for classical and robust protocols, and which of them nothing beats.
+    """Error against attack success, by protocol.
 
-    `published` has the study's formulas, `exact` those of the law, `guess` what was measured. 100 values:
-    Adult's ages (read from the folder $DENIABLE_DATA, or fetched and kept), or 50,000 invented people.
+    Compares classical and robust protocols, and names those that nothing beats. `published` has the study's
+    formulas, `exact` those of the law, `guess` what was measured. There are 100 values: Adult's ages (read
+    from the folder $DENIABLE_DATA, or fetched and kept), or those of 50,000 simulated people.
     """
     from deniable import data
     from deniable.studies import tradeoffs
@@ -53,7 +51,7 @@ def reproduce_revisited(
     writing.check(out, plot_files, force)
     people = data.load("adult-10") if dataset == "adult" else None
     with console.progress("measuring") as show:
-        rows = studies.kept_as_done(
+        rows = studies.keep_rows(
             out,
             tradeoffs.reproduce(
                 people,
@@ -61,12 +59,12 @@ def reproduce_revisited(
                 runs=runs or (tradeoffs.QUICK_RUNS if quick else tradeoffs.RUNS),
                 users=users,
                 seed=seed,
-                progress=studies.estimating(show),
+                progress=studies.announce_duration(show),
             ),
             as_json,
         )
-    studies.tell_if_all(users, rows[0].n, rows[0].dataset, "asked")
-    if studies.told_to_machines(rows, plot_risks.tradeoffs_plot, out, plot_files, as_json):
+    studies.warn_if_fewer(users, rows[0].n, rows[0].dataset, "asked")
+    if studies.write_rows(rows, plot_risks.tradeoffs_plot, out, plot_files, as_json):
         return
     headers = ["protocol", "epsilon", "attack", "accuracy", "95 %", "MSE", "true loss", "nothing beats it"]
     cells = [

@@ -1,16 +1,15 @@
-"""`deniable reproduce risks`."""
+"""`deniable reproduce risks`: reproduces the attack study, with the strongest attack beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import click
 
 from deniable.commands.reproduce.points import QUICK, budgets, format_accuracy, print_points, select_rows
-from deniable.commands.shared import console, studies, writing
-from deniable.commands.shared.console import one, whole
+from deniable.commands.shared import console, options, studies, writing
+from deniable.commands.shared.options import COUNT
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_percent
 
@@ -18,37 +17,22 @@ from deniable.formatting import format_percent
 @click.command("risks")
 @studies.options(
     "5; the study has 20",
-    f"{QUICK} Nursery only, unless a dataset is named; as with --users 500 --training 1000. Half a minute.",
-    click.option(
-        "--dataset",
-        callback=studies.names,
-        multiple=True,
-        help="adult, acs, nursery; several with commas.  [default: all]",
+    f"{QUICK} Without --dataset on nursery only; as with --users 500 --training 1000. Takes half a minute.",
+    options.name_option("--dataset", "The datasets: adult, acs, nursery.  [default: all]"),
+    options.name_option(
+        "--figure", "The figures: value, sampled-attribute, rsrfd, reidentify.  [default: all]"
     ),
-    click.option(
-        "--figure",
-        callback=studies.names,
-        multiple=True,
-        help="value, sampled-attribute, rsrfd, reidentify.  [default: all]",
-    ),
-    click.option(
-        "--attack",
-        callback=studies.names,
-        multiple=True,
-        help="Only these, such as NK-1n,bayes.  [default: all]",
-    ),
+    options.name_option("--attack", "The attacks, such as NK-1n,bayes.  [default: all]"),
     budgets,
     click.option(
         "--users",
-        callback=one(partial(whole, least=1)),
-        help="Attack only so many people, drawn at random; trained attacks still learn from as many as "
-        "published.",
+        type=COUNT,
+        help="Attack only this number of people, drawn at random; training stays as published.",
     ),
     click.option(
         "--training",
-        callback=one(partial(whole, least=1)),
-        help="Trained attacks invent and compromise people as if there were only so many: quicker, and not "
-        "as published.",
+        type=COUNT,
+        help="Train on this number of people: quicker, and not as published.",
     ),
 )
 def reproduce_risks(
@@ -66,18 +50,20 @@ def reproduce_risks(
     force: bool,
     quick: bool,
 ) -> None:
-    """The attack study: values, the sampled attribute, people; as published, and by the strongest attack.
+    """Attacks on values, attributes and people.
 
-    NK, PK and HM are trained classifiers and need deniable[attack]; bayes needs no training. All classifiers
-    on all datasets take DAYS of a core, most of it for adult and acs; how long is told once the first ones
-    are trained. Name a figure, a dataset, an attack or epsilons, or begin with --quick. With -o, what is done
-    is kept. The datasets are read from the folder $DENIABLE_DATA, or fetched and kept.
+    Reproduces the attack study as published, and adds the strongest attack. NK, PK and HM are trained
+    classifiers and need the extra `attack`; bayes needs no training. All classifiers on all datasets take
+    DAYS of a core, most of it for adult and acs; you see how long once the first ones are trained. Name a
+    figure, a dataset, an attack or epsilons, or begin with --quick. With -o, finished rows are kept. The
+    datasets are read from the folder $DENIABLE_DATA, or fetched and kept.
 
-    NK invents people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid model).
+    NK simulates people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid
+    model).
 
-    In reidentify, a background FK (full knowledge) has all columns of the table, and PK (partial knowledge)
-    half of them to all but one, drawn anew for each run. By the uniform metric nobody is asked for the same
-    attribute twice; by the non-uniform one anybody may be, and then the first report of it is sent again.
+    In reidentify, a background FK (full knowledge) has all columns of the table. PK (partial knowledge) has
+    half of them to all but one, drawn again for each run. With the uniform metric, nobody is asked for the
+    same attribute twice. With the non-uniform one, anybody may be, and then sends the first report again.
     """
     from deniable import data
     from deniable.attack.trained import KNOWLEDGE, require_classifier
@@ -96,9 +82,9 @@ def reproduce_risks(
         for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))
     ]
     for people in sets:
-        studies.tell_if_all(users, people.n, people.name, "attacked")
+        studies.warn_if_fewer(users, people.n, people.name, "attacked")
     with console.progress("attacking") as show:
-        rows = studies.kept_as_done(
+        rows = studies.keep_rows(
             out,
             risks.reproduce(
                 *(sets, figure or None, epsilons or (risks.QUICK_EPSILONS if quick else risks.EPSILONS)),
@@ -106,13 +92,13 @@ def reproduce_risks(
                 users=users,
                 attacks=attack or None,
                 seed=seed,
-                progress=studies.estimating(show),
+                progress=studies.announce_duration(show),
                 quick=quick,
                 training=training,
             ),
             as_json,
         )
-    if studies.told_to_machines(rows, plot_risks.risks_plot, out, plot_files, as_json):
+    if studies.write_rows(rows, plot_risks.risks_plot, out, plot_files, as_json):
         return
     headers = ["figure", "dataset", "protocol", "attack", "epsilon", "accuracy", "95 %", "blind", "attacked"]
     headers += ["surveys", "top", "background", "metric", "prior"]

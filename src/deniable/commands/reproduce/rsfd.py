@@ -1,4 +1,4 @@
-"""`deniable reproduce rsfd`."""
+"""`deniable reproduce rsfd`: reproduces the figures on splitting, sampling and fake data."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def reproduce_rsfd(
     force: bool,
     quick: bool,
 ) -> None:
-    """Figures 6 to 10 of the RS+FD paper: splitting, sampling, and sampling plus fake data.
+    """Splitting, sampling, and fake data (RS+FD).
 
-    Every RS+FD method is there as published, and `at record`: with a true loss per record of no more than
-    epsilon.
+    Reproduces figures 6 to 10 of the RS+FD paper. Every RS+FD method is measured as published, and `at
+    record`: with a true loss per record of at most epsilon.
     """
     from deniable.studies import rsfd
     from deniable.studies.plot import sweeps as plot_studies
@@ -44,7 +44,7 @@ def reproduce_rsfd(
         rows = list(
             rsfd.reproduce(sets, runs=runs or choose_runs(rsfd.RUNS, quick), seed=seed, progress=show)
         )
-    if writing.measured(rows, plot_studies.rsfd_plot, out, plot_files, as_json):
+    if writing.write_measurements(rows, plot_studies.rsfd_plot, out, plot_files, as_json):
         return
     headers = ["dataset", "method", "epsilon", "MSE_avg", "unbiased", "true loss per record", "per attribute"]
     cells = [

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
-from deniable.commands.shared import console, studies
+from deniable.commands.shared import console, options, studies
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 
@@ -19,13 +17,8 @@ _QUICK_RUNS = 5
 
 sweep_options = studies.options(
     "100",
-    f"Only {_QUICK_RUNS} runs, and datasets that need no files.",
-    click.option(
-        "--dataset",
-        callback=studies.names,
-        multiple=True,
-        help="A dataset; several with commas.  [default: all]",
-    ),
+    f"Make only {_QUICK_RUNS} runs, on datasets that need no files.",
+    options.name_option("--dataset", "The datasets.  [default: all]"),
 )
 
 

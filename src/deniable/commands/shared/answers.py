@@ -1,7 +1,7 @@
-"""A file of answers to a plan. What is refused is told all at once: each kind, how often it is there, and
-where first.
+"""Reads a file of answers to a plan, and reports all refused answers at once.
 
-A kind is a column and a reason: a number that is too large is one, whichever it is.
+Refused answers are grouped by kind: a column and a reason. Each kind is shown with its count and its first
+place. A number that is too large is one kind, whichever number it is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Answers:
     path: Path
     separator: str | None = None
     person: str | None = None
-    analysed: bool = False
+    analyzed: bool = False
     """Whether these are looked at and not collected: no answer is then -1, and so is all of an attribute
     without a column.
     """
@@ -49,12 +49,14 @@ class Answers:
     def codes(self, show: Show) -> Iterator[Integers]:
         """The answers as integers, in blocks, up to the first that holds something that is refused."""
         columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
-        kinds = _Kinds(self.plan, self.plan.content.missing == "refuse" and not self.analysed)
-        for block in read_answers(self.path, columns | self._asked(), show, self.separator, self.plan.places):
+        kinds = _Kinds(self.plan, self.plan.content.missing == "refuse" and not self.analyzed)
+        for block in read_answers(
+            self.path, columns | self._choose_columns(), show, self.separator, self.plan.places
+        ):
             if self.person is not None:
                 self._people.extend(listed(block[self.person], self.person))
             try:
-                codes = self._looked_at(block) if self.analysed else self.plan.encode(block)
+                codes = self._encode_partly(block) if self.analyzed else self.plan.encode(block)
             except InvalidValue:
                 kinds.add(block)
             else:
@@ -65,15 +67,15 @@ class Answers:
                     yield codes
             kinds.rows += len(next(iter(block.values())))
         if kinds.found:
-            raise InvalidValue(self._told(kinds))
+            raise InvalidValue(self._describe_kinds(kinds))
 
-    def _asked(self) -> dict[str, Any]:
+    def _choose_columns(self) -> dict[str, Any]:
         """The columns that are read, and the labels of their values; if none is there, all of them are asked
         for.
         """
         labels = dict(self.plan.labels)
         absent = (
-            lacking(self.path, self.plan.names, self.separator, self.plan.places) if self.analysed else []
+            lacking(self.path, self.plan.names, self.separator, self.plan.places) if self.analyzed else []
         )
         return (
             labels
@@ -81,7 +83,7 @@ class Answers:
             else {name: labels[name] for name in labels if name not in absent}
         )
 
-    def _looked_at(self, block: Mapping[str, Any]) -> Integers:
+    def _encode_partly(self, block: Mapping[str, Any]) -> Integers:
         import numpy as np
 
         rows = np.full((len(self.plan.names), len(next(iter(block.values())))), NO_ANSWER, dtype=np.int64)
@@ -100,11 +102,11 @@ class Answers:
 
         return None if self.person is None else people_of(self._people, len(self._people), place)
 
-    def _told(self, kinds: _Kinds) -> str:
+    def _describe_kinds(self, kinds: _Kinds) -> str:
         found = sorted(kinds.found.values(), key=lambda kind: kind.row)
         places = places_of(self.path, [kind.row for kind in found], self.separator)
         lines = [
-            f"{place}, column {kind.name!r}: {kind.reason}{kind.told(kind.name in kinds.more)}"
+            f"{place}, column {kind.name!r}: {kind.reason}{kind.describe_others(kind.name in kinds.more)}"
             for kind, place in zip(found, places, strict=True)
         ]
         if len(lines) == 1:
@@ -129,7 +131,7 @@ class _Kind:
     answers: list[str] = field(default_factory=list)
     """The different ones, in order."""
 
-    def told(self, more: bool) -> str:
+    def describe_others(self, more: bool) -> str:
         """How often they are there, and which others there are; `more` if not all were counted."""
         if self.count == 1:
             return ""
@@ -175,12 +177,12 @@ class _Kinds:
                     self.more.add(attribute.name)
                     break
                 room -= 1
-                kind = self._kind(attribute, answers[first[new[i]]], self.rows + first[new[i]])
+                kind = self._find_kind(attribute, answers[first[new[i]]], self.rows + first[new[i]])
                 self.known[attribute.name, new[i]] = kind
                 kind.answers.append(new[i])
                 kind.count += counts[new[i]]
 
-    def _kind(self, attribute: Attribute, answer: Any, row: int) -> _Kind:
+    def _find_kind(self, attribute: Attribute, answer: Any, row: int) -> _Kind:
         """That of a refused answer; a hint for a name is looked for once, since it takes long."""
         absent = isinstance(answer, str) and answer.strip().lower() in _ABSENT
         named = isinstance(attribute.domain, Categories) and not is_missing(answer)
@@ -188,12 +190,12 @@ class _Kinds:
         reason = "absent" if absent else "name" if named else "missing" if problem is None else problem.remedy
         if (attribute.name, reason) not in self.found:
             problem = problem_of(attribute.domain, answer, attribute.name)
-            told = self._no_answer() if problem is None else str(problem)
-            told += "; if it means no answer, leave the cell empty" if absent else ""
-            self.found[attribute.name, reason] = _Kind(attribute.name, row, told)
+            text = self._describe_missing() if problem is None else str(problem)
+            text += "; if it means no answer, leave the cell empty" if absent else ""
+            self.found[attribute.name, reason] = _Kind(attribute.name, row, text)
         return self.found[attribute.name, reason]
 
-    def _no_answer(self) -> str:
+    def _describe_missing(self) -> str:
         own = 'missing = "value" (one more value) or ' if self.plan.content.has_no_answer else ""
         return (
             "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what "

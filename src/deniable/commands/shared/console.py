@@ -1,22 +1,18 @@
-"""What all commands share: numbers as people write them, files that are not overwritten, tables, JSON and a
-progress bar.
+"""Prints results as tables or JSON, shows progress, and refuses to overwrite files.
 
-Results go to stdout and nothing else does; progress and what was written go to stderr. No file that is there
-is overwritten without `--force`.
+Results go to stdout and nothing else does; progress and what was written go to stderr. No existing file is
+overwritten without `--force`.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,9 +25,8 @@ if TYPE_CHECKING:
 
     from deniable.tables import Show
 
-FILE = click.Path(path_type=Path)
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-force = click.option("--force", is_flag=True, help="Overwrite files that are there.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 _TEXTS = (
     "protocol",
@@ -42,72 +37,8 @@ _TEXTS = (
     "drawn",
     "what it does",
 )  # columns of text, the others being numbers
-_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
 _LINE_EVERY = 30.0  # seconds; a log needs no more, and short work none
 _PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line
-
-
-def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
-    """A whole number as people write them: 10000, 10_000, 10,000, 1e4."""
-    try:
-        number = Decimal(text.replace(",", "") if _THOUSANDS.fullmatch(text.strip()) else text.strip())
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if (
-        not number.is_finite()
-        or number.adjusted() > 18
-        or number != number.to_integral_value()
-        or number > most
-    ):
-        power = len(str(most)) - 1
-        if power < 4:  # too few for how large numbers are written to help
-            raise click.BadParameter(
-                f"it must be a whole number from {0 if least is None else least} to {most}, got {text}"
-            )
-        raise click.BadParameter(
-            f"{text!r} is not a whole number up to 10^{power}, such as 10000, 10_000 or 1e4"
-        )
-    if least is not None and number < least:
-        raise click.BadParameter(f"it must be at least {least}, got {text}")
-    return int(number)
-
-
-def round_number(text: str) -> int:
-    """The number of a round."""
-    stripped = text.strip()
-    if not (stripped.isascii() and stripped.isdecimal() and len(stripped) < 10 and int(stripped) > 0):
-        raise click.BadParameter(f"{text!r} is not the number of a round, such as 1 or 2")
-    return int(stripped)
-
-
-def real(text: str) -> float:
-    """A number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a number, such as 0.5 or 2") from None
-
-
-def positive(text: str) -> float:
-    """A finite number above 0."""
-    number = real(text)
-    if not 0 < number < math.inf:
-        raise click.BadParameter(f"it must be a positive number, such as 0.5 or 2, got {text}")
-    return number
-
-
-def one(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    """Read an option, if it is given."""
-    return lambda _context, _parameter, text: None if text is None else read(text)
-
-
-def several(
-    read: Callable[[str], Any],
-) -> Callable[[click.Context, click.Parameter, Iterable[str]], list[Any]]:
-    """Read an option that may be given several times, and may hold several things with commas
-    between them.
-    """
-    return lambda _context, _parameter, texts: [read(part) for text in texts for part in text.split(",")]
 
 
 def refuse_existing(files: Iterable[Path], overwrite: bool) -> None:
@@ -150,25 +81,24 @@ def save_plot(figure: Figure, file: Path) -> None:
 
 
 @contextmanager
-def writing(file: Path, private: bool = False, told: bool = True) -> Iterator[Path]:
-    """A temporary file that takes its place when all of it is written, which may be told; for its owner only,
-    if private.
+def writing(file: Path, private: bool = False, announced: bool = True) -> Iterator[Path]:
+    """A temporary file that takes the place of a file when all of it is written; then says so.
+
+    A private file is for its owner only.
     """
     from deniable.tables import replacing
 
     with replacing(file, private) as temporary:
         yield temporary
-    if told:
+    if announced:
         click.echo(f"wrote {file}", err=True)
 
 
 @contextmanager
 def progress(text: str) -> Iterator[Show]:
-    """A bar on stderr where a terminal shows it, gone when the work is done; elsewhere, of long work, a line
-    now and then.
-    """
+    """A bar on stderr that goes when the work is done; without a terminal, a line now and then."""
     if not sys.stderr.isatty():
-        yield _lines(text)
+        yield _print_lines(text)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -180,14 +110,14 @@ def progress(text: str) -> Iterator[Show]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _lines(text: str) -> Show:
-    began = told = time.monotonic()
+def _print_lines(text: str) -> Show:
+    began = shown = time.monotonic()
 
     def show(done: int, total: int) -> None:
-        nonlocal told
+        nonlocal shown
         now = time.monotonic()
-        if now - told >= _LINE_EVERY and done < total:
-            told = now
+        if now - shown >= _LINE_EVERY and done < total:
+            shown = now
             click.echo(f"{text}: {100 * done / total:.0f} % after {now - began:.0f} seconds", err=True)
 
     return show

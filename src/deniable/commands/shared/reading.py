@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 
-def planned(path: Path, people: int) -> Plan:
+def plan_study(path: Path, people: int) -> Plan:
     """The plan of a study in a file."""
     from deniable.plan import Study
     from deniable.tables import file_kind

@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 store_option = click.option(
     "--store",
+    metavar="ADDRESS",
     default="sqlite:///reports.db",
     show_default=True,
-    help="Where reports are kept: sqlite:///FILE or postgresql://…",
+    help="The store of the reports: sqlite:///FILE or postgresql://…",
 )
 
 
 @contextmanager
-def needing_extra() -> Iterator[None]:
-    """Say what to install where it is not."""
+def suggest_extra() -> Iterator[None]:
+    """Say what to install where a package is missing."""
     try:
         yield
     except ModuleNotFoundError as problem:
@@ -47,15 +48,14 @@ def register_plan(store: Store, plan: Plan, invited: bool) -> None:
 
 
 @contextmanager
-def opened_store(
+def open_store_of(
     url: str, plan: Plan, invited: bool | None, create: bool = True, warn: bool = False
 ) -> Iterator[Store]:
-    """A store in which the plan is registered; it takes invitations, or is left as it is (None). Who only
-    reads makes none.
+    """A store in which the plan is registered; it takes invitations, or is left as it is (None).
 
-    With `warn`, who adds a plan to a store of other plans is told.
+    A store that is only read is not made. With `warn`, adding a plan to a store of other plans is reported.
     """
-    with needing_extra():
+    with suggest_extra():
         from deniable.collect.reading import refuse_unknown
         from deniable.collect.store import open_store
 

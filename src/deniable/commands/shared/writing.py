@@ -1,4 +1,4 @@
-"""Tables in files, by their endings, and plots: what `-o` and `--plot` do in every command that has them."""
+"""Writes tables to files by their endings, and draws plots: what `-o` and `--plot` do in every verb."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deniable.commands.shared import console
+from deniable.commands.shared.options import FILE
 from deniable.errors import InvalidParameter
 from deniable.tables.spreadsheet import csv_bytes
 
@@ -24,9 +25,9 @@ ENDINGS = (".csv", ".json", ".parquet")
 out = click.option(
     "-o",
     "--out",
-    type=console.FILE,
+    type=FILE,
     multiple=True,
-    help="Write the table (.csv, .json, .parquet), once or several times.",
+    help="Write the table to a file (.csv, .json, .parquet); may be repeated.",
 )
 
 
@@ -36,9 +37,9 @@ def plot(what: str, name: str = "--plot") -> Callable[[Any], Any]:
     return click.option(
         name,
         into,
-        type=console.FILE,
+        type=FILE,
         multiple=True,
-        help=f"Draw {what} (png, svg, pdf), once or several times.",
+        help=f"Draw {what} to a file (.png, .svg, .pdf); may be repeated.",
     )
 
 
@@ -54,17 +55,21 @@ def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> Non
 
 
 def write_tables(
-    files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data: object, told: bool = True
+    files: Sequence[Path], rows: Sequence[Mapping[str, Any]], data: object, announced: bool = True
 ) -> None:
     """Rows as CSV or Parquet, and as JSON just what --json prints."""
-    flat = [_flat(row) for row in rows]
+    flat = [_flatten(row) for row in rows]
     columns = dict.fromkeys(name for row in flat for name in row)
     whole = [dict.fromkeys(columns) | row for row in flat]
     for file in files:
-        with console.writing(file, told=told) as temporary:
+        with console.writing(file, announced=announced) as temporary:
             ending = file.suffix.lower()
             written = (
-                csv_bytes(whole) if ending == ".csv" else _parquet(whole) if ending == ".parquet" else None
+                csv_bytes(whole)
+                if ending == ".csv"
+                else _encode_parquet(whole)
+                if ending == ".parquet"
+                else None
             )
             temporary.write_bytes(console.json_text(data).encode() if written is None else written)
 
@@ -75,7 +80,7 @@ def save_plots(files: Sequence[Path], draw: Callable[[], Figure]) -> None:
         console.save_plot(draw(), file)
 
 
-def measured(
+def write_measurements(
     rows: Sequence[Any],
     draw: Callable[[Any], Figure],
     tables: Sequence[Path],
@@ -110,20 +115,20 @@ def json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
     click.echo("[]" if before == "[" else "\n]")
 
 
-def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def _flatten(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """A row without tables inside: the mean of something that is measured has its name, and its error is
     beside it.
     """
     cells: dict[str, Any] = {}
     for name, cell in row.items():
         if isinstance(cell, Mapping):
-            cells |= _flat(cell, before if name == "metrics" else f"{before}{name}_")
+            cells |= _flatten(cell, before if name == "metrics" else f"{before}{name}_")
         else:
             cells[before.rstrip("_") if before and name == "mean" else f"{before}{name}"] = cell
     return cells
 
 
-def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _encode_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     from deniable.tables import require_pyarrow
 
     require_pyarrow()

@@ -1,0 +1,136 @@
+"""Reads what options hold: files, and numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import click
+
+if TYPE_CHECKING:
+    Type = click.ParamType[Any]
+else:  # older versions of click cannot say what a type makes
+    Type = click.ParamType
+
+_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
+
+
+@final
+class InOrder(click.Group):
+    """A group that lists its verbs in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@final
+class File(click.Path):
+    """The path of a file; that it exists, or does not, is checked by the verb that uses it."""
+
+    name = "file"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+        self.name = "file"
+
+
+@final
+class Number(Type):
+    """A number, as a function reads it."""
+
+    name = "number"
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._read(value) if isinstance(value, str) else value
+
+
+FILE = File()
+
+
+def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
+    """A whole number as people write them: 10000, 10_000, 10,000, 1e4."""
+    try:
+        number = Decimal(text.replace(",", "") if _THOUSANDS.fullmatch(text.strip()) else text.strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if (
+        not number.is_finite()
+        or number.adjusted() > 18
+        or number != number.to_integral_value()
+        or number > most
+    ):
+        power = len(str(most)) - 1
+        if power < 4 or most != 10**power:  # how large numbers are written is no help then
+            raise click.BadParameter(
+                f"it must be a whole number from {0 if least is None else least} to {most}, got {text}"
+            )
+        raise click.BadParameter(
+            f"{text!r} is not a whole number up to 10^{power}, such as 10000, 10_000 or 1e4"
+        )
+    if least is not None and number < least:
+        raise click.BadParameter(f"it must be at least {least}, got {text}")
+    return int(number)
+
+
+def round_number(text: str) -> int:
+    """The number of a round."""
+    stripped = text.strip()
+    if not (stripped.isascii() and stripped.isdecimal() and len(stripped) < 10 and int(stripped) > 0):
+        raise click.BadParameter(f"{text!r} is not the number of a round, such as 1 or 2")
+    return int(stripped)
+
+
+def real(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a number, such as 0.5 or 2") from None
+
+
+def positive(text: str) -> float:
+    """A finite number above 0."""
+    number = real(text)
+    if not 0 < number < math.inf:
+        raise click.BadParameter(f"it must be a positive number, such as 0.5 or 2, got {text}")
+    return number
+
+
+def several(
+    read: Callable[[str], Any],
+) -> Callable[[click.Context, click.Parameter, Iterable[str]], list[Any]]:
+    """Reads an option that may be given several times, and may hold several things between commas."""
+    return lambda _context, _parameter, texts: [read(part) for text in texts for part in text.split(",")]
+
+
+WHOLE = Number(whole)
+COUNT = Number(partial(whole, least=1))
+SEED = Number(partial(whole, least=0))
+PORT = Number(partial(whole, least=0, most=65535))
+ROUND = Number(round_number)
+REAL = Number(real)
+POSITIVE = Number(positive)
+
+separator = click.option(
+    "--separator",
+    metavar="CHARACTER",
+    help="The character between the cells of a CSV file.  [default: a comma; in .tsv, a tab]",
+)
+
+
+def name_option(name: str, text: str, **more: Any) -> Callable[[Any], Any]:
+    """An option that takes names, in one go with commas or one at a time."""
+    return click.option(name, callback=several(str.strip), multiple=True, metavar="NAME", help=text, **more)
+
+
+def numbers_option(name: str, read: Callable[[str], Any], text: str, **more: Any) -> Callable[[Any], Any]:
+    """An option that takes numbers, in one go with commas or one at a time."""
+    return click.option(name, callback=several(read), multiple=True, metavar="NUMBER", help=text, **more)

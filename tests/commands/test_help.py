@@ -1,0 +1,154 @@
+"""What `--help` shows: verbs in the order of a study, plain phrases, and names for what options take."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from deniable.cli import commands
+from deniable.commands.shared.options import InOrder, Number
+from tests.running import Run
+
+ORDER = [
+    *("init", "plan", "verify", "privatize", "serve", "tokens", "rounds", "store", "estimate"),
+    *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),
+]
+"""First a study from its beginning to its end, then what can be done without one."""
+
+TECHNICAL = re.compile(r"\b(TEXT|INTEGER|FLOAT|RANGE|PATH|FILENAME|BOOLEAN)\b")
+STILTED = re.compile(
+    r"\bOf (a|an|the|ranges|long|large)\b|\btold\b|\bis none of\b|\bthat is there\b|\bfor ever\b"
+    r"|\banew\b|\bso many\b|\binvented\b|\bby who\b"
+)
+
+
+def walk(command: click.Command = commands, path: str = "deniable") -> Iterator[tuple[str, click.Command]]:
+    """A command and all below it, by how they are called."""
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from walk(below, f"{path} {name}")
+
+
+EVERY = dict(walk())
+OPTIONS = [
+    (path, option)
+    for path, command in EVERY.items()
+    for option in command.params
+    if isinstance(option, click.Option)
+]
+
+
+def test_verbs_are_listed_in_the_order_of_a_study(run: Run) -> None:
+    shown = re.findall(r"^  (\w+)  ", run("--help").out.partition("Commands:")[2], re.MULTILINE)
+    assert shown == ORDER
+    assert sorted(shown) == sorted(commands.commands)
+
+
+def test_no_description_of_a_verb_is_cut() -> None:
+    for path, command in EVERY.items():
+        short = command.get_short_help_str(1000)
+        assert path == "deniable" or 0 < len(short) <= 45, path
+        if isinstance(command, click.Group):
+            context = click.Context(command, info_name=path, terminal_width=80)
+            listing = command.get_help(context).partition("Commands:")[2]
+            assert "..." not in listing
+            assert "\n   " + " " * 8 not in listing, "a description takes two lines"
+
+
+def test_every_option_has_a_plain_phrase() -> None:
+    assert len(OPTIONS) > 100
+    for path, option in OPTIONS:
+        text = option.help or ""
+        where = f"{path} {option.opts[0]}: {text}"
+        assert re.fullmatch(r"[A-Z].*(\.|…|\])", text), where
+        assert not STILTED.search(text), where
+        for sentence in re.split(r"[.;:] ", text.partition("  [default")[0]):
+            assert len(sentence.split()) <= 25, where
+
+
+def test_no_description_is_stilted() -> None:
+    for path, command in EVERY.items():
+        assert not STILTED.search(" ".join((command.help or "").split())), path
+
+
+def test_the_check_of_phrases_would_find_stilted_ones() -> None:
+    for text in (
+        "Of a long range it shows groups.",
+        "Who is told apart.",
+        "Overwrite the file that is there.",
+    ):
+        assert STILTED.search(text)
+
+
+def test_options_say_what_they_take() -> None:
+    for path, command in EVERY.items():
+        context = click.Context(command, info_name=path)
+        for param in command.get_params(context):
+            if isinstance(param, click.Option) and param.is_flag:
+                continue
+            metavar = param.make_metavar(context)
+            assert not TECHNICAL.search(metavar), f"{path} {param.opts[0]} {metavar}"
+            if isinstance(param.type, Number):
+                assert metavar == "NUMBER"
+    numbers = {(path, option.opts[0]) for path, option in OPTIONS if isinstance(option.type, Number)}
+    assert {
+        ("deniable plan", "--people"),
+        ("deniable serve", "--port"),
+        ("deniable audit", "--timeout"),
+    } <= numbers
+    assert "--epsilon NUMBER" in commands.commands["simulate"].get_help(
+        click.Context(commands.commands["simulate"])
+    )
+
+
+def test_a_number_that_click_would_read_would_be_found() -> None:
+    for type_ in (click.INT, click.FLOAT, click.STRING, click.IntRange(0), click.Path()):
+        option = click.Option(["--n"], type=type_)
+        assert TECHNICAL.search(option.make_metavar(click.Context(click.Command("x"))))
+
+
+def test_groups_keep_the_order_in_which_they_are_told() -> None:
+    for path, command in EVERY.items():
+        if isinstance(command, click.Group):
+            assert isinstance(command, InOrder), path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["serve", "plan.json", "--port", "70000"], "it must be a whole number from 0 to 65535, got 70000"),
+        (["attack", "plan.json", "--seed", "-1"], "it must be at least 0, got -1"),
+        (["reproduce", "rsfd", "--runs", "0"], "it must be at least 1, got 0"),
+        (["serve", "plan.json", "--minimum", "few"], "'few' is not a whole number up to 10^18"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(run: Run, arguments: list[str], message: str) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("shell", "mark"), [("bash", "complete -o"), ("zsh", "#compdef"), ("fish", "complete ")]
+)
+def test_shells_can_complete_commands(shell: str, mark: str) -> None:
+    program = [sys.executable, "-c", "from deniable.cli import main; main()"]
+    asked = {"_DENIABLE_COMPLETE": f"{shell}_source"}
+    script = subprocess.run(program, env=os.environ | asked, capture_output=True, text=True, check=False)
+    if shell == "bash" and "Shell completion is not supported for Bash" in script.stderr:
+        pytest.skip("this bash is too old to complete")
+    assert mark in script.stdout
+    assert "deniable" in script.stdout
+    typed = {"_DENIABLE_COMPLETE": f"{shell}_complete", "COMP_WORDS": "deniable pl", "COMP_CWORD": "1"}
+    if shell == "fish":
+        typed["COMP_CWORD"] = "pl"
+    found = subprocess.run(program, env=os.environ | typed, capture_output=True, text=True, check=True)
+    assert "plan" in found.stdout
+    assert "verify" not in found.stdout
