@@ -47,9 +47,14 @@ def test_the_loss_that_is_printed_is_the_loss(name: str) -> None:
 
 def test_words_and_numbers_people_know() -> None:
     assert str(dn.oue(16, 1.0)) == (
-        "Unary encoding: one bit per value, 16 values, loss 1.0000, best guess right 11.6 % (blind 6.25 %), "
+        "OUE: one bit per value, 16 values, loss 1.0000, best guess right 11.6 % (blind 6.25 %), "
         "2 bytes a report"
     )
+
+
+def test_what_no_protocol_makes_is_called_by_its_shape() -> None:
+    assert str(dn.ss(100, 1.0, size=20)).startswith("Subset selection: a set of 20 values, 100 values, ")
+    assert str(dn.ss(100, 1.0)).startswith("SS: a set of 27 values, ")
 
 
 def test_repeated_and_metric_mechanisms_print_both_losses() -> None:

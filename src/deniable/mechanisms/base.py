@@ -102,7 +102,7 @@ class Mechanism(ABC):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """What its shape is called."""
         return type(self).__name__
 
     @property
@@ -119,7 +119,11 @@ class Mechanism(ABC):
         """What it is, in a line: name, report, values, loss, best guess and size."""
         facts = [self.phrase, self.describe_values(), self.describe_loss(), self.describe_guess()]
         size = f"{format_count(self.report_bytes, 'byte')} a report"
-        return f"{self.title}: {', '.join([*filter(None, facts), size])}"
+        return f"{self.describe_name()}: {', '.join([*filter(None, facts), size])}"
+
+    def describe_name(self) -> str:
+        """The name of the protocol that makes it, or else what its shape is called."""
+        return self.title
 
     def describe_values(self) -> str:
         """How many values there are, in words."""

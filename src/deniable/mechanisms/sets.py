@@ -91,6 +91,12 @@ class SetMechanism(ExactMechanism):
 class SetShape(SetMechanism, Blockwise):
     """A set of values, reported in one round: what Direct, Unary, Subset, Hashed and Hadamard share."""
 
+    def describe_name(self) -> str:
+        from deniable.mechanisms.protocols import recognize
+
+        protocol = recognize(self)
+        return self.title if protocol is None else protocol.name.upper()
+
     @property
     @abstractmethod
     def outline(self) -> str:

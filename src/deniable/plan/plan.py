@@ -29,6 +29,7 @@ from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import explain, references, reports_file
 from deniable.plan.document import VERSION, Attribute, Content, Missing
+from deniable.plan.labeled import LabeledMechanism
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.notation import InvalidPlan, canonical, parsed
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
@@ -99,6 +100,21 @@ class Plan:
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The values' names, by attribute."""
         return {attribute.name: self.content.labels(attribute) for attribute in self.content.attributes}
+
+    def attribute(self, name: str) -> LabeledMechanism:
+        """The mechanism of one attribute, which takes answers by their labels.
+
+        >>> from deniable.mechanisms import rr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, rr(1.0), people=1000)
+        >>> smokes = plan.attribute("smokes")
+        >>> smokes.estimate(smokes.tally(smokes.privatize(["yes", "no", "no"]))).labels
+        ('yes', 'no')
+        """
+        if name not in self.names:
+            raise InvalidParameter(not_among(name, "an attribute", self.names))
+        j = self.names.index(name)
+        domain = self.content.attributes[j].domain
+        return LabeledMechanism(name, domain, self.mechanism.mechanisms[j], self.labels[name])
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -344,7 +360,7 @@ class Plan:
             [
                 name,
                 part.describe_values(),
-                part.title,
+                part.describe_name(),
                 part.phrase,
                 format_percent(part.success()),
                 format_percent(part.blind),
