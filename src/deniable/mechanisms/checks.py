@@ -97,7 +97,10 @@ def checked_k(k: int, most: int, shape: str) -> int:
 def _remedy(array: Array) -> str:
     if array.dtype.kind == "f" and not np.isnan(array).any():
         return "round numbers to whole ones, or put them into bins, first"
-    return "code labels as integers and decide what a missing answer means first"
+    return (
+        "code labels as integers, dn.Categories([...]).encode(values), and decide what a missing answer means "
+        "first"
+    )
 
 
 def _described(array: Array) -> str:
