@@ -98,8 +98,8 @@ def _remedy(array: Array) -> str:
     if array.dtype.kind == "f" and not np.isnan(array).any():
         return "round numbers to whole ones, or put them into bins, first"
     return (
-        "code labels as integers, dn.Categories([...]).encode(values), and decide what a missing answer means "
-        "first"
+        "code labels as integers, dn.Categories([...]).encode(values), and decide what a missing answer "
+        "means first"
     )
 
 
