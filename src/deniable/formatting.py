@@ -14,6 +14,11 @@ from textwrap import fill
 
 _NANO = 10**9
 _NOTHING = 1e-9  # a difference of shares that only the rounding of floats makes
+_STATED = 9  # decimals of the losses that plans state, which are never less than what is spent
+_ROUNDING = Fraction(
+    1, 10**12
+)  # of a loss: far more than the rounding of a float, far less than anybody reads
+_FORGIVEN = Decimal("1e-12")  # the same as a part of a number
 _WIDTH = 110
 
 
@@ -106,15 +111,18 @@ def format_points(gain: float, digits: int = 3) -> str:
 
 
 def format_loss(loss: float | Fraction, decimals: int = 4) -> str:
-    """A loss with these decimals, rounded up.
+    """A loss with these decimals, rounded up; what a float adds to a round number does not count below nine.
 
     >>> format_loss(0.99999999), format_loss(1.00001), format_loss(math.inf)
     ('1.0000', '1.0001', 'no bound')
+    >>> format_loss(0.1), format_loss(3.0000000000000004), format_loss(0.1, 9)
+    ('0.1000', '3.0000', '0.100000001')
     """
     if math.isinf(loss):
         return "no bound"
     scale = 10**decimals
-    units = math.ceil(Fraction(loss) * scale)
+    exact = Fraction(loss) if decimals >= _STATED else Fraction(loss) - _ROUNDING
+    units = max(0, math.ceil(exact * scale))
     return f"{units // scale}.{units % scale:0{decimals}d}"
 
 
@@ -137,14 +145,14 @@ def format_nanos(nanos: int) -> str:
 
 
 def format_up(number: float, digits: int = 4) -> str:
-    """A number with this many digits, rounded up.
+    """A number with this many digits, rounded up; what a float adds to a round number does not count.
 
-    >>> format_up(19.50072), format_up(1689.127), format_up(2.0), format_up(math.inf)
-    ('19.51', '1690', '2', 'inf')
+    >>> format_up(19.50072), format_up(1689.127), format_up(0.1), format_up(math.inf)
+    ('19.51', '1690', '0.1', 'inf')
     """
     if math.isinf(number) or not number:
         return f"{number:g}"
-    exact = Decimal(number)
+    exact = Decimal(number) * (1 - _FORGIVEN)
     last = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return f"{float(exact.quantize(last, rounding=ROUND_CEILING)):.15g}"
 

@@ -19,6 +19,7 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import MeanEstimate as MeanEstimate
 from deniable.estimate import clopper_pearson, scattered
 from deniable.exact import log_up, positive_epsilon, whole_number
+from deniable.formatting import format_count, format_loss
 from deniable.mechanisms import Tally, as_sent, floats, unmasked
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers, smallest
@@ -71,6 +72,17 @@ class Mean(ABC):
         distance.
         """
         return log_up(self.ratio)
+
+    @final
+    def describe(self) -> str:
+        """What it is, in a line: name, report, loss and size."""
+        size = format_count(smallest(self.outputs).itemsize, "byte")
+        report = f"one of {self.outputs:,} numbers that are right on average"
+        loss = f"loss {format_loss(self.loss())}"
+        return f"{type(self).__name__}: {report}, answers from -1 to 1, {loss}, {size} a report"
+
+    def __str__(self) -> str:
+        return self.describe()
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
