@@ -213,7 +213,7 @@ def test_a_prior_of_one_attribute_may_be_its_shares_by_value() -> None:
     by_number = attack.success(dn.grr(3, 1.0), {0: 0.5, 1: 0.1, 2: 0.4}).attributes[0]
     assert by_number.blind == 0.5
     with pytest.raises(
-        dn.InvalidParameter, match="got one of 'rde', which is none of 'red', 'green', 'blue'"
+        dn.InvalidParameter, match="got one of 'rde', which is not among 'red', 'green', 'blue'"
     ):
         attack.guess(plan, reports, prior={"rde": 0.5, "green": 0.1, "blue": 0.4})
 
@@ -287,7 +287,7 @@ def test_noise_in_an_estimate_of_another_mechanism_is_warned_of() -> None:
 
 def test_a_label_that_is_none_of_many_is_told_the_nearest() -> None:
     with pytest.raises(
-        dn.InvalidParameter, match=r"got one of '33', which is none of its 74: .*mean '33 to under 34'\?"
+        dn.InvalidParameter, match=r"got one of '33', which is not among its 74: .*mean '33 to under 34'\?"
     ) as told:
         attack.success(AGES, {"age": {"33": 1.0}})
     assert str(told.value).count("to under") == 5

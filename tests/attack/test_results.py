@@ -411,7 +411,7 @@ def test_priors_by_label_and_what_is_wrong_with_them() -> None:
         ([-0.2, 1.2], "none below 0, got -0.2 among them"),
         ([math.nan, 0.5], "got nan among them"),
         ([0.2, 0.3, 0.5], "got 3 of them"),
-        ({"yes": 0.2, "maybe": 0.8}, "got one of 'maybe', which is none of 'yes', 'no'"),
+        ({"yes": 0.2, "maybe": 0.8}, "got one of 'maybe', which is not among 'yes', 'no'"),
         ({"yes": 0.2}, "got none of 'no'; give 0 where that is meant"),
         ({"yes": "x", "no": 0.8}, "is 2 shares of its values that add up to 1, got"),
     ):
@@ -907,7 +907,7 @@ def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
     text = page.text()
     row = next(line for line in text.split("2. The same")[1].splitlines() if line.startswith("  pay"))
     assert row.split()[1:3] == ["90", "%"]
-    assert "Of pay it is known how many people are in each half of the range." in text
+    assert "How many people are in each half of the range is known of pay." in text
     ticks = {str(line.get_label()): line for line in plot_attack.examination_plot(page).axes[0].lines}
     assert np.asarray(ticks["the most frequent answer, without a report"].get_xdata())[3] == pytest.approx(
         0.9

@@ -950,7 +950,7 @@ def test_the_page_has_several_collections_with_background() -> None:
     assert "5 x fresh noise" in section
     assert f"~{100 * one.averaged:.3g} %" in section
     assert "knows frequencies" in found.text()
-    assert "their noise is drawn anew each time" in found.text()
+    assert "their noise is drawn again each time" in found.text()
 
 
 KINDS = ["faked", "again", "single", "metric", "grid", "number"]

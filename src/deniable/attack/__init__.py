@@ -1,7 +1,7 @@
-"""Attack it before others do: values, the sampled attribute, and people, by the best that a law allows.
+"""Attacks a plan before others do: values, the sampled attribute, and people.
 
 Every attack is a function of the law's likelihood, so that there is nothing to train: exact sums where there
-are any, the published classifiers and matchers beside them for reproduction.
+are any, the published classifiers and matchers for reproduction.
 """
 
 from __future__ import annotations

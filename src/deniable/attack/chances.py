@@ -1,4 +1,4 @@
-"""What an attacker of a plan can expect: from one report, and of whole profiles after several collections."""
+"""Computes what an attacker can expect: from one report, and of whole profiles after several collections."""
 
 from __future__ import annotations
 

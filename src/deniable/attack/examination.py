@@ -1,6 +1,4 @@
-"""All attacks on one plan, for a page: with people, they answer in a simulation and are looked for among
-themselves.
-"""
+"""Runs all attacks on one plan, for a page: people answer in a simulation, and are looked for."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     there = column_names(background)
     names = _present(asked, there, places)
     for slip in misspelt(asked, there, places):
-        warnings.warn(slip, DeniableWarning, stacklevel=3)  # whoever called reidentify
+        warnings.warn(slip, DeniableWarning, stacklevel=3)  # the caller of reidentify
     if not names:
         raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(asked)}")
     answers = dict(zip(names, columns_of(background, names, places), strict=True))
@@ -253,7 +253,7 @@ def encode_people(plan: Plan, people: object) -> Integers:
     there = column_names(people)
     names = _present(plan.names, there, plan.places)
     for slip in misspelt(plan.names, there, plan.places, "the table of people"):
-        warnings.warn(slip, DeniableWarning, stacklevel=4)  # whoever called examine
+        warnings.warn(slip, DeniableWarning, stacklevel=4)  # the caller of examine
     if not names:
         raise InvalidParameter(
             f"the table of people has none of the attributes {shorten_names(plan.names)}; its columns are "
@@ -385,7 +385,7 @@ def _coded(people: object, names: Sequence[str], plan: Plan | None) -> Integers:
 
 
 def _listed(truth: object, array: Integers, names: Sequence[str], plan: Plan) -> Integers:
-    """Of one attribute: answers wherever all can be, and otherwise numbers of values, -1 for no answer."""
+    """One attribute: answers wherever all can be, and otherwise numbers of values, -1 for no answer."""
     try:
         return _coded({names[0]: truth}, names, plan)
     except InvalidValue:

@@ -1,5 +1,4 @@
-"""What a report says about a value, and about being real: the likelihoods that every attack here is a
-function of.
+"""Computes what a report says about a value, and about being real: every attack is a function of it.
 
 A report of an attribute is a few times likelier from the values that it supports than from the others, so
 that one table of reports by values, up to a factor for each report, holds all that there is to know. Beside a
@@ -37,10 +36,10 @@ from deniable.records import (
 Part = ExactMechanism | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""
 Source = Plan | RecordMechanism | Part
-"""What reports come from: a plan, or the share or the mechanism itself."""
+"""What reports come from: a plan, a record mechanism or a mechanism."""
 Priors = Sequence[Floats]
 CELLS = 256
-"""Equal parts of a number's range, by which its reports are told apart."""
+"""Equal parts of a number's range, by which its reports are compared."""
 HALVES = ("lower half", "upper half")
 _FARTHEST = -700.0  # nats, within what floats hold
 _MOST_CELLS = 1 << 24  # of a table of all reports by all values
@@ -211,7 +210,7 @@ def _(fake: Imitated, reports: Array) -> Floats:
 
 @faked.register
 def _(fake: Blank, reports: Array) -> Floats:
-    """Of bits: all of them are as those of values that nobody has."""
+    """All of its bits are as those of values that nobody has."""
     law = fake.part.law
     return np.full(len(reports), float((1 - law.exact_q) / (1 - law.exact_p)))
 

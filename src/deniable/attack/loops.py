@@ -1,4 +1,4 @@
-"""The hot loops of re-identification, compiled on first use: every target against every record."""
+"""Ranks every target against every record, in loops that are compiled on first use."""
 
 from __future__ import annotations
 

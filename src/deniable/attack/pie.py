@@ -1,4 +1,4 @@
-"""Noise by a target for re-identification (PIE): as published, and with the sign of its bound corrected.
+"""Sets noise by a target for re-identification (PIE): as published, and with its bound corrected.
 
 Alpha bits of information about a person leave a Bayes error of at least beta = 1 - (alpha + 1) / log2 n.
 """

@@ -1,4 +1,4 @@
-"""What an attacker believes beforehand: shares of the values of every attribute, as people have them."""
+"""Reads what an attacker believes beforehand: shares of every attribute's values, as people have them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     """What the attacker believes of each attribute beforehand: shares by name, or in order; uniform unless
     given.
 
-    Of one attribute, shares by value do; so does what was estimated or is most likely, of one attribute or of
-    all.
+    For one attribute, shares by value do. What was estimated, or is most likely, does for one attribute and
+    for all.
     """
     parts, names = parts_of(source), names_of(source)
     if prior is None:
@@ -124,7 +124,7 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
 def _read_estimate(part: Part, name: str, estimate: Estimate) -> Floats:
     """What an estimate tells of the shares, which its noise must not be taken for.
 
-    Unbiased shares of values with distances scatter far more than what the same reports make likely; and
+    Unbiased shares of metric values scatter far more than what the same reports make likely; and
     shares that are negative are projected, which leaves the largest errors standing as spikes.
     """
     neighbored = isinstance(part, Geometric | SquareWave | PlanarGeometric | ProductGeometric)
@@ -164,7 +164,7 @@ def _by_label(labels: Sequence[object], prior: Mapping[object, object], what: st
     unknown = [label for label in prior if label not in labels]
     if unknown:
         raise InvalidParameter(
-            f"{what}, got one of {unknown[0]!r}, which is none of {_some(labels, unknown[0])}"
+            f"{what}, got one of {unknown[0]!r}, which is not among {_some(labels, unknown[0])}"
         )
     absent = [label for label in labels if label not in prior]
     if absent:

@@ -312,7 +312,7 @@ class _Mixed:
         return max(part.k for part in self.hidden.mechanism.mechanisms)
 
     def fill(self, tables: Floats, whom: Integers) -> None:
-        """For these targets, how likely each value of each attribute is, beside its fake."""
+        """For these targets, how likely each value of each attribute is, against its fake."""
         for j, (fake, column) in enumerate(
             zip(self.hidden.mechanism.fakes, self.records.columns, strict=True)
         ):
@@ -353,7 +353,7 @@ def _match_mixed(
             part.fill(tables[:, f], whom[some])
         for f, evidence in enumerate(held, len(mixed)):
             there, positions = evidence.find(whom[some])
-            tables[:, f, 0] = 1.0  # whoever did not report it says nothing of it
+            tables[:, f, 0] = 1.0  # a person who did not report it says nothing of it
             tables[there, f, 0, : width(evidence.clue.part)] = evidence.likelihoods(positions)
         loops.rank_products(
             background.columns, about, tables, fixed[some], own[some], above[some], tied[some]

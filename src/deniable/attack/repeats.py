@@ -1,6 +1,6 @@
-"""How often an attacker is right: about an attribute after some collections, and about whole profiles.
+"""Computes how often an attacker is right about an attribute after several reports of it.
 
-Several reports of one value are told apart by how many of them support each value. For bits these counts are
+What several reports of one value say is how many of them support each value. For bits these counts are
 independent, for single values they are multinomial, and both are summed exactly where all values are equally
 likely. What has no such sum is simulated and says so: the mean of what a report adds to the posterior of a
 blind guess, which is unbiased and never below it.
@@ -37,7 +37,7 @@ def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1
     are equally likely.
 
     A client that memoizes sends its old report again, or, with a mechanism for repeated collections, fresh
-    noise on an answer that it keeps. With memoized=False all is drawn anew each time, and averages away.
+    noise on an answer that it keeps. With memoized=False all is drawn again each time, and averages away.
     `chance_after` says how it is known; what has to be simulated is drawn from the seed.
 
     >>> import deniable as dn
@@ -70,7 +70,7 @@ def chance_after(
 def chances_after(
     part: Part, reports: int, memoized: bool, prior: npt.ArrayLike | None = None, seed: int = 1
 ) -> tuple[Chance, ...]:
-    """The same after 0, 1, ... up to so many reports."""
+    """The same after 0, 1, ... up to `reports` reports."""
     shares = None
     if prior is not None:
         believed = checked_prior(prior, values_of(part))
@@ -210,7 +210,7 @@ def most_supported(true: Floats, other: Floats, k: int) -> float:
 
 
 def plurality(k: int, p: float, q: float, reports: int) -> float:
-    """Pr(the true value is named most often in so many single values), ties drawn.
+    """Pr(the true value is named most often in some single values), ties drawn.
 
     Named a Poisson number of times each, the values are independent; the coefficient of all reports together
     undoes that.

@@ -1,5 +1,4 @@
-"""How often an attacker is right, as results: of each attribute, of whole profiles, of who a person is; and
-how it is known.
+"""Holds how often an attacker is right about attributes, profiles and people, and how that is known.
 
 Every figure of a plan is summed exactly, unless it is named in `stderr`, which has the error of its
 simulation, or in `bounds`.
@@ -60,7 +59,7 @@ class AttributeSuccess:
     keeps it.
     """
     averaged: float | None
-    """The same where noise, and among fakes the attribute, is drawn anew each time; None where it is not
+    """The same where noise, and among fakes the attribute, is drawn again each time; None where it is not
     known (among fakes, after more than 8 collections).
     """
     reported_memoized: float

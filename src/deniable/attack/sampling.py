@@ -1,4 +1,4 @@
-"""Which attribute of a report among fakes is the real one? The best possible answer, without any training.
+"""Guesses which attribute of a report among fakes is real, as well as possible and without any training.
 
 If attribute t is real, its report is m_t times likelier than by chance, m_t being the law of real reports,
 and the others are as likely as their fakes make them. So the best guess is the attribute with the largest m_t
@@ -50,7 +50,7 @@ RS+RFD do.
 """
 
 _REAL = "the real attribute"
-_LISTED = 12  # all 2^k reports of so many bits are listed
+_LISTED = 12  # all 2^k reports of at most this many bits are listed
 _SIMULATED = 50_000
 
 
@@ -61,7 +61,7 @@ class AttributeAttack:
 
     names: tuple[str, ...]
     guesses: ValueAttack
-    """Of one answer only: which attribute it is; of several that are as likely, the first."""
+    """The only answer is which attribute it is; the first, where several are as likely."""
     crossed: Crossed | None = None
     """How often it can expect to be right, where the marginals were fitted to these reports; computed when it
     is asked for.
@@ -197,7 +197,7 @@ def sampled_success(
     """Computes how often the best guess of the real attribute is right, if the values have these shares.
 
     It is the mean over all reports of the largest m_t / F_t, over d: exact for direct encoding and for bits
-    of up to 12 values each; otherwise that of so many simulated people, with its standard error.
+    of up to 12 values each; otherwise that of `people` simulated people, with its standard error.
 
     >>> import deniable as dn
     >>> round(sampled_success(dn.rsfd([3, 3], epsilon=1.0), [[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]]).value, 4)

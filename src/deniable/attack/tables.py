@@ -1,4 +1,4 @@
-"""Rows of results: every share with its standard error and its interval, exact ones with none."""
+"""Makes rows of results: every share with its standard error and its interval, exact ones with none."""
 
 from __future__ import annotations
 

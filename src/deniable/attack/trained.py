@@ -1,7 +1,6 @@
-"""The published attacks on the sampled attribute: classifiers that are trained, for reproduction. None beats
-the Bayes one.
+"""Trains the published classifiers of the sampled attribute, for reproduction. None beats the Bayes attack.
 
-The attacker learns from invented people (NK: no knowledge), from compromised ones whose attribute is known
+The attacker learns from simulated people (NK: no knowledge), from compromised ones whose attribute is known
 (PK: partial knowledge), or from both (HM: hybrid).
 """
 
@@ -45,7 +44,7 @@ KNOWLEDGE = (
     "HM-3n-0.3n",
     "HM-5n-0.5n",
 )
-"""What the published attackers learn from: invented people (times n), compromised people (part of n), or
+"""What the published attackers learn from: simulated people (times n), compromised people (part of n), or
 both.
 """
 
@@ -96,7 +95,7 @@ def trained_attribute(
     learns from.
 
     `truth` is the attribute of every report: of the compromised people it is learned from, of the others it
-    judges. With fakes="uniform" invented people have uniform fakes whatever the plan says, as in the
+    judges. With fakes="uniform" simulated people have uniform fakes whatever the plan says, as in the
     published attacks on RS+RFD. `jobs` is how many cores are used; unless given all, or one where there is
     little to learn from. `among` is as in `sampled_attribute`.
     """
@@ -147,7 +146,7 @@ class School:
         return []
 
     def _made(self, number: int) -> tuple[list[Array], list[Integers]]:
-        """So many invented people, the first of always the same ones."""
+        """Some simulated people; the first ones are always the same."""
         n, blocks = self._people, self._invented
         while len(blocks) * n < number:
             seed = int(numbers_from(self._seed, "invented", len(blocks)).integers(1 << 62))
@@ -213,7 +212,7 @@ class School:
 
 
 def parsed_knowledge(name: str) -> tuple[float, float]:
-    """Of n, how many invented and how many compromised people.
+    """How many simulated and how many compromised people there are, in parts of n.
 
     >>> parsed_knowledge("HM-3n-0.3n"), parsed_knowledge("PK-0.5n")
     ((3.0, 0.3), (0.0, 0.5))
@@ -235,7 +234,7 @@ def parsed_knowledge(name: str) -> tuple[float, float]:
 
 
 def synthetic(share: Faked, marginals: Priors, n: int, seed: int) -> tuple[Records, Integers]:
-    """Invented people with these marginals who report by this share, and the attribute that each of them
+    """Simulated people with these marginals who report by this mechanism, and the attribute that each of them
     reports.
     """
     draws = numbers_from(seed, "invented")

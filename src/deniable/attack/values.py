@@ -1,6 +1,4 @@
-"""The best guess of each answer from reports, with its posterior: from one collection, or averaged over
-several.
-"""
+"""Guesses each answer from reports, with its posterior: from one collection, or from several together."""
 
 from __future__ import annotations
 
@@ -146,8 +144,8 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
     """Guesses every answer from one report each, as well as possible.
 
     Reports are what the plan or its file of them gives (`plan.privatize`, `plan.read_reports`), that file's
-    path, or a list of those that clients send, as they are or as bytes; and for a share or a mechanism what
-    it has made.
+    path, or a list of those that clients send, as they are or as bytes. Reports of a mechanism are what it
+    has made.
 
     The attacker knows the plan and believes `prior`: shares of the values by attribute, uniform unless given,
     the attributes being independent. An answer that is not in a report is guessed by the prior alone; among
@@ -182,9 +180,9 @@ def guess_from_collections(
     averaging attack.
 
     Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is
-    attacked through it; with memoized=False, as if the client drew it anew each time. Others make fresh noise
-    each time, which averages away. Among fakes, all ways in which the real attributes can have been drawn are
-    summed over (up to 8 collections).
+    attacked through it; with memoized=False, as if the client drew it again each time. Others make fresh
+    noise each time, which averages away. Among fakes, all ways in which the real attributes can have been
+    drawn are summed over (up to 8 collections).
     """
     if are_single(collections):
         raise InvalidParameter(
@@ -412,7 +410,7 @@ def _kept_value(part: Memoized, second: Floats) -> Floats:
 
 
 def _kept_bits(part: Memoized, counts: Floats, times: Integers) -> Floats:
-    """The same for bits: each kept bit was set or not, and shows so many times of all."""
+    """The same for bits: each kept bit was set or not, and shows in some of all reports."""
     first, second = part.first.law, part.second.law
     up, down = np.log(second.p / second.q), np.log((1 - second.p) / (1 - second.q))
     evidence = np.exp(np.clip(counts * up + (times - counts) * down, -700, 700))
@@ -451,8 +449,8 @@ def among_fakes(
 
 
 def _by_sets(share: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
-    """For every set of collections: how likely attribute j's reports in them are for each value, beside their
-    fakes.
+    """For every set of collections: how likely attribute j's reports in them are for each value, against
+    their fakes.
     """
     fake, times = share.fakes[j], len(collections)
     found = np.ones((1 << times, who.size, fake.part.k))

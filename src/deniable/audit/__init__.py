@@ -1,5 +1,4 @@
-"""Empirical lower bounds on epsilon, from the bytes that a client sends and nothing else: any client, in any
-language.
+"""Bounds epsilon from below, from the bytes that a client sends, in any language.
 
 Devices that hold one of two answers, by a fair coin, make reports; what guesses which one better than the
 claim allows is a leak. The mathematics is in bound.py. A pass is no proof: the loss that a plan states is

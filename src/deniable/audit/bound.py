@@ -1,4 +1,4 @@
-"""From guesses to a lower bound on epsilon, exactly.
+"""Computes a lower bound on epsilon from guesses, exactly.
 
 In every trial a fair coin says which of two answers a device holds. Whoever sees its report may guess which,
 or say nothing. If the reports keep epsilon, then whatever is seen a guess is right with probability at most
@@ -9,7 +9,7 @@ directions, and many pairs of answers, count together.
 Where a device holds one of m answers and s of them are named, the right one is among them with odds of at
 most e^epsilon s / (m - s). Guesses of different sizes are no binomial together, but their odds all grow by
 the same factor: the likelihood ratio between the epsilon that fits best and any smaller one is Chernoff's
-bound on so many being right.
+bound on as many being right.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def lower_epsilon_of_many(right: int, odds: Odds, alpha: float) -> float:
 
 
 def fitting(right: float, odds: Odds) -> float:
-    """The epsilon by which so many guesses are right in the mean."""
+    """The epsilon by which this many guesses are right in the mean."""
     return _where(lambda epsilon: sum(expected(epsilon, odds)) - right, _MOST)
 
 
@@ -120,7 +120,7 @@ class Event:
 
         An event may lose less than the claim even where the claim is true: that distance goes unnoticed, too.
         One that shows more than the claim has none; what counts is how well a loss near the claim could have
-        been told from it.
+        been distinguished from it.
         """
         if not self.guesses:
             return math.inf

@@ -1,4 +1,4 @@
-"""What may be given to an audit beside devices: a mechanism or a share itself, and a command."""
+"""Makes devices of what an audit is given: a mechanism, a record mechanism or a command."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ def resolve_client(
     rounds: int | None,
     words: Words | None,
 ) -> AuditedClient:
-    """Devices of whatever is given: a mechanism or a share has a plan of its own, whose values
-    are numbers.
-    """
+    """Devices of whatever is given: a mechanism has a plan of its own, whose values are numbers."""
     if isinstance(client, str):
         return AuditedClient(Program(client, plan), plan, pairs, claim)
     if not isinstance(client, RecordMechanism | Mechanism):

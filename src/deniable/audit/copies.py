@@ -1,6 +1,4 @@
-"""Copies of this process, to see whether what a function draws is in its memory: then both copies draw the
-same.
-"""
+"""Copies this process, to see whether a function draws from its memory: then both copies draw the same."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def run_copies(make: Callable[[], Iterable[bytes]]) -> Copies:
 def _run_copy(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
     """All reports of a copy; None if it fails or is silent for too long."""
     reading, writing = os.pipe()
-    state = random.getstate()  # a copy would draw it anew, and hide that somebody has seeded it
+    state = random.getstate()  # a copy would draw it again, and hide that somebody has seeded it
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(

@@ -1,4 +1,4 @@
-"""Who is audited: anything that makes reports of answers, many devices at a time or one by one."""
+"""Plays the devices that are audited: anything that makes reports, many at a time or one by one."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Ways to look at a report that learn, from trials with known answers, how much likelier it is from one than
-from the other.
+"""Learns from trials how much likelier a report is from one answer than from the other.
 
-A view gives each trial a score: above 0 speaks for the first answer, below for the second. What it learns may
-be wrong, and is then useless, but never unsafe: a bound is computed from other trials than those that it was
-learned from.
+A guesser gives each trial a score: above 0 speaks for the first answer, below for the second. What it learns
+may be wrong, and is then useless, but never unsafe: a bound is computed from other trials than those that it
+was learned from.
 """
 
 from __future__ import annotations

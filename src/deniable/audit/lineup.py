@@ -1,6 +1,4 @@
-"""A line-up: which of several people sent this report? More is seen than in pairs: reports say something of
-every value.
-"""
+"""Runs line-ups: which of several people sent this report? Reports say something of every value."""
 
 from __future__ import annotations
 
@@ -86,8 +84,8 @@ class Lineups:
 
     @property
     def easiest(self) -> Side | None:
-        """Whose devices are told most often, beyond what is usual in that line: where a leak that not all
-        have may be.
+        """Whose devices are identified most often, beyond what is usual in that line: a leak that not all
+        have may be there.
         """
         best, most = None, 0.0
         for line in self.lines:

@@ -1,6 +1,4 @@
-"""What an attacker sees of a block of trials: the bytes themselves, and which of the two answers each report
-supports.
-"""
+"""Reads what an attacker sees: the bytes, and which of the two answers each report supports."""
 
 from __future__ import annotations
 
@@ -48,9 +46,9 @@ class Observations:
     pair: Integers
     second: npt.NDArray[np.bool_]
     bodies: Bytes
-    """All rounds' bodies beside each other, each with its length in two bytes before it."""
+    """All rounds' bodies side by side, each with its length in two bytes before it."""
     ids: Bytes
-    """All rounds' report ids beside each other; no columns where reports have none."""
+    """All rounds' report ids side by side; no columns where reports have none."""
     identified: npt.NDArray[np.bool_]
     """Whether the ids of all rounds are there."""
     support: Bytes

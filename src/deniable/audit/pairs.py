@@ -1,4 +1,4 @@
-"""Pairs of people who are to be told apart: those that are given, and those that have a name."""
+"""Makes pairs of people to compare: those that are given, and those that have a name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ attributes with distances also neighbors, alone: of some values, or of every val
 VALUE = "value"
 """What the only answer is called where no plan names it."""
 
-_IN_LINE = 64  # people that are told apart at once, at most
+_IN_LINE = 64  # people that are compared at once, at most
 _INNER = 4  # steps from the lowest number to the highest
 _DEGREE = 112_000  # meters, at most
 _Records = list[tuple[Answers, Answers]]
@@ -67,7 +67,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
     """People of whom any two are neighbors: per record, as different as they can be; per attribute, those of
     each one.
 
-    Two values are a pair, and no line-up. Values with distances, of which different things are claimed, stay
+    Two values are a pair, and no line-up. Metric values, of which different things are claimed, stay
     as they are.
     """
     content = plan.content
@@ -136,7 +136,7 @@ def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per:
 def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
     """An answer for each value: a label, a number in the middle of a bin, a place in the middle of a cell.
 
-    Of numbers that are not in bins there are too many: both ends, and some between them.
+    Numbers that are not in bins are too many: both ends, and some between them.
     """
     domain = attribute.domain
     found: list[object]

@@ -48,11 +48,11 @@ def lower_bound(
     two answers.
 
     The client is a plan or a `dn.Client` (the devices of this library: by its code for many at once, and some
-    of them one by one), a client of a class derived from that, a mechanism or a share itself (its values are
-    numbers), a function of answers, the device's secret and the round (or fewer of them) that returns a
+    of them one by one), a client of a class derived from that, a mechanism or a record mechanism (its values
+    are numbers), a function of answers, the device's secret and the round (or fewer of them) that returns a
     report's bytes, a command or a `Program`, or `Devices` of your own. With its plan, reports are read as the
-    wire says and the claim is the plan's, per record or per attribute, and for values with distances by how
-    far apart they are; without one, `claim` and `pairs` must be given. Where there is one answer only, two of
+    wire says and the claim is the plan's, per record or per attribute, and for metric values by their
+    distance; without one, `claim` and `pairs` must be given. Where there is one answer only, two of
     its values are a pair: pairs=[("red", "blue")].
 
     >>> import deniable as dn
@@ -124,7 +124,7 @@ def _part(show: Show, before: int, total: int) -> Show:
 def _compare_restarts(devices: Devices, setting: Setting, planned: bool) -> tuple[list[str], list[str]]:
     """What should be said of two fresh starts, and what is wrong with them.
 
-    Where a report has no header, that is told elsewhere.
+    Where a report has no header, that is said elsewhere.
     """
     both, why = devices.start_twice(setting.sides[0], _STARTED_TWICE)
     if both is None:

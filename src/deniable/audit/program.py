@@ -1,4 +1,4 @@
-"""A client that is a program, in any language: lines of JSON in, lines of reports out.
+"""Audits a client that is a program, in any language: lines of JSON in, lines of reports out.
 
 Each line that the program reads asks for one report: {"answers": {...}, "round": 1, "secret": "00ff..."}. The
 secret is the device's, 64 hexadecimal digits, another one for each new device; a device's rounds come one
@@ -102,7 +102,7 @@ class Program(Devices):
                 yield f'{{"answers": {text}, "round": {number}, "secret": "{secret}"}}\n'.encode()
 
     def _run(self, lines: Iterator[bytes], count: int) -> list[bytes]:
-        """One start of the program: so many lines in, so many reports out."""
+        """One start of the program: `count` lines in, `count` reports out."""
         with TemporaryFile() as complaints:
             try:
                 process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What must never come twice: report ids, and the same reports from the same start."""
+"""Finds what must never come twice: report ids, and the same reports from the same start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ids:
         self._seen: list[np.ndarray[tuple[int, int], np.dtype[np.uint64]]] = []
 
     def add(self, ids: Bytes) -> None:
-        """The ids of a block, several rounds beside each other."""
+        """The ids of a block, several rounds side by side."""
         if ids.size:
             self._seen.append(np.ascontiguousarray(ids).reshape(-1, 16).view(np.uint64))
 
@@ -46,8 +46,8 @@ def find_repetition(one: Sequence[bytes], other: Sequence[bytes], headed: bool) 
     ids = [report[HEADER - 16 : HEADER] for report in (*one, *other)] if headed else []
     if len(set(ids)) < len(ids):
         return (
-            "report ids come again: whoever sees two reports knows that one source made them, and it is not "
-            "random"
+            "report ids come again: an observer of two reports knows that one source made them, and it is "
+            "not random"
         )
     if first != second:
         return None
@@ -56,5 +56,5 @@ def find_repetition(one: Sequence[bytes], other: Sequence[bytes], headed: bool) 
         return None
     return (
         f"from the same start it sent the same {len(first)} reports twice: its randomness is seeded or kept "
-        "in its memory, not the operating system's, and whoever has it can undo it"
+        "in its memory, not the operating system's, and anyone who has it can undo it"
     )

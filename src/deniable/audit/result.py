@@ -1,4 +1,4 @@
-"""What an audit found, for people and for machines."""
+"""Says what an audit found, for people and for machines."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Audit:
     def noticeable(self) -> float:
         """How far above its claim an event must come to be noticed 19 times in 20.
 
-        Of several claims the worst; claims that so many trials do not reach are left out, and it is infinite
+        The worst of several claims; claims that the trials do not reach are left out, and it is infinite
         if all are.
         """
         reached = [claim for claim in self.claims if self._reached(claim)]
@@ -94,7 +94,7 @@ class Audit:
 
     @property
     def conclusive(self) -> bool:
-        """Whether the verdict says something: a FAIL always does, a PASS if so many trials could have shown
+        """Whether the verdict says something: a FAIL always does, a PASS if the trials could have shown
         leaks that are above all claims by what is noticeable.
         """
         return not self.passed or all(map(self._reached, self.claims))

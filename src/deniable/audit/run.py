@@ -1,6 +1,4 @@
-"""The trials of an audit: to learn from, to choose the best guess on, and to bound with; no trial serves two
-of them.
-"""
+"""Runs trials: to learn from, to choose the best guess on, and to bound with; no trial serves two of them."""
 
 from __future__ import annotations
 
@@ -107,11 +105,11 @@ class Run:
         return (
             None
             if easiest is None
-            else f"in line-ups, who answers {self._setting.describe_person(easiest)} was told most easily"
+            else f"line-ups identify people who answer {self._setting.describe_person(easiest)} most easily"
         )
 
     def faults(self) -> list[str]:
-        """What was wrong beside the bound."""
+        """What was wrong apart from the bound."""
         total = self.devices * self._setting.rounds
         refusals = self._reader.refusals
         found = [
@@ -144,7 +142,7 @@ class Run:
             yield self._lineups.event(who, self._lined, self._setting.line_claim)
 
     def _worst(self, number: int, who: str, alpha: float, claim: float) -> Event:
-        """Of all pairs of a group, each on its own, the one that shows most: for leaks that not all of them
+        """The pair of a group that shows most on its own: for leaks that not all of them
         have.
         """
         pairs = np.flatnonzero(self._group == number)
@@ -187,7 +185,7 @@ class Run:
 
 
 def _thresholds(most: int) -> list[int]:
-    """How many votes are guesses, where there are so many at most."""
+    """How many votes are guesses, where there are `most` at most."""
     return {0: [], 1: [1]}.get(most, [1, most])
 
 

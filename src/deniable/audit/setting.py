@@ -1,4 +1,4 @@
-"""Which answers are compared, and what is claimed of them."""
+"""Sets which answers are compared, and what is claimed of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from deniable.rounds import Repeated
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""
 
-_DESCRIBED = 3  # pairs that are told one by one
+_DESCRIBED = 3  # pairs that are described one by one
 _KILOMETER = 1e6  # in millimeters, which cells are measured by
 
 Claimed = Callable[[Answers, Answers], float]
@@ -41,9 +41,7 @@ Claimed = Callable[[Answers, Answers], float]
 @final
 @dataclass(frozen=True)
 class Setting:
-    """Pairs of people who are to be told apart, and for each the epsilon that says how badly that can be
-    done.
-    """
+    """Pairs of people to compare, and for each the epsilon that bounds how well they can be distinguished."""
 
     pairs: tuple[Pair, ...]
     per: Per
@@ -96,7 +94,7 @@ class Setting:
 
     @property
     def compared(self) -> str:
-        """Who is told apart, in words, and who is not."""
+        """Which people are compared, in words, and which are not."""
         more = f", and {len(self.pairs) - _DESCRIBED:,} more" if len(self.pairs) > _DESCRIBED else ""
         pairs = "; ".join(self.describe_pair(pair) for pair in range(min(_DESCRIBED, len(self.pairs))))
         lines = "".join(f"; in a line-up, {len(line)} people" for line in self.line_ups[:1])
@@ -180,7 +178,7 @@ def _refuse_one_code(plan: Plan, pairs: Sequence[Pair]) -> None:
     """Two answers may be one to the plan: a label and its number, or two numbers in one bin."""
     for pair in pairs:
         if any(value is None for side in pair for record in side for value in record.values()):
-            continue  # no answer may be drawn anew
+            continue  # no answer may be drawn again
         if all((codes[:, 0] == codes[:, 1]).all() for codes in encode_sides(plan, pair)):
             raise InvalidParameter(
                 f"both sides of a pair are the same to the plan: {dict(pair[0][0])} and {dict(pair[1][0])}; "

@@ -1,6 +1,4 @@
-"""What the attack studies share: points of their figures, what measures them, and how far chance may have
-moved them.
-"""
+"""Measures the accuracy of attacks: points of figures, and how far chance may have moved them."""
 
 from __future__ import annotations
 
@@ -142,7 +140,7 @@ class Cell:
     be found out.
     """
     work: float = 0.01
-    """About how many seconds of a core a run takes, so that what is left can be told early."""
+    """About how many seconds of a core a run takes, so that what is left can be shown early."""
 
     @property
     def kind(self) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
 """The longitudinal figures of the ALLOMFREE paper: error of one collection against the budget of all
 collections.
 
-Everybody draws one attribute, keeps it for ever, and reports it by two rounds. ALLOMFREE chooses between
+Everybody draws one attribute, keeps it forever, and reports it by two rounds. ALLOMFREE chooses between
 L-GRR and L-OSUE for each attribute; as published, its L-GRR spends only a part of epsilon_first.
 `ALLOMFREE-exact` spends all of it: the curve at equal true loss.
 """

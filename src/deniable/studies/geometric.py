@@ -53,7 +53,7 @@ RUNS = 40
 QUICK_NS, QUICK_RUNS = (2, 4), 3
 UNDETERMINED = "infinite"
 """The error of a channel that gives up outputs: its reports do not determine the shares."""
-_SAME = 1e-6  # what certified shares are told apart by
+_SAME = 1e-6  # what certified shares are compared by
 
 
 def _bimodal(k: int) -> Floats:
@@ -114,7 +114,7 @@ class ChannelPoint:
     up to 12).
     """
     mse: float | None = None
-    """Measured: the mean squared error of a share, with the most likely shares from so many people."""
+    """Measured: the mean squared error of a share, with the most likely shares from `people` people."""
     mse_stderr: float | None = None
     w1: float | None = None
     """The distance on the line, in steps."""

@@ -1,4 +1,4 @@
-"""Values and the sampled attribute, attacked as published and as well as can be."""
+"""Attacks values and the sampled attribute, as published and as well as possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deniable.words.simulated import seeded
 
 ON_VALUES = ("guess", *COMPUTED)
 ON_SAMPLED = {"sampled-attribute": ("bayes",), "rsrfd": ("bayes", "bayes-uniform")}
-"""The attacks beside the trained ones, by figure: in RS+FD the fakes are uniform."""
+"""The attacks that are not trained, by figure: in RS+FD the fakes are uniform."""
 PRIORS = ("correct", "dirichlet", "zipf", "exponential")
 _VALUE_ATTRIBUTES = 3  # as in Figure 1: as many collections as attributes
 RSFD = {"GRR": "grr", "SUE-z": "sue-z", "OUE-z": "oue-z", "SUE-r": "sue-r", "OUE-r": "oue-r"}
@@ -138,7 +138,7 @@ def _work(attack: str, people: Dataset, protocol: str, asked: Asked) -> float:
 
 
 def training_work(learned: float, columns: int, d: int) -> float:
-    """About how many seconds of a core it takes to learn from so many people."""
+    """About how many seconds of a core it takes to learn from this many people."""
     return d * (_GROWN + _LEARNED * learned * (columns + _EACH))
 
 

@@ -1,8 +1,8 @@
-"""People who answer five surveys, and are looked for in a background table, as in the attack study.
+"""Looks for people who answer five surveys in a background table, as in the attack study.
 
 By `guess`, as published, one value per report is guessed first and matches are counted; by `support` records
 are scored by all that the reports tell. Among fakes (RS+FD) the published attacker finds the attribute that
-is real by a classifier, trained anew for every survey (NK-1n): so does `guess`. `guess-bayes` takes the
+is real by a classifier, trained again for every survey (NK-1n): so does `guess`. `guess-bayes` takes the
 likeliest attribute instead, which needs no training, and `support` leaves none out.
 
 One difference: there, people are shuffled and cut into groups of equal size, one per attribute; here

@@ -57,9 +57,9 @@ def reproduce(
 ) -> Iterator[AttackPoint]:
     """Rows as they are done. A row depends on the seed and its own parameters only.
 
-    `users` attacks so many people, drawn at random for each run, instead of all (for people in a background,
-    2,000 unless given); what attackers know and learn from is the same. `training` makes trained attackers
-    weaker, for a quick look: they invent and compromise people as if there were so many, and their rows say
+    `users` attacks this many people, drawn at random for each run, instead of all (in a background, 2,000
+    unless given); what attackers know and learn from is the same. `training` makes trained attackers
+    weaker, for a quick look: they invent and compromise people as if there were this many, and their rows say
     so (`trained_on`). `quick` leaves out what takes long, attacks 500, and trains on 1,000.
     """
     names = list(FIGURES if figures is None else figures)

@@ -122,9 +122,9 @@ def reproduce(
     progress: Progress | None = None,
 ) -> Iterator[AttackPoint]:
     """Rows by protocol and epsilon: published, exact, measured. People are Adult's by age, in 100 values, or
-    invented ones.
+    simulated ones.
 
-    `users` asks so many of them, drawn at random.
+    `users` asks this many of them, drawn at random.
     """
     names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]

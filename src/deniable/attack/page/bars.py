@@ -1,4 +1,4 @@
-"""The figures of the page as bars of plain letters, which a log shows as well as a terminal."""
+"""Writes the figures of the page as bars of plain letters, which a log shows as well as a terminal."""
 
 from __future__ import annotations
 

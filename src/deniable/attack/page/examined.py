@@ -1,4 +1,4 @@
-"""One page for who is responsible: what an attacker learns from a plan's reports, beside blind guessing."""
+"""Writes one page for the person responsible: what an attacker learns from a plan's reports."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ class Examination:
     rounds: int | None
     """How often the plan asks, of plans that ask again; None for those that ask once."""
     ignorant: Success
-    """Who thinks that all answers are equally likely."""
+    """An attacker who thinks that all answers are equally likely."""
     people: int | None = None
     users: int | None = None
     informed: Success | None = None
-    """Who knows how frequent the answers are."""
+    """An attacker who knows how frequent the answers are."""
     real_attributes: tuple[RealAttribute, ...] = ()
     """For each part with fakes: how often an attacker who knows the frequencies finds the real attribute."""
     found: tuple[ReidentificationRate, ...] = ()
@@ -101,7 +101,7 @@ class Examination:
     numbers: tuple[str, ...] = ()
     """Attributes that are numbers: it is guessed in which half of the range they are."""
     distanced: tuple[str, ...] = ()
-    """Attributes with distances: guesses that are near are no hits."""
+    """Attributes with metric values: guesses that are near are no hits."""
     lacking: tuple[str, ...] = ()
     """Attributes that the table of people does not have."""
 
@@ -171,7 +171,7 @@ class Examination:
 
     def _headers(self) -> list[str]:
         kept, anew = (
-            ("{} collections", "all drawn anew")
+            ("{} collections", "all drawn again")
             if self.noise_kept
             else ("{} x same noise", "{} x fresh noise")
         )
@@ -221,7 +221,7 @@ class Examination:
             meant.append("one report: from a whole report, in which the answer may not be")
             meant.append("known to hold it: if the attacker knows that it is")
         if self.collections > 1:
-            whose = ", by who is told which attribute of each is real" if fakes else ""
+            whose = ", for an attacker who knows which attribute of each is real" if fakes else ""
             *_, known, kept, anew = self._headers()
             if self._may_lack:
                 meant.append(
@@ -259,7 +259,7 @@ class Examination:
         heading = "The same, knowing how frequent the answers are among these people"
         known = [name for name in self.numbers if name not in self.lacking]
         lines = (
-            [f"Of {shorten_names(known)} it is known how many people are in each half of the range."]
+            [f"How many people are in each half of the range is known of {shorten_names(known)}."]
             if known
             else []
         )
@@ -319,7 +319,8 @@ class Examination:
             "are guessed"
         )
         blind = " · ".join(
-            f"{format_percent(found.blind_record)} by who {who}" for who, found in attackers.items()
+            f"{format_percent(found.blind_record)} for an attacker who {who}"
+            for who, found in attackers.items()
         )
         known = _how_known([one for found in attackers.values() for one in found.profiles], self.seed)
         shown = format_table(headers, rows, _LEFT, "  ")
@@ -363,7 +364,7 @@ class Examination:
         noise = (
             "their clients keep first answers, as the plan says"
             if self.noise_kept
-            else "their noise is drawn anew each time"
+            else "their noise is drawn again each time"
         )
         about = (
             f"{' · '.join(names)}: how often the person's own record is there, ties being drawn · one "

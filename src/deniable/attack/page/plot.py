@@ -1,6 +1,4 @@
-"""Draws what an attacker learns from a plan, never computes: answers beside blind guesses, and people who are
-found.
-"""
+"""Draws what an attacker learns from a plan: answers and blind guesses, and people who are found."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ _AGAIN = {
     "holds it": "one report, known to hold it",
     "all hold it": "{times} reports, known to hold it",
     "all collections": "{times} collections{at_most}",
-    "noise drawn anew": "{times} collections, all drawn anew",
+    "noise drawn anew": "{times} collections, all drawn again",
     "both": "{times} collections, knows frequencies{at_most}",
 }
 """What is drawn, of plans that ask again."""

@@ -1,4 +1,4 @@
-"""In short: which answer is the most exposed, to whom, and how far several reports of it lead."""
+"""Says in short which answer is the most exposed, to whom, and how far several reports of it lead."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from deniable.formatting import format_percent, format_points
 def most_exposed(
     ignorant: Success, informed: Success | None, collections: int, noise_kept: bool
 ) -> list[str]:
-    """By what one report adds to what is known: for who knows the frequencies, where they are, and who does
+    """Finds what one report adds, for attackers who know the frequencies, where they are given, and who do
     not.
 
     What several reports tell is said of those who send them. A figure of everyone counts people who were
-    never asked for the answer, and would read as if more reports told less.
+    never asked for the answer, and would read as if more reports said less.
     """
     worst = ignorant.worst
+    knowing = "" if informed is None else " and knows nothing else"
     alone = (
-        f"whoever sees a report that holds it{'' if informed is None else ' and knows nothing else'} is "
-        f"right for {format_percent(worst.reported)} of people, blindly for "
-        f"{format_percent(worst.blind)}{_from_all(worst, collections, noise_kept)}."
+        f"an attacker who sees a report that holds it{knowing} is right for "
+        f"{format_percent(worst.reported)} of people, blindly for {format_percent(worst.blind)}"
+        f"{_from_all(worst, collections, noise_kept)}."
     )
     if informed is None:
         return [f"The most exposed answer is {worst.name!r}: {alone}"]
@@ -75,7 +76,7 @@ def _from_all(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
 
 def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
     """The same of an answer that was not spoken of, and of which one report tells nothing, whether or not it
-    holds it: that shows in the figures of who knows nothing else only.
+    holds it: that shows only in the figures of an attacker who knows nothing else.
     """
     if not _seen(one, noise_kept):
         return ""

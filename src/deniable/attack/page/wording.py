@@ -1,4 +1,4 @@
-"""Figures and tables in plain words, for people who do not read exponents."""
+"""Words figures and legends plainly, for people who do not read exponents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVENLY = (
     "These figures are for people whose answers are spread evenly over all values: where some answers are "
     "more frequent, fewer guesses or more of them may be right."
 )
-"""Whom guesses by who knows nothing else are about."""
+"""Whom the guesses of an attacker who knows nothing else are about."""
 
 
 def times_as_often(success: float, blind: float) -> str:
