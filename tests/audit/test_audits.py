@@ -395,7 +395,7 @@ def test_of_many_rounds_some_are_looked_at_and_it_says_so() -> None:
 def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
     plan = many(dn.allomfree([4, 4], 1.0, 2.0), rounds=3)
     both = {per: audited(Seeded(plan, seed=2), per=per, trials=200).claim for per in ("record", "attribute")}
-    each = [part.losses(3, 3).same_value for part in plan.content.parts]  # type: ignore[attr-defined]
+    each = [part.losses(3, 3).same_value for part in plan.content.parts]
     assert both["attribute"] == max(each) <= both["record"]
 
 

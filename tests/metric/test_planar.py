@@ -168,7 +168,7 @@ def test_a_small_grid_states_its_rate_per_kilometer() -> None:
     part = PlanarGeometric(
         made.noise, (made.steps[0] * 1000, made.steps[1] * 1000)
     )  # in millimeters, as in a plan
-    stated = unit_loss("home", part)
+    stated = unit_loss(part, "home")
     assert stated is not None
     assert math.isclose(stated.loss, 10.0, rel_tol=1e-3)
     assert stated.loss > part.loss(), "a rate, not the loss of two of its cells"

@@ -498,7 +498,7 @@ def test_a_nested_plan_says_who_reports_what() -> None:
 
 def test_what_many_nested_reports_give_away_is_the_sum_over_parts_of_the_worst_in_each() -> None:
     plan = made("two rounds, one of two")
-    each = [part.losses(5, 5) for part in plan.content.parts]  # type: ignore[attr-defined]
+    each = [part.losses(5, 5) for part in plan.content.parts]
     assert plan.loss.repeated is not None
     for figure in ("one_report", "same_value", "one_value_forever", "changing_values"):
         first, *others = (getattr(losses, figure) for losses in each)

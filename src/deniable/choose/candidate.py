@@ -11,9 +11,8 @@ from typing import NamedTuple, final
 
 from deniable.choose.objective import Objective
 from deniable.mechanisms import ExactMechanism
-from deniable.metric import Averaged, MetricMechanism
 from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
-from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
 
 _NAMED = 3  # of several attributes that the same is said of
 
@@ -83,7 +82,7 @@ class Considered:
         mechanism = as_record_mechanism(given)
         parts = mechanism.mechanisms
         guesses = tuple(map(success_of, parts))
-        kept = [part.losses(1, 1).one_value_forever for part in parts if isinstance(part, Repeated)]
+        kept = [part.losses(1, 1).one_value_forever for part in parts if part.repeated]
         return Considered(
             name=named(kind, _together(parts, protocols)),
             mechanism=mechanism,
@@ -164,11 +163,7 @@ def _together(parts: Sequence[ExactMechanism], protocols: Sequence[str]) -> str:
     """One name for all protocols; those of attributes with distances, and of numbers, are not among what is
     chosen from.
     """
-    free = [
-        name
-        for part, name in zip(parts, protocols, strict=True)
-        if not isinstance(part, MetricMechanism | Averaged)
-    ]
+    free = [name for part, name in zip(parts, protocols, strict=True) if not (part.metric or part.numeric)]
     return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
 
 

@@ -24,7 +24,6 @@ from deniable.choose.task import (
 )
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
-from deniable.metric import Averaged
 from deniable.records import (
     Fake,
     Faked,
@@ -245,7 +244,7 @@ def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget
 
     if attribute in task.fixed:
         made = task.fixed[attribute]
-        known = None if isinstance(made, Averaged) else prior  # a number's guess is about halves of its range
+        known = None if made.numeric else prior  # a number's guess is about halves of its range
         return [Option(given_name(made), made, objective.unit(made.law, one_in(made, often)), known)]
     for name in names:
         (offer_fake if kind in ("RS+FD", "RS+RFD") else offer)(name)

@@ -16,9 +16,8 @@ from deniable.choose.ranking import best_of
 from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.metric import Averaged, Geometric, MetricMechanism
+from deniable.metric import Geometric
 from deniable.records import Per, Prior, RecordMechanism
-from deniable.rounds import Repeated
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0
@@ -135,7 +134,7 @@ def warning(considered: Considered, n: int) -> str | None:
     whole_number("n, the number of people,", n, 1)
     if considered.mechanism is None:
         raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
-    ks = [_FEW if isinstance(part, Averaged) else part.k for part in considered.parts]
+    ks = [_FEW if part.numeric else part.k for part in considered.parts]
     widths = [_HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
     noisy = [j for j, k in enumerate(ks) if 1 < widths[j] * k < math.inf]  # what nobody reports is no noise
     if not noisy:
@@ -147,7 +146,7 @@ def warning(considered: Considered, n: int) -> str | None:
     width = 100 * widths[worst]
     known = (
         f"The mean of {name} would be known only to within {width:.1f} % of its range either way."
-        if isinstance(considered.parts[worst], Averaged)
+        if considered.parts[worst].numeric
         else f"{name[0].upper()}{name[1:]} has {ks[worst]:,} values, so a share is {100 / ks[worst]:.1f} % "
         f"on average, but it "
         f"would be known only to within {width:.1f} points either way."
@@ -156,7 +155,7 @@ def warning(considered: Considered, n: int) -> str | None:
         f"With {n:,} people {about} would be noise. {known} {others}It takes "
         f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
-    if isinstance(considered.parts[worst], MetricMechanism):
+    if considered.parts[worst].metric:
         line = isinstance(considered.parts[worst], Geometric)
         better = (
             "Its mean, and shares of several neighbors together, are"
@@ -164,7 +163,7 @@ def warning(considered: Considered, n: int) -> str | None:
             else "Shares of several cells together are"
         )
         return f"{text}. {better} known better."
-    if any(isinstance(part, Repeated | MetricMechanism | Averaged) for part in considered.parts):
+    if any(part.repeated or part.metric or part.numeric for part in considered.parts):
         return text + "."
     if considered.kind not in kinds_for(len(ks)):  # one of your own, that nothing here chooses
         return text + "."

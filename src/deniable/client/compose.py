@@ -10,7 +10,6 @@ from deniable.exact import exp_up, log_up
 from deniable.mechanisms import ExactMechanism, checked_per
 from deniable.plan import Plan
 from deniable.records import Per, RecordMechanism
-from deniable.rounds import Repeated
 
 Answer = Fraction | ExactMechanism | RecordMechanism | Plan
 
@@ -47,11 +46,12 @@ def _ratio(answer: Answer, per: Per) -> Fraction:
         answer = answer.mechanism
     if isinstance(answer, RecordMechanism):
         return answer.ratio(per)
-    if isinstance(answer, Repeated):
-        raise InvalidParameter(
-            "how often a repeated mechanism answers is not known here; give its ratio_after(t), or its plan"
-        )
     if isinstance(answer, ExactMechanism):
+        if answer.repeated:
+            raise InvalidParameter(
+                "how often a repeated mechanism answers is not known here; give its ratio_after(t), or "
+                "its plan"
+            )
         return answer.ratio
     if not isinstance(answer, Fraction):
         raise InvalidParameter(

@@ -13,7 +13,6 @@ from deniable.errors import InvalidReport
 from deniable.mechanisms import Tally
 from deniable.plan import Plan, Reports, Tallies
 from deniable.records import Records
-from deniable.wire import plain
 
 _STORED = np.dtype("<i8")
 
@@ -25,7 +24,7 @@ class Sums:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._plan_id, self._mechanisms = plan.id, [plain(part) for part in plan.content.parts]
+        self._plan_id, self._mechanisms = plan.id, [part.one_round for part in plan.content.parts]
         nothing = plan.tally(
             Reports(plan.id, Records(0, tuple(part.blank(0) for part in plan.content.parts)))
         )

@@ -12,6 +12,7 @@ from deniable.mechanisms.checks import (
     integers,
     unmasked,
 )
+from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.protocols import (
     PROTOCOLS,
     Protocol,
@@ -47,6 +48,7 @@ __all__ = [
     "ExactMechanism",
     "Hadamard",
     "Hashed",
+    "Losses",
     "Mechanism",
     "Per",
     "Protocol",

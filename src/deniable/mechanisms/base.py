@@ -6,6 +6,7 @@ the outputs of a channel (channels.py). What works in blocks is shared by both (
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -18,10 +19,11 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.exact import log_up
+from deniable.exact import log_up, times_up, whole_number
 from deniable.formatting import format_count, format_loss, format_percent
 from deniable.law import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
+from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.tally import Tally
 from deniable.words import Rows, Words, checked_source
 
@@ -235,6 +237,26 @@ class ExactMechanism(Mechanism):
     def _encode_given(self, values: Array, rows: Rows) -> Array:
         """Reports of integers that are still to be checked."""
         return self.encode(in_domain(values, self.k), rows)
+
+    def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
+        """The losses of `reports` reports of one value, and of `rounds` reports of changing ones, beside the
+        other two. Where nothing is kept, every report adds its whole loss.
+        """
+        whole_number("reports", reports, 1)
+        whole_number("rounds", rounds, 1)
+        loss = self.loss()
+        all_of_them = times_up(loss, rounds)
+        return Losses(loss, times_up(loss, reports), math.inf, all_of_them, all_of_them, reports, rounds)
+
+    @property
+    def names_value(self) -> bool:
+        """Whether a report supports exactly one value."""
+        return False
+
+    @property
+    def bitwise(self) -> bool:
+        """Whether a report has a bit for every value, each by a coin of its own."""
+        return False
 
     def tally_checked(self, reports: Array) -> Tally:
         """The tally of reports that are known to be in canonical form."""

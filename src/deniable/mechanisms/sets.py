@@ -36,16 +36,6 @@ class SetMechanism(ExactMechanism):
     def odds(self) -> float:
         """How many times likelier a report is from a value that it supports than from another."""
 
-    @property
-    def names_value(self) -> bool:
-        """Whether a report supports exactly one value."""
-        return False
-
-    @property
-    def bitwise(self) -> bool:
-        """Whether a report has a bit for every value, each by a coin of its own."""
-        return False
-
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)
 

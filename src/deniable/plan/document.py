@@ -18,7 +18,6 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.mechanisms import ExactMechanism
-from deniable.metric import Averaged, MetricMechanism
 from deniable.plan.losses import Loss
 from deniable.plan.notation import (
     InvalidPlan,
@@ -43,7 +42,7 @@ from deniable.records import (
     RecordMechanism,
     as_record_mechanism,
 )
-from deniable.rounds import Losses, Repeated
+from deniable.rounds import Losses
 
 VERSION = 2
 NO_ANSWER_LABEL = "no answer"
@@ -104,14 +103,14 @@ class Content:
                 raise InvalidParameter(
                     f"{attribute.name!r} has a value {NO_ANSWER_LABEL!r} already; refuse missing answers"
                 )
-            check_fit(attribute.name, attribute.domain, part)
+            check_fit(part, attribute.domain, attribute.name)
             if part.k != self.size(attribute):
                 raise InvalidParameter(
                     f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}"
                 )
 
     def _check_rounds(self) -> None:
-        repeated = [isinstance(part, Repeated) for part in self.parts]
+        repeated = [part.repeated for part in self.parts]
         if any(repeated) != all(repeated):
             raise InvalidParameter("either all attributes are asked again and again, or none is")
         if any(repeated):
@@ -130,7 +129,7 @@ class Content:
         """Whether no answer could be a value of every attribute: beside distances, and numbers, there is no
         place for it.
         """
-        return not any(isinstance(part, MetricMechanism | Averaged) for part in self.parts)
+        return not any(part.metric or part.numeric for part in self.parts)
 
     def size(self, attribute: Attribute) -> int:
         """How many values the mechanism of an attribute has: no answer may be one of them."""
@@ -144,14 +143,14 @@ class Content:
         """Recomputed from the integers alone."""
         record, attribute = self.mechanism.loss("record"), self.mechanism.loss("attribute")
         pairs = zip(self.attributes, self.parts, strict=True)
-        units = tuple(found for one, part in pairs if (found := unit_loss(one.name, part)) is not None)
+        units = tuple(found for one, part in pairs if (found := unit_loss(part, one.name)) is not None)
         return Loss(record, attribute, self._repeated(), rest_loss(self.mechanism) if units else None, units)
 
     def _repeated(self) -> Losses | None:
         """All attributes that one person reports, together; which ones is drawn once and kept."""
         if self.rounds is None:
             return None
-        each = [part.losses(self.rounds, self.rounds) for part in self.parts if isinstance(part, Repeated)]
+        each = [part.losses(self.rounds, self.rounds) for part in self.parts if part.repeated]
 
         def together(figure: Callable[[Losses], float]) -> float:
             worst = self.mechanism.select_largest(list(map(figure, each)))

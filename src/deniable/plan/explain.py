@@ -21,12 +21,11 @@ from deniable.formatting import (
     format_table,
     format_up,
 )
-from deniable.metric import Averaged
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
 from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
-from deniable.rounds import BitFlip, Repeated
+from deniable.rounds import BitFlip
 
 # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
 _DELTA = 1e-6
@@ -87,7 +86,7 @@ def _attributes(content: Content, here: Considered) -> str:
             format_percent(part.blind, 1),
         ]
         numbers = [_error(attribute.domain, here.standard_errors[j]), *guesses, str(part.report_bytes)]
-        values = "a number" if isinstance(part, Averaged) else f"{part.k:,}"
+        values = "a number" if part.numeric else f"{part.k:,}"
         rows.append([attribute.name, values, here.protocols[j], *numbers])
     lines = [
         *format_table(headers, rows, _LEFT),
@@ -96,7 +95,7 @@ def _attributes(content: Content, here: Considered) -> str:
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
         "is right about a person's answer",
     ]
-    if any(isinstance(part, Averaged) for part in content.parts):
+    if any(part.numeric for part in content.parts):
         lines.append(
             "a number: the typical error is that of its mean, and the guess is in which half of its range "
             "it is"
@@ -255,9 +254,7 @@ def _for_ever(row: Considered, rounds: int | None) -> tuple[str, str]:
     """What a person's reports give away, where people are asked again: any number of one value, and one of
     each round.
     """
-    losses = [
-        part.losses(rounds, rounds) for part in row.parts if isinstance(part, Repeated) and rounds is not None
-    ]
+    losses = [part.losses(rounds, rounds) for part in row.parts if part.repeated and rounds is not None]
     if not losses:
         return "", ""
     worst = max(losses, key=lambda each: each.changing_values)

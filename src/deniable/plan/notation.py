@@ -142,6 +142,9 @@ _MEANS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "hybrid": (Hybrid, ("piecewise", "duchi", "share")),
 }
 """The same of mechanisms for the mean of a number."""
+_KINDS: dict[Any, str] = {
+    made_by: kind for kinds in (_MECHANISMS, _MEANS) for kind, (made_by, _) in kinds.items()
+}
 KINDS = (*_MECHANISMS, *_MEANS)
 """All of them."""
 _INSIDE: dict[str, tuple[str, ...]] = {
@@ -153,14 +156,15 @@ _INSIDE: dict[str, tuple[str, ...]] = {
 
 def mechanism_to_dict(mechanism: ExactMechanism) -> Json:
     """A mechanism as its kind and its numbers."""
-    made: object = mechanism.of if isinstance(mechanism, Averaged) else mechanism
-    kinds: Mapping[str, tuple[Any, tuple[str, ...]]] = (
-        _MEANS if isinstance(mechanism, Averaged) else _MECHANISMS
-    )
-    for kind, (made_by, names) in kinds.items():
-        if isinstance(made, made_by):
-            return {"kind": kind} | {name: _number_to_json(name, getattr(made, name)) for name in names}
-    raise InvalidParameter(f"a plan cannot hold {type(mechanism).__name__}; it holds {', '.join(KINDS)}")
+    return _made_to_dict(mechanism.of if isinstance(mechanism, Averaged) else mechanism)
+
+
+def _made_to_dict(made: object) -> Json:
+    kind = _KINDS.get(type(made))
+    if kind is None:
+        raise InvalidParameter(f"a plan cannot hold {type(made).__name__}; it holds {', '.join(KINDS)}")
+    names = (_MEANS if kind in _MEANS else _MECHANISMS)[kind][1]
+    return {"kind": kind} | {name: _number_to_json(name, getattr(made, name)) for name in names}
 
 
 def _number_to_json(name: str, value: Any) -> object:
@@ -170,7 +174,7 @@ def _number_to_json(name: str, value: Any) -> object:
         return str(value)
     if name in _TABLES:
         return _TABLES[name][0](value)
-    return mechanism_to_dict(Averaged(value) if name in _MEANS else value)
+    return _made_to_dict(value)
 
 
 def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> ExactMechanism:

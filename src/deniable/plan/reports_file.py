@@ -14,7 +14,7 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.errors import InvalidReport, InvalidValue
-from deniable.mechanisms import ExactMechanism, Subset
+from deniable.mechanisms import ExactMechanism
 from deniable.records import RecordMechanism, Records
 from deniable.tables import PLAN_KEY, ROWS, Show, existing, replacing, require_pyarrow
 
@@ -96,7 +96,7 @@ def _column_type(part: ExactMechanism) -> pa.DataType:
 
     like = part.blank(0)
     if like.dtype.names is None:
-        return _plain_type(like.dtype, like.shape[1:], isinstance(part, Subset))
+        return _plain_type(like.dtype, like.shape[1:], not part.bitwise)
     fields = []
     for name in like.dtype.names:
         inner = like.dtype[name]

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import Literal, final
 
 from deniable.domain import Domain, Range
@@ -16,7 +17,7 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.mechanisms import ExactMechanism, Per
-from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric, geometric
+from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.plan.notation import MOST_BINS, MOST_CELLS
 from deniable.records import RecordMechanism
@@ -68,48 +69,61 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> MetricMech
     return PlanarGeometric(planar_noise(domain.rows, domain.columns, steps, budget), steps, budget)
 
 
-def check_fit(name: str, domain: Domain, part: ExactMechanism) -> None:
+@singledispatch
+def check_fit(part: ExactMechanism, domain: Domain, name: str) -> None:
     """Refuse a mechanism with distances for values that have none, or have others."""
-    if isinstance(part, Averaged) != isinstance(domain, Number):
+    if part.numeric != isinstance(domain, Number):
         raise InvalidParameter(f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other")
-    if isinstance(part, Geometric) and not isinstance(domain, Range):
-        raise InvalidParameter(f"{name!r}: geometric noise is for a Range, whose values have an order")
-    if isinstance(part, PlanarGeometric):
-        if not isinstance(domain, Grid) or (domain.rows, domain.columns) != (part.rows, part.columns):
-            raise InvalidParameter(
-                f"{name!r}: planar noise is for a Grid of {part.rows} by {part.columns} cells"
-            )
-        for step, true in zip(part.steps, domain.steps, strict=True):
-            if step > true * 1000 * (1 + _SLACK):
-                raise InvalidParameter(
-                    f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; the loss "
-                    "per kilometer would be larger than is stated"
-                )
-    elif isinstance(part, MetricMechanism) and not isinstance(part, Geometric):
+    if part.metric:
         raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
 
 
-def unit_loss(name: str, part: ExactMechanism) -> UnitLoss | None:
-    """The loss per unit of an attribute with distances."""
-    if isinstance(part, Geometric):
-        return UnitLoss(name, "step", part.loss_at(1))
-    return (
-        UnitLoss(name, "kilometer", part.loss_per(_KILOMETER)) if isinstance(part, PlanarGeometric) else None
-    )
+@check_fit.register
+def _(_: Geometric, domain: Domain, name: str) -> None:
+    if not isinstance(domain, Range):
+        raise InvalidParameter(f"{name!r}: geometric noise is for a Range, whose values have an order")
+
+
+@check_fit.register
+def _(part: PlanarGeometric, domain: Domain, name: str) -> None:
+    if not isinstance(domain, Grid) or (domain.rows, domain.columns) != part.shape:
+        raise InvalidParameter(f"{name!r}: planar noise is for a Grid of {part.rows} by {part.columns} cells")
+    for step, true in zip(part.steps, domain.steps, strict=True):
+        if step > true * 1000 * (1 + _SLACK):
+            raise InvalidParameter(
+                f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; the loss "
+                "per kilometer would be larger than is stated"
+            )
+
+
+@singledispatch
+def unit_loss(part: ExactMechanism, name: str) -> UnitLoss | None:  # noqa: ARG001 the others say it
+    """The loss per unit of a metric attribute; None for any other."""
+    return None
+
+
+@unit_loss.register
+def _(part: Geometric, name: str) -> UnitLoss:
+    return UnitLoss(name, "step", part.loss_at(1))
+
+
+@unit_loss.register
+def _(part: PlanarGeometric, name: str) -> UnitLoss:
+    return UnitLoss(name, "kilometer", part.loss_per(_KILOMETER))
 
 
 def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:
     """What one report loses about all attributes without distances, those with distances being the same."""
-    others = [not isinstance(part, MetricMechanism) for part in mechanism.mechanisms]
+    others = [not part.metric for part in mechanism.mechanisms]
     return log_up(mechanism.ratio_among(others, per))
 
 
 def refuse_together(names: Sequence[str], mechanism: RecordMechanism, missing: str, repeated: bool) -> None:
     """Refuse what attributes with distances, or means, cannot be combined with."""
     for name, part in zip(names, mechanism.mechanisms, strict=True):
-        if not isinstance(part, MetricMechanism | Averaged):
+        if not (part.metric or part.numeric):
             continue
-        what = "is metric" if isinstance(part, MetricMechanism) else "is a number"
+        what = "is metric" if part.metric else "is a number"
         if repeated:
             raise InvalidParameter(
                 f"{name!r} {what}, so its first answer is not kept: it can be asked only once"

@@ -1,7 +1,8 @@
 """Asks again and again without giving the answer away: what is kept, and what is fresh."""
 
+from deniable.mechanisms import Losses
 from deniable.rounds.bitflip import BitFlip
-from deniable.rounds.memoized import HashedMemoized, Losses, Memoized, Repeated
+from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
 from deniable.rounds.named import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 
 __all__ = [

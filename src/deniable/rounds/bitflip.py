@@ -17,8 +17,8 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
 from deniable.formatting import format_count
 from deniable.law import Law
-from deniable.mechanisms import Tally, Unary, checked_k
-from deniable.rounds.memoized import Losses, Repeated
+from deniable.mechanisms import Losses, Tally, Unary, checked_k
+from deniable.rounds.memoized import Repeated
 from deniable.words import FULL, Rows, below
 
 

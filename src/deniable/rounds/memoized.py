@@ -7,12 +7,11 @@ value; any number of one value; a sequence in which the value changes.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, cast, final
+from typing import cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,79 +19,11 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, times_up, whole_number
-from deniable.formatting import format_html_table, format_loss, format_up
+from deniable.formatting import format_loss
 from deniable.law import Law
-from deniable.mechanisms import Direct, Hashed, SetMechanism, Tally, Unary, checked_k
+from deniable.mechanisms import Direct, Hashed, Losses, SetMechanism, Tally, Unary, checked_k
 from deniable.words import Rows
 from deniable.words.hashing import collision, hash_function, occupied_buckets
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-@final
-@dataclass(frozen=True)
-class Losses:
-    """What a person who answers again and again gives away, each number rounded up, and what each of them
-    assumes.
-    """
-
-    one_report: float
-    same_value: float
-    """After `reports` reports of a value that never changed."""
-    one_value_forever: float
-    """After any number of reports of a value that never changed."""
-    changing_values: float
-    """After `rounds` reports, compared with any other sequence of values: this bound always holds."""
-    changing_values_usual: float
-    """What the literature states instead: it holds only between sequences that change at the same times, to
-    values that repeat at the same times.
-    """
-    reports: int
-    rounds: int
-
-    def explain(self) -> str:
-        """In plain words, a line each."""
-        usual = format_up(self.changing_values_usual)
-        lines = [f"{about}: {loss}" for about, loss in self._rows()]
-        lines.append(f"the usual figure, {usual}, holds against sequences that change at the same times")
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        what = "reports of one person"
-        return format_html_table([what, "loss"], self._rows(), left=[what])
-
-    def _rows(self) -> list[tuple[str, str]]:
-        """What is reported, and its loss."""
-        if math.isinf(self.changing_values):
-            changing = "no bound: nothing is fresh, so that a change shows"
-        else:
-            changing = f"at most {format_up(self.changing_values)}"
-        return [
-            ("one report", format_up(self.one_report)),
-            (f"{self.reports} reports of a value that does not change", format_up(self.same_value)),
-            ("any number of reports of a value that does not change", format_up(self.one_value_forever)),
-            (f"{self.rounds} reports of values that change, against any other sequence", changing),
-        ]
-
-    def plot(self) -> Figure:
-        """A figure of matplotlib: a bar for each loss that has a bound."""
-        from deniable.plot.charts import Bars, plot_bars
-
-        losses = {
-            "one report": self.one_report,
-            f"{self.reports} of one value": self.same_value,
-            "any number of one value": self.one_value_forever,
-            f"{self.rounds} of changing values": self.changing_values,
-        }
-        bounded = {name: loss for name, loss in losses.items() if math.isfinite(loss)}
-        numbers = [format_up(loss) for loss in bounded.values()]
-        bars = [Bars(np.array(list(bounded.values())), numbers=numbers)]
-        title = "What one person's reports give away together"
-        return plot_bars(list(bounded), bars, title, "privacy loss (nats)", percent=False)
 
 
 class Repeated(SetMechanism):

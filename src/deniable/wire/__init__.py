@@ -1,7 +1,7 @@
 """Writes reports as bytes and as JSON, in one canonical form each, and reads them back."""
 
 from deniable.wire.binary import PREFIX, VERSION, Report, Wire, alike, from_batch, to_batch
-from deniable.wire.json import Refused, parsed, plain
+from deniable.wire.json import Refused, parsed
 
 __all__ = [
     "PREFIX",
@@ -12,6 +12,5 @@ __all__ = [
     "alike",
     "from_batch",
     "parsed",
-    "plain",
     "to_batch",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.plan import Plan, Reports, canonical
-from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, plain, reader
+from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, reader
 
 VERSION = 1
 PREFIX = 8
@@ -99,7 +99,7 @@ class Wire:
         self.rounds = plan.content.rounds or 1
         self._names = plan.names
         self._parts = plan.content.parts
-        self._plain = [plain(part) for part in self._parts]
+        self._plain = [part.one_round for part in self._parts]
         self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
         self.lengths = plan.mechanism.lengths
 

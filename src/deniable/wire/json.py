@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import singledispatch
 from itertools import pairwise
 from typing import Any, Literal, NoReturn
 
@@ -14,9 +15,9 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.errors import InvalidReport
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import ChannelMechanism, Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
 from deniable.metric import Averaged, Geometric, PlanarGeometric
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.rounds import BitFlip
 
 Reason = Literal["malformed", "version", "plan", "round", "size", "form"]
 """Why a report is refused: it cannot be read; made by another version, for another plan or another round; too
@@ -58,26 +59,32 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def plain(part: ExactMechanism) -> ExactMechanism:
-    """The mechanism of one round with the same reports."""
-    if isinstance(part, Memoized):
-        return part.second
-    return part.one_round if isinstance(part, HashedMemoized) else part
-
-
-def part_to_json(part: ExactMechanism, column: Array) -> object:
-    """What a report says, as JSON has it."""
-    if isinstance(part, Unary):
-        return np.flatnonzero(part.support(column)[0]).tolist()
-    if isinstance(part, Subset):
-        return column[0].tolist()
-    if isinstance(part, Hashed):
-        return {name: int(column[name][0]) for name in ("a", "b", "bucket")}
-    if isinstance(part, BitFlip):
-        about = column["about"][0].tolist()
-        held = part.support(column)[0]
-        return {"about": about, "set": [value for value in about if held[value]]}
+@singledispatch
+def part_to_json(part: ExactMechanism, column: Array) -> object:  # noqa: ARG001 it decides which one
+    """What a report says, as JSON has it: a number, unless it is of one of these classes."""
     return int(column[0])
+
+
+@part_to_json.register
+def _(part: Unary, column: Array) -> object:
+    return np.flatnonzero(part.support(column)[0]).tolist()
+
+
+@part_to_json.register
+def _(_: Subset, column: Array) -> object:
+    return column[0].tolist()
+
+
+@part_to_json.register
+def _(_: Hashed, column: Array) -> object:
+    return {name: int(column[name][0]) for name in ("a", "b", "bucket")}
+
+
+@part_to_json.register
+def _(part: BitFlip, column: Array) -> object:
+    about = column["about"][0].tolist()
+    held = part.support(column)[0]
+    return {"about": about, "set": [value for value in about if held[value]]}
 
 
 Reader = Callable[[object, str], bytes]
@@ -92,7 +99,7 @@ def _direct_reader(part: Direct) -> Reader:
     return _index_reader(part.k, part.report_bytes)
 
 
-def _output_reader(part: Geometric | PlanarGeometric | Averaged) -> Reader:
+def _output_reader(part: ChannelMechanism) -> Reader:
     return _index_reader(part.outputs, part.report_bytes)
 
 
