@@ -569,7 +569,7 @@ def test_what_reports_numbers_has_no_finite_channel() -> None:
     for m in (metric.duchi(1.0), metric.piecewise(1.0), metric.hybrid(1.0)):
         with pytest.raises(dn.InvalidParameter, match=f"{type(m).__name__} is for a mean"):
             mle(m, tally)  # type: ignore[arg-type]
-    with pytest.raises(dn.InvalidParameter, match="PlanarLaplace are places"):
+    with pytest.raises(dn.InvalidParameter, match="PlanarLaplace are locations"):
         mle(metric.planar_laplace(1.0), np.zeros((2, 2)))  # type: ignore[arg-type]
 
 
@@ -821,7 +821,7 @@ def test_laws_by_themselves() -> None:
         (
             metric.averaged("duchi", 1.0),
             dn.Tally(9, np.array([4, 5])),
-            "reports of a number tell its mean only, which has an estimate",
+            "reports of a number give its mean only: use plan",
         ),
         (
             metric.geometric(3, 1.0),
