@@ -12,7 +12,6 @@ from typing import NamedTuple, final
 from deniable.choose.objective import Objective
 from deniable.mechanisms import ExactMechanism
 from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
 
 _NAMED = 3  # of several attributes that the same is said of
 
@@ -149,7 +148,7 @@ def one_in(part: ExactMechanism, chance: Fraction) -> float:
     chance.
     """
     times = chance.denominator / chance.numerator if chance else math.inf
-    return times * part.k / part.bits if isinstance(part, BitFlip) else times
+    return times if part.values_asked == part.k else times * part.k / part.values_asked
 
 
 def report_size(mechanism: RecordMechanism) -> Size:
@@ -191,6 +190,4 @@ def most_told(part: ExactMechanism, prior: Prior | None = None) -> float:
     """How often the best guess is right from all that a person ever reports of one value that does not
     change.
     """
-    if isinstance(part, Memoized):
-        return success_of(part.first, prior)
-    return success_of(part.one_round if isinstance(part, HashedMemoized) else part, prior)
+    return success_of(part.permanent, prior)

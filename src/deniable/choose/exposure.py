@@ -97,7 +97,7 @@ def _ends_told(part: MetricMechanism) -> float:
 
 
 def _remedy(part: ExactMechanism, k: int, again: bool) -> str:
-    if isinstance(part, MetricMechanism):
+    if part.metric:
         return (
             "A smaller epsilon of this attribute hides more; or larger steps, within which values look alike."
         )

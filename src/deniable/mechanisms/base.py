@@ -263,6 +263,16 @@ class ExactMechanism(Mechanism):
         return self.tally(reports)
 
     @property
+    def permanent(self) -> ExactMechanism:
+        """The mechanism whose report tells as much as any number of reports of one value."""
+        return self
+
+    @property
+    def values_asked(self) -> int:
+        """How many of the values a report is about."""
+        return self.k
+
+    @property
     def one_round(self) -> ExactMechanism:
         """The mechanism of one round with the same reports: itself, where nothing is kept."""
         return self

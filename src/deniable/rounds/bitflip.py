@@ -57,6 +57,10 @@ class BitFlip(Repeated):
         return self.blank(0).dtype.itemsize
 
     @property
+    def values_asked(self) -> int:
+        return self.bits
+
+    @property
     def _coins(self) -> Unary:
         return Unary(max(2, self.bits), self.one, self.zero)
 

@@ -112,6 +112,10 @@ class Memoized(Repeated):
         return self.second.encode_again(kept, rows.columns(self.first.words, self.words))
 
     @property
+    def permanent(self) -> Direct | Unary:
+        return self.first
+
+    @property
     def one_round(self) -> Direct | Unary:
         return self.second
 
@@ -189,6 +193,10 @@ class HashedMemoized(Repeated):
     @cached_property
     def law(self) -> Law:
         return self.buckets.law.hashed(self.k, collision(self.g))
+
+    @property
+    def permanent(self) -> Hashed:
+        return self.one_round
 
     @property
     def one_round(self) -> Hashed:
