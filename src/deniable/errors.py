@@ -1,4 +1,4 @@
-"""One small exception tree. Every message says what was given, what is allowed and what to do."""
+"""Defines one small tree of exceptions; every message says what was given, what is allowed, what to do."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ class InvalidValue(DeniableError, ValueError):
     def __init__(self, message: str = "", remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)
         self.message = message
-        """What is wrong, without the remedy: that is for who makes the study, and no matter of who answers
-        it.
-        """
+        """What is wrong, without the remedy, which is for the author of the study."""
         self.remedy = remedy
         """What can be done; answers with one remedy are refused for one reason."""
 
@@ -40,7 +38,7 @@ class InvalidReport(DeniableError, ValueError):
 
 
 class FileMissing(DeniableError, FileNotFoundError):
-    """A file that was named is not there, or is a folder."""
+    """A file does not exist, or is a folder."""
 
 
 class DeniableWarning(UserWarning):
@@ -48,9 +46,7 @@ class DeniableWarning(UserWarning):
 
 
 class NotExact(DeniableError):
-    """An exact guarantee was asked of something that has none (floating-point noise, a mixture's
-    marginal).
-    """
+    """An exact guarantee was asked of something without one (floating-point noise, a marginal)."""
 
 
 class WordsExhausted(DeniableError):
@@ -62,7 +58,7 @@ class DataUnavailable(DeniableError):
 
 
 def not_among(given: object, what: str, allowed: Iterable[str]) -> str:
-    """A name that is not on a list, or no name at all: what was given, what is allowed, and the nearest."""
+    """Refuse a name that is not on a list: what was given, what is allowed, and the nearest name."""
     names = list(allowed)
     near = find_nearest(str(given), names)
     return f"{given!r} is not {what} ({', '.join(names)})" + suggest_name(near)

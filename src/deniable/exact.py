@@ -1,4 +1,4 @@
-"""Rational arithmetic with a direction: every rounding here is against the collector, never for them."""
+"""Computes with rationals, and rounds against the collector, never in the collector's favor."""
 
 from __future__ import annotations
 
@@ -76,8 +76,7 @@ def log_up(ratio: Fraction) -> float:
 
 
 def power_up(ratio: Fraction, times: int) -> Fraction:
-    """ratio^times for a ratio of at least 1: exactly where that is small, else with every product rounded up
-    to 256 bits.
+    """ratio^times for a ratio of at least 1: exact where it is small, else rounded up to 256 bits.
 
     >>> power_up(Fraction(3, 2), 3)
     Fraction(27, 8)
@@ -101,14 +100,13 @@ def _short_up(number: Fraction) -> Fraction:
 
 
 def times_up(loss: float, times: int) -> float:
-    """So many times a loss, rounded up."""
+    """A multiple of a loss, rounded up."""
     total = loss * times
     return total if Fraction(total) >= Fraction(loss) * times else math.nextafter(total, math.inf)
 
 
 def solve(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: int) -> int:
-    """The largest integer threshold from low to high whose ratio is at most e^epsilon; ratio must not
-    decrease.
+    """The largest integer threshold whose ratio is at most e^epsilon; ratio must not decrease.
 
     This is the one calibrator: a protocol says which ratio a threshold gives, and the budget picks the
     threshold.

@@ -27,7 +27,7 @@ from deniable.channels import (
     step_loss,
 )
 from deniable.channels.candidates import blahut_arimoto, calibrated_exponential, direct, exponential
-from deniable.channels.comparison import _least
+from deniable.channels.comparison import _pick_least
 from deniable.channels.optimum import Optimum, zigzags
 from deniable.channels.risk import directions, information
 from deniable.likelihood import GeometricChannel, mle
@@ -267,10 +267,10 @@ def test_warnings_and_refusals() -> None:
     for call, message in (
         (lambda: best_channel(0, 1.0), "at least 1|from 1"),
         (lambda: best_channel(3, 0.0), "positive"),
-        (lambda: best_channel(14, 1e-16), "too small to tell channels apart"),
+        (lambda: best_channel(14, 1e-16), "too small to compare channels"),
         (
             lambda: best_channel(1, 1e-9),
-            "too small to tell channels apart in floating point; use 1e-08 or more",
+            "too small to compare channels in floating point; use 1e-08 or more",
         ),
         (lambda: best_channel(3, 1.0, [1, 0, 0, 0]), "every value must occur"),
         (lambda: best_channel(3, 1.0, loss="l1"), "'l1' is not a loss"),  # type: ignore[arg-type]
@@ -287,8 +287,8 @@ def test_the_geometric_is_preferred_where_nothing_tells_channels_apart() -> None
     assert best.name == "geometric"
     assert best.certified
     assert best.risks["geometric"] <= min(best.risks.values()) * (1 + 1e-6)
-    assert _least({"geometric": 1 + 5e-7, "grr": 1.0}) == "geometric"
-    assert _least({"geometric": 1 + 2e-6, "grr": 1.0}) == "grr"
+    assert _pick_least({"geometric": 1 + 5e-7, "grr": 1.0}) == "geometric"
+    assert _pick_least({"geometric": 1 + 2e-6, "grr": 1.0}) == "grr"
 
 
 @pytest.mark.filterwarnings("ignore::deniable.DeniableWarning")

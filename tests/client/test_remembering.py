@@ -140,7 +140,7 @@ def test_rows_of_the_operating_system_have_the_right_size() -> None:
 def test_rows_without_a_memory_keep_nothing() -> None:
     for name in ("seeded", "keyed", "fixed"):
         table = ROWS[name](12, 7)
-        for kept in (table.recall(), table.recall(np.zeros(12, dtype=np.int64)), table.anew()):
+        for kept in (table.recall(), table.recall(np.zeros(12, dtype=np.int64)), table.forget()):
             assert np.array_equal(kept.array(), table.array())
 
 
@@ -158,7 +158,7 @@ def test_kept_words_repeat_and_fresh_ones_do_not() -> None:
     assert np.array_equal(one.array(), dn.seeded(9).rows(50, 6).array()), (
         "fresh words are those that were given"
     )
-    assert np.array_equal(one.anew().array(), one.array())
+    assert np.array_equal(one.forget().array(), one.array())
 
 
 def test_every_person_value_and_column_has_kept_words_of_its_own() -> None:
@@ -263,11 +263,11 @@ class Forgetful(Rows):
     def pick(self, rows: slice | Integers) -> Rows:
         return Forgetful(self.inner.pick(rows))
 
-    def anew(self) -> Rows:
-        return self.inner.anew()
+    def forget(self) -> Rows:
+        return self.inner.forget()
 
     def recall(self, values: Integers | None = None) -> Rows:
-        return self.inner.anew()
+        return self.inner.forget()
 
 
 class ForgetfulWords(dn.Words):

@@ -195,7 +195,7 @@ def test_what_is_kept_follows_people() -> None:
 def test_people_who_cannot_be_told_apart_are_refused(people: Any, reason: str) -> None:
     with pytest.raises(dn.InvalidValue, match=reason):
         AGAIN.privatize(answers(3), dn.remembering(7), people=people)
-    with pytest.raises(dn.InvalidParameter, match="do not tell people apart"):
+    with pytest.raises(dn.InvalidParameter, match="are not kept by person"):
         ONCE.privatize(answers(3), dn.seeded(7), people=[1, 2, 3])
 
 

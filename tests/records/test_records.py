@@ -625,7 +625,7 @@ def test_records_and_tallies_of_another_share_are_refused() -> None:
 
 
 def test_an_attribute_among_fakes_states_no_loss_of_its_own() -> None:
-    with pytest.raises(dn.NotExact, match="ask the share"):
+    with pytest.raises(dn.NotExact, match="ask the record mechanism"):
         rsfd((3, 5), 1.0).marginal(0).loss()
 
 

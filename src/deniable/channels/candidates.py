@@ -1,7 +1,8 @@
-"""Channels on a line of values that all keep the same promise: neighbors are told apart by at most epsilon.
+"""Builds channels on a line of values that make the same promise: neighbors lose at most epsilon.
 
-They are floats, for comparing; the mechanisms that are sampled are in integers (see metric). All have
-inverses with a form, so that their risks take O(n) and no matrix; `risk` is the same from any matrix.
+The channels are in floats, for comparing; the mechanisms that devices sample are in integers (see `metric`).
+Every channel has an inverse in closed form, so that its risk takes O(n) steps and no matrix. `risk` computes
+the same from any matrix.
 """
 
 from __future__ import annotations
@@ -30,9 +31,7 @@ _GONE = (
 
 
 def step_loss(channel: Floats) -> float:
-    """The smallest epsilon per step of a channel on a line: the worst ratio of neighboring rows, since the
-    rest chains.
-    """
+    """The smallest epsilon per step of a channel on a line: the worst ratio of neighboring rows."""
     above, below = channel[:-1], channel[1:]
     if ((above > 0) != (below > 0)).any():
         return math.inf
@@ -76,9 +75,7 @@ class Weakening(Candidate):
 
     @property
     def loss(self) -> float:  # type: ignore[override]
-        """The rate, and how much neighbors' scales differ; where all outputs are on one side, neighbors are
-        alike.
-        """
+        """The rate, and how much neighbors' scales differ; 0 where all outputs are on one side."""
         sent = np.flatnonzero(self.outputs)
         between = self.scales[sent[0] : sent[-1] + 1]
         return self.rate + float(np.abs(np.diff(np.log(between))).max()) if between.size > 1 else 0.0
@@ -121,7 +118,7 @@ class Weakening(Candidate):
 @final
 @dataclass(frozen=True, eq=False)
 class Direct(Candidate):
-    """Randomized response: any two values are told apart by epsilon, so neighbors are, too."""
+    """Randomized response: any two values lose epsilon, so neighbors do, too."""
 
     n: int
     loss: float
@@ -185,8 +182,7 @@ def exponential(n: int, epsilon: float) -> Weakening:
 
 
 def calibrated_exponential(n: int, epsilon: float) -> Weakening:
-    """e^(-b d), scaled to rows of one, with the largest b that keeps the promise: `dn.exponential` on a line,
-    in floats.
+    """e^(-b d), scaled to rows of one, with the largest b that keeps the promise: `dn.exponential` in floats.
 
     Scales are concave along the line, so that the loss is that of the first step, and it grows with b.
     """
@@ -201,10 +197,10 @@ def calibrated_exponential(n: int, epsilon: float) -> Weakening:
 
 
 def blahut_arimoto(n: int, epsilon: float, prior: Floats) -> Weakening:
-    """o_y e^(-b d), scaled to rows of one: the least information for its mean distance, with the largest b
-    that is allowed.
+    """o_y e^(-b d), scaled to rows of one: the least information for its mean distance.
 
-    It may give up outputs; then some priors cannot be told from others, and the risk is infinite. As b grows,
+    The rate b is the largest that keeps the promise. The channel may give up outputs; then reports do not
+    determine the shares, and the risk is infinite. As b grows,
     they come back one by one, and where the outermost does, the loss jumps to 2 b before it falls again. So
     the loss does not grow with b, the rates are scanned from epsilon down to epsilon / 2 (which always keeps
     the promise), and where the largest that is allowed ends at a jump, epsilon is not spent.
@@ -226,8 +222,7 @@ def blahut_arimoto(n: int, epsilon: float, prior: Floats) -> Weakening:
 
 
 def _least_informative(n: int, rate: float, prior: Floats) -> Weakening:
-    """Where Blahut and Arimoto's iteration converges: o maximizes sum_x prior_x ln z_x, with z_x = sum_y o_y
-    e^(-b d).
+    """Solve Blahut and Arimoto's iteration: o maximizes sum_x prior_x ln z_x, with z_x = sum_y o_y e^(-b d).
 
     These are the most likely shares behind reports that are spread as the prior, through geometric noise of
     this rate.
@@ -239,7 +234,7 @@ def _least_informative(n: int, rate: float, prior: Floats) -> Weakening:
         outputs = mle(noise, Tally(int(counts.sum()), counts), tolerance=_TOLERANCE).frequencies
     outputs = np.where(outputs < _GONE * prior, 0.0, outputs)
     if np.count_nonzero(outputs) == 1:
-        why = "at such a rate the least information is none: all values send the same"
+        why = "at such a rate the least information is zero: all values send the same"
     else:
         why = "with a larger rate a further output comes in at an end, which would lose more than epsilon"
     return _scaled(rate, outputs / outputs.sum(), why)
@@ -255,9 +250,7 @@ def _weights(loss: str, prior: Floats) -> Floats:
 
 
 def _scatter(chances: Floats, squares: Floats, prior: Floats, loss: str) -> float:
-    """The variance of what a report adds to the estimate: its mean square, less the square of its mean, the
-    prior.
-    """
+    """The variance of what a report adds to the estimate: its mean square less the squared prior."""
     known = float(
         (np.cumsum(prior) ** 2).sum() if loss == "cdf" else (prior**2 * _weights(loss, prior)).sum()
     )

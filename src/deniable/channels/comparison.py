@@ -1,9 +1,8 @@
-"""Finds the channel on ordered values that reconstructs a distribution best, among those with the same
-promise to neighbors.
+"""Finds the channel on ordered values that reconstructs a distribution best.
 
-It was conjectured that the truncated geometric does. That is true above an epsilon of 1 to 3, depending on
-the prior, and false for small epsilon: at n * epsilon below 2, randomized response already has the smaller
-error of the histogram.
+All channels that are compared make the same promise to neighbors. It was conjectured that the truncated
+geometric is the best of them. That is true above an epsilon of 1 to 3, depending on the prior. It is false
+for small epsilon: at n * epsilon below 2, randomized response already has the smaller error of the histogram.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.law import checked_prior
 
 MOST_VALUES = 2000
-_LEAST = 1e-8  # of epsilon: below, bounds of floats are wrong by more than they are tight
+# below this epsilon the rounding of floats is larger than the gap of a tight bound
+_LEAST = 1e-8
 _TIGHT = 1e-6
 
 
@@ -41,14 +41,13 @@ class BestChannel:
     risk: float
     """n times the expected loss of the most likely shares from n reports, for large n."""
     risks: dict[str, float]
-    """The same for every channel that was compared; infinite where the reports do not determine the shares.
-    """
+    """The same for all compared channels; infinite where the reports do not determine the shares."""
     losses: dict[str, float]
     """What neighbors lose at most in each of these channels: all of epsilon, or less."""
     unspent: dict[str, str]
     """For each channel that spends less than epsilon, why."""
     bound: float | None
-    """No channel with the same promise has a smaller risk; None where that was not found out."""
+    """No channel with the same promise has a smaller risk; None where that is not known."""
     loss: str
     warning: str | None
 
@@ -81,7 +80,8 @@ def best_channel(
     and Arimoto's, all by their exact risk for many reports: `l2` of the shares, `cdf` of the cumulative
     shares, or `kl`. Up to n = 8 the best of all channels is among them, with its certificate; up to n = 12
     the geometric is tested against all others. `losses` says what each channel spends, `unspent` why that is
-    less than epsilon, where it is. Of channels within a part in a million, the geometric is preferred.
+    less than epsilon, where it is. If channels differ by less than a part in a million, the geometric is
+    preferred.
 
     >>> best = best_channel(n=4, epsilon=1.0)
     >>> best.name, best.certified
@@ -97,34 +97,38 @@ def best_channel(
 
     Reference: kacem2018.
     """
-    shares, epsilon, loss_name = _checked(n, prior), _comparable(epsilon), checked_loss(loss)
-    made = _made(n, epsilon, shares)
-    risks = {name: channel.risk(shares, loss_name) for name, channel in made.items()}
+    shares, epsilon, loss_name = _check_prior(n, prior), _check_epsilon(epsilon), checked_loss(loss)
+    channels = _build_candidates(n, epsilon, shares)
+    risks = {name: channel.risk(shares, loss_name) for name, channel in channels.items()}
     bound = None
     if n <= MOST_TESTED:
-        bound = lower_bound(made["geometric"].matrix(), epsilon, shares, loss_name)
+        bound = lower_bound(channels["geometric"].matrix(), epsilon, shares, loss_name)
     if n <= MOST_SEARCHED and bound is not None and risks["geometric"] > bound * (1 + _TIGHT):
-        found = optimum(n, epsilon, shares, loss_name)
-        made["optimum"], risks["optimum"], bound = Tabled(found.channel), found.risk, max(bound, found.bound)
-    name = _least(risks)
-    losses = {name: channel.loss for name, channel in made.items()}
-    unspent = {name: why for name, channel in made.items() if (why := channel.unspent(epsilon)) is not None}
-    warning = _warning(n, epsilon, {name: made[name].risk(shares, "l2") for name in ("geometric", "grr")})
+        best = optimum(n, epsilon, shares, loss_name)
+        channels["optimum"] = Tabled(best.channel)
+        risks["optimum"] = best.risk
+        bound = max(bound, best.bound)
+    name = _pick_least(risks)
+    losses = {name: channel.loss for name, channel in channels.items()}
+    reasons = {name: channel.unspent(epsilon) for name, channel in channels.items()}
+    unspent = {name: reason for name, reason in reasons.items() if reason is not None}
+    l2 = {name: channels[name].risk(shares, "l2") for name in ("geometric", "grr")}
+    warning = _write_warning(n, epsilon, l2)
     if warning is not None:
         warnings.warn(warning, DeniableWarning, stacklevel=2)
     return BestChannel(
-        name, made[name].matrix(), risks[name], risks, losses, unspent, bound or None, loss_name, warning
+        name, channels[name].matrix(), risks[name], risks, losses, unspent, bound or None, loss_name, warning
     )
 
 
 def channel_risks(n: int, epsilon: float, prior: npt.ArrayLike | None = None) -> dict[str, dict[str, float]]:
     """Every loss of every channel that has a formula."""
-    shares = _checked(n, prior)
-    made = _made(n, _comparable(epsilon), shares)
-    return {name: {loss: channel.risk(shares, loss) for loss in LOSSES} for name, channel in made.items()}
+    shares = _check_prior(n, prior)
+    channels = _build_candidates(n, _check_epsilon(epsilon), shares)
+    return {name: {loss: channel.risk(shares, loss) for loss in LOSSES} for name, channel in channels.items()}
 
 
-def _checked(n: int, prior: npt.ArrayLike | None) -> Floats:
+def _check_prior(n: int, prior: npt.ArrayLike | None) -> Floats:
     whole_number("n, the largest value,", n, 1, MOST_VALUES)
     shares = checked_prior(np.ones(n + 1) if prior is None else prior, n + 1)
     if (shares <= 0).any():
@@ -134,16 +138,16 @@ def _checked(n: int, prior: npt.ArrayLike | None) -> Floats:
     return shares
 
 
-def _comparable(epsilon: float) -> float:
+def _check_epsilon(epsilon: float) -> float:
     budget = positive_epsilon(epsilon)
     if budget < _LEAST:
         raise InvalidParameter(
-            f"epsilon {epsilon} is too small to tell channels apart in floating point; use {_LEAST} or more"
+            f"epsilon {epsilon} is too small to compare channels in floating point; use {_LEAST} or more"
         )
     return budget
 
 
-def _made(n: int, epsilon: float, prior: Floats) -> dict[str, Candidate]:
+def _build_candidates(n: int, epsilon: float, prior: Floats) -> dict[str, Candidate]:
     return {
         "geometric": candidates.geometric(n, epsilon),
         "grr": candidates.direct(n, epsilon),
@@ -153,15 +157,13 @@ def _made(n: int, epsilon: float, prior: Floats) -> dict[str, Candidate]:
     }
 
 
-def _least(risks: dict[str, float]) -> str:
-    """The smallest; of those that differ by less than a part in a million the first, which is the
-    geometric.
-    """
+def _pick_least(risks: dict[str, float]) -> str:
+    """Name the least risk; the geometric, which is first, wins within a part in a million."""
     least = min(risks.values())
     return next(name for name, risk in risks.items() if risk <= least * (1 + _TIGHT))
 
 
-def _warning(n: int, epsilon: float, l2: dict[str, float]) -> str | None:
+def _write_warning(n: int, epsilon: float, l2: dict[str, float]) -> str | None:
     if n == 1 or n * epsilon >= 2 or not all(map(math.isfinite, l2.values())):
         return None
     times = l2["geometric"] / l2["grr"]

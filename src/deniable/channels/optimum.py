@@ -1,4 +1,4 @@
-"""The best of all channels that keep the promise, for few values, with a certificate that none is better.
+"""Finds the best of all channels that keep the promise, for few values, and certifies that none is better.
 
 Every column v of such a channel has neighbors v_i / v_(i+1) within e^epsilon. Splitting it into extreme ones
 loses no information, and these are the 2^n zigzags v_i = e^(-epsilon h_i) with steps of h of +1 or -1. So the
@@ -46,12 +46,11 @@ class Optimum:
 
 
 def lower_bound(channel: Floats, epsilon: float, prior: Floats, loss: str) -> float:
-    """No channel that keeps the promise has a smaller risk than this, for up to 12 steps; it is tight for the
-    best one.
+    """Bound the risk of all channels that keep the promise from below, for up to 12 steps.
 
-    With multipliers y such that y.v is at least s(v) = |L M^-1 U'v|^2 / (prior.v) for all zigzags v, no risk
-    is below risk^2 / sum y. The multipliers are solved from the channel's own columns, then raised until they
-    hold for all.
+    The bound is tight for the best channel. With multipliers y such that y.v is at least s(v) = |L M^-1
+    U'v|^2 / (prior.v) for all zigzags v, no risk is below risk^2 / sum y. The multipliers are solved from the
+    channel's own columns, then raised until they hold for all.
     """
     if prior.size - 1 > MOST_TESTED:
         raise InvalidParameter(f"all zigzags can be tried for up to n = {MOST_TESTED}, got {prior.size - 1}")
@@ -68,16 +67,15 @@ def optimum(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
     if n > MOST_SEARCHED:
         raise InvalidParameter(f"the best channel is searched for up to n = {MOST_SEARCHED}, got {n}")
     with few_threads(8.0**n):
-        return _found(n, epsilon, prior, loss)
+        return _search_optimum(n, epsilon, prior, loss)
 
 
-def _found(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
+def _search_optimum(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
     columns = zigzags(n, epsilon)
     start = np.linalg.lstsq(columns @ columns.T, np.ones(n + 1), rcond=None)[0]
     weights = columns.T @ start
-    if (
-        weights.min() <= 0
-    ):  # by symmetry all zigzags together are nearly constant; geometric columns make up the rest
+    if weights.min() <= 0:
+        # by symmetry all zigzags together are nearly constant; geometric columns make up the rest
         weights = np.full(columns.shape[1], 0.5 / columns.sum(axis=1).max())
         own = [
             int(np.abs(columns - _peak(n, epsilon, j)[:, None]).max(axis=0).argmin()) for j in range(n + 1)
@@ -85,27 +83,27 @@ def _found(n: int, epsilon: float, prior: Floats, loss: str) -> Optimum:
         weights[own] += np.linalg.solve(columns[:, own], 1 - columns @ weights)
     if weights.min() <= 0:
         raise InvalidParameter(f"no start was found for n = {n}, epsilon = {epsilon}; try a larger epsilon")
-    found = _descended(columns, weights, prior, loss)
-    channel = _kept(found.channel, epsilon)
+    found = _descend(columns, weights, prior, loss)
+    channel = _restore_promise(found.channel, epsilon)
     return Optimum(channel, max(found.risk, _risk(channel, prior, loss)), found.bound)
 
 
-def _kept(channel: Floats, epsilon: float) -> Floats:
-    """The channel with as little of a report that tells nothing as makes up for rounding: no step loses more
-    than epsilon.
-    """
-    same, part, kept = channel.mean(axis=0), 2.0**-52, channel
-    while step_loss(kept) > epsilon:
-        kept = (1 - part) * channel + part * same
+def _restore_promise(channel: Floats, epsilon: float) -> Floats:
+    """Mix in as little of a constant report as undoes rounding, so that no step loses more than epsilon."""
+    constant = channel.mean(axis=0)
+    part = 2.0**-52
+    mixed = channel
+    while step_loss(mixed) > epsilon:
+        mixed = (1 - part) * channel + part * constant
         part *= 2
-    return kept
+    return mixed
 
 
 def _peak(n: int, epsilon: float, j: int) -> Floats:
     return np.asarray(np.exp(-epsilon * np.abs(np.arange(n + 1) - j)))
 
 
-def _descended(columns: Floats, weights: Floats, prior: Floats, loss: str) -> Optimum:
+def _descend(columns: Floats, weights: Floats, prior: Floats, loss: str) -> Optimum:
     basis, k = directions(prior.size), prior.size
     moves = basis.T @ columns / np.sqrt(prior @ columns)
     target = weighing(loss, prior) @ basis
@@ -162,9 +160,7 @@ def _risk(columns: Floats, prior: Floats, loss: str) -> float:
 
 
 def _bound(risk: float, multipliers: Floats, tried: Floats, gains: Floats) -> float:
-    """risk^2 / sum y for multipliers that are raised until y.v >= s(v) everywhere; 0 where raising does not
-    help.
-    """
+    """risk^2 / sum y, with y raised until y.v >= s(v) everywhere; 0 where raising does not help."""
     held = multipliers @ tried
     if not np.isfinite(held).all() or held.min() <= 0:
         return 0.0

@@ -1,6 +1,4 @@
-"""How far the most likely shares will be off, from many reports through a channel: exactly, by Fisher
-information.
-"""
+"""Computes the error of the most likely shares from many reports, exactly, by Fisher information."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ from deniable.errors import InvalidParameter, not_among
 
 Loss = Literal["l2", "cdf", "kl"]
 LOSSES = ("l2", "cdf", "kl")
-"""Squared error of the shares; of the cumulative shares; and half the mean relative one, which is Kullback
-and Leibler's.
-"""
+"""Squared error of the shares, of the cumulative shares, and half the relative one (Kullback-Leibler)."""
 _SINGULAR = 1e-14
 
 
@@ -50,9 +46,7 @@ def directions(k: int) -> Floats:
 
 
 def information(columns: Floats, prior: Floats) -> Floats:
-    """The Fisher information about the shares, from one report: columns of the channel, weighted by their
-    chances.
-    """
+    """The Fisher information of one report: columns of the channel, weighted by their chances."""
     chances = prior @ columns
     seen = chances > 0
     moves = directions(prior.size).T @ columns[:, seen]
@@ -60,9 +54,7 @@ def information(columns: Floats, prior: Floats) -> Floats:
 
 
 def risk(channel: Floats, prior: Floats, loss: str = "l2") -> float:
-    """n times the expected loss of the most likely shares from n reports, for large n; infinite where they
-    are not unique.
-    """
+    """n times the expected loss of the most likely shares, for large n; infinite if not unique."""
     weights, info = weighing(loss, prior) @ directions(prior.size), information(channel, prior)
     values, vectors = np.linalg.eigh(info)
     if values[0] <= _SINGULAR * values[-1]:

@@ -1,4 +1,4 @@
-"""Where the bins of a range are: what turns shares of bins into numbers."""
+"""Locates the bins of a range, which turns shares of bins into numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from deniable.arrays import Floats
 @final
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Neighboring bins on a line. An open one has no end on its side, so nobody knows where its
-    people are.
-    """
+    """Neighboring bins on a line. An open bin has no end, so nobody knows where its people are."""
 
     edges: Floats
     open_low: bool = False
@@ -29,7 +27,7 @@ class Bins:
 
     @cached_property
     def middles(self) -> Floats:
-        """The middle of every bin; of an open one, as if it were not."""
+        """The middle of every bin; that of an open bin, as if it were closed."""
         return np.asarray((self.edges[1:] + self.edges[:-1]) / 2)
 
     @property

@@ -1,7 +1,7 @@
-"""Turning unbiased estimates into a distribution. Each step has a name and is taken only when asked for.
+"""Turns unbiased estimates into a distribution; each step has a name and is taken only on request.
 
-Unbiased estimates may be negative and need not add up to one; every step here trades that honesty for a
-shape.
+Unbiased estimates may be negative and need not add up to one. Every step here trades unbiasedness for a
+distribution.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ NAMES = (*STEPS, "base-cut")
 
 
 def project(method: str, frequencies: Floats, low: Callable[[], Floats]) -> Floats:
-    """Take the named step; `low` gives lower ends for all shares at once, for the one step that
-    needs them.
-    """
+    """Take the named step; `low` has lower ends for all shares at once, for the step that needs them."""
     if method not in NAMES:
         raise InvalidParameter(not_among(method, "a consistency step", NAMES))
     return base_cut(frequencies, low()) if method == "base-cut" else STEPS[method](frequencies)

@@ -1,6 +1,4 @@
-"""One estimator for every mechanism: counts of support in, unbiased frequencies with honest error
-bars out.
-"""
+"""Estimates frequencies from counts of support, without bias and with honest error bars."""
 
 from __future__ import annotations
 
@@ -39,8 +37,7 @@ class Interval(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What n reports say about how frequent each value is: (count / n - q) / (p - q), and how far off that
-    may be.
+    """Estimates how frequent each value is, (count / n - q) / (p - q), from n reports, with the errors.
 
     Nothing is clipped or rescaled: an estimate may be negative, and its interval may reach below 0 or above
     1. Ask `project` for a distribution.
@@ -88,9 +85,7 @@ class Estimate:
         return self.standard_errors("sampled")
 
     def standard_errors(self, population: Convention = "sampled") -> Floats:
-        """Standard errors about a `sampled` population, or about just the `fixed` people who answered
-        (smaller).
-        """
+        """Standard errors for a `sampled` population, or for the `fixed` people who answered (smaller)."""
         return self._errors(np.clip(self.frequencies, 0.0, 1.0), population)
 
     @property
@@ -106,9 +101,9 @@ class Estimate:
         """Where the true shares are, with confidence `level` each, or all at once (Bonferroni).
 
         A count of support is binomial, so an `exact` (Clopper-Pearson) or `wilson` interval for its mean maps
-        to one for the share; exact ones are the default. Shares of values with distances are no counts:
-        theirs are Wilson's, with the noise that was seen, and noisy sums have `normal` ones. Neither is
-        exact, and `exact` is refused.
+        to one for the share; exact ones are the default. Shares of metric values are not counts: their
+        intervals are Wilson's, with the observed noise. Noisy sums have `normal` ones. Neither is exact, and
+        `exact` is refused.
         """
         if method is not None and method not in _METHODS:
             raise InvalidParameter(f"method is 'exact', 'wilson' or 'normal', got {method!r}")
@@ -237,17 +232,15 @@ class MeanEstimate:
     stderr: float
     """The standard error, the people being a sample of those the study is about."""
     ends: Callable[[float], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
-    """Both ends, from -1 to 1, each missed with this probability, where more is known than the standard
-    error.
-    """
+    """Both ends, from -1 to 1, each missed with this probability; None where only the error is known."""
     line: tuple[float, float] = field(default=(-1.0, 1.0), repr=False)
     """What -1 and 1 stand for."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Where the true mean is, with this confidence.
 
-        Of one bit a report it is exact. Else it holds the means that are near enough by the errors that they
-        would have themselves; where nothing is known of these, a mean of many reports is normal.
+        With one bit a report it is exact. Otherwise it holds the means that are near enough by their own
+        errors; where nothing is known of these, a mean of many reports is normal.
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         if self.ends is not None:
@@ -272,6 +265,6 @@ class MeanEstimate:
 
 
 def _along(place: float, line: tuple[float, float]) -> float:
-    """Where a place from -1 to 1 is on another line."""
+    """Map a position from -1 to 1 to another line."""
     low, high = line
     return low + (place + 1) * (high - low) / 2

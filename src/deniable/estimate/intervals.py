@@ -1,4 +1,4 @@
-"""Where a share, or a mean, may be: ends of intervals, each missed with a given probability."""
+"""Computes ends of intervals of a share or a mean, each missed with a given probability."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def student(tail: float, n: int) -> float:
 
 
 def clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:
-    """The exact ends; where both kinds of outcome are counted in billions, those of Wilson, which then differ
-    by nothing.
-    """
+    """The exact ends; Wilson's where both outcomes are counted in billions, and both agree."""
     from scipy.special import betainccinv
 
     low = exact_low(counts, n, tail)
@@ -54,9 +52,7 @@ def clopper_pearson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float)
 
 
 def exact_low(counts: Floats, n: int | npt.NDArray[Any], tail: float) -> Floats:
-    """The least shares that make as many of n, or more, likely enough; a sum of chances is such a
-    count, too.
-    """
+    """The least shares that make so large a count likely enough; a sum of chances is such a count, too."""
     from scipy.special import betaincinv
 
     return np.where(counts > 0, betaincinv(np.where(counts > 0, counts, 1), n - counts + 1, tail), 0.0)
@@ -74,8 +70,7 @@ def scored(
     outside: Floats | float,
     tail: float,
 ) -> Ends:
-    """Wilson's interval where what a report adds has these mean squares, from who has the value and from who
-    has not.
+    """Wilson's interval, given the mean squares of what people with and without the value add.
 
     A share f is kept if the estimate is not more than some standard errors from it, those that it would have
     if f were true: n (estimate - f)^2 <= z^2 (f inside + (1 - f) outside - f^2). The ends are the roots.
@@ -118,7 +113,7 @@ def bounded(mean: float, n: int, tail: float) -> tuple[float, float]:
 
 
 def _entropy(mean: float, tried: float) -> float:
-    """That of a coin's law relative to another's."""
+    """The relative entropy of one coin's law to another's."""
     pairs = ((mean, tried), (1 - mean, 1 - tried))
     return sum(
         0.0 if one <= 0 else one * math.log(one / other) if other > 0 else math.inf for one, other in pairs
@@ -126,8 +121,7 @@ def _entropy(mean: float, tried: float) -> float:
 
 
 def seen_squares(total: Floats | float, n: int, inside: Floats | float, shares: Floats | float) -> Ends:
-    """Mean squares, from the sum of those that n reports added: of a report, for errors, and of people
-    without the value.
+    """Mean squares from the sum over n reports: of a report, for errors, and of people without the value.
 
     A value whose outputs nobody reported still has an error: one more report, of somebody with it, counts in
     that only. In an interval there are two, as Wilson's has.
@@ -152,7 +146,7 @@ def scattered(
     seen = math.hypot(steps * math.sqrt(scatter / n), 2 * rare / n)
     z = min(
         steps, math.sqrt(2 * rare)
-    )  # of a few reports with a known variance: Student's, and never more than Chernoff's
+    )  # for few reports with a known variance: Student's, and never more than Chernoff's
 
     squares = float(np.max(variance(np.array([-1.0, 1.0])))) + 1  # a report's mean square at an end
 

@@ -1,10 +1,9 @@
-"""The law of a report's support: everything else (estimates, variance, loss, attack, choice) is a function of
-it.
+"""States the law of a report's support; estimates, variance, loss, attack and choice are functions of it.
 
-A report supports a set S of values. For a mechanism that treats all values alike the law is, for every size
-s, `inside` = Pr(v in S, |S| = s) and `outside` = Pr(v not in S, |S| = s) for the true value v; sizes that
-cannot happen are left out. `Moments` is the sibling for noisy sums, `matrix.Matrix` for channels that do not
-treat all values alike.
+A report supports a set S of values. For a mechanism that treats all values alike, the law is about every size
+s of S and the true value v. It consists of `inside` = Pr(v in S, |S| = s) and `outside` = Pr(v not in S, |S|
+= s). Sizes that cannot happen are left out. `Moments` is the sibling for noisy sums, `matrix.Matrix` for
+channels that do not treat all values alike.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
 
 Convention = Literal["sampled", "fixed"]
-"""Who the truth is about: people `sampled` from a larger population, or just the `fixed` people who answered.
-"""
+"""Whom the truth is about: people `sampled` from a larger population, or the `fixed` people who answered."""
 
 
 @final
@@ -52,9 +50,7 @@ def _checked_convention(n: int, population: str) -> None:
 @final
 @dataclass(frozen=True)
 class Law:
-    """How likely the true value, and another value, is in the support; with what sizes; and the
-    exact ratio.
-    """
+    """How likely a report supports the true value, or another; with what sizes; and the exact ratio."""
 
     k: int
     exact_p: Fraction
@@ -62,16 +58,16 @@ class Law:
     exact_q: Fraction
     """Pr(another value is supported)."""
     ratio: Fraction | None
-    """The largest ratio of two values' probabilities of one report, e^loss; None where a marginal has no
-    guarantee.
+    """The largest ratio of two values' probabilities of one report, e^loss; None where there is no guarantee.
     """
     _parts: tuple[_Part, ...] = field(repr=False)
     _kind: Literal["bits", "sets", "design"] = field(default="sets", repr=False)
-    """Independent bits; sets of a size that are all alike; or a design, which has some of them only."""
+    """Independent bits; sets of a size that are all alike; or a design, which has only some sets of a size.
+    """
 
     @staticmethod
     def independent(k: int, p: Fraction, q: Fraction) -> Law:
-        """Every value is in the support by a coin of its own: unary encodings and thresholded histograms."""
+        """Each value enters the support by its own coin: unary encodings and thresholded histograms."""
         p, q = _probability(p), _probability(q)
         parts = _Part(float(p), True, 1, k - 1, float(q)), _Part(float(1 - p), False, 0, k - 1, float(q))
         ratio = None if q in (0, 1) or p in (0, 1) else _either_way(p * (1 - q) / (q * (1 - p)))
@@ -88,9 +84,7 @@ class Law:
 
     @staticmethod
     def design(k: int, sizes: Integers, counts: Integers, p: Fraction, q: Fraction, ratio: Fraction) -> Law:
-        """A block design: `counts[i]` reports support `sizes[i]` values each, likelier by `ratio` where v is
-        inside.
-        """
+        """A block design: `counts[i]` reports support `sizes[i]` values, and `ratio` favors the true one."""
         inside, outside = counts * sizes, counts * (k - sizes)
         parts = [
             _Part(float(p) * float(w), True, int(s))
@@ -105,9 +99,7 @@ class Law:
     solve = staticmethod(solve)
 
     def mix(self, other: Law, weight: Fraction) -> Law:
-        """This law with probability `weight`, the other one otherwise: what an attribute looks like among
-        fakes.
-        """
+        """This law with probability `weight`, the other one otherwise: an attribute among fakes."""
         self._same_size(other)
         if not 0 <= weight <= 1:
             raise InvalidParameter(f"a weight is a fraction from 0 to 1, got {weight}")
@@ -119,9 +111,7 @@ class Law:
         return Law(self.k, p, q, None, tuple(parts))
 
     def then(self, second: Law) -> Law:
-        """A second round on the first one's report: bit by bit for independent laws, else on a single
-        reported value.
-        """
+        """A second round on the first one's report: bit by bit, or on a single reported value."""
         self._same_size(second)
         p1, q1, p2, q2 = self.exact_p, self.exact_q, second.exact_p, second.exact_q
         p, q = p1 * p2 + (1 - p1) * q2, q1 * p2 + (1 - q1) * q2
@@ -140,8 +130,7 @@ class Law:
         return Law(k, p, q, _chained_ratio(self, second), tuple(parts))
 
     def hashed(self, k: int, collision: Fraction | None = None) -> Law:
-        """This law on g buckets, seen through a random hash of k values that collide with probability
-        `collision`.
+        """This law on g buckets, after a random hash of k values that collide with probability `collision`.
 
         The sizes are those of an ideal hash, whose values fall independently; p, q and the ratio need no such
         ideal.
@@ -186,7 +175,7 @@ class Law:
 
     @property
     def sizes(self) -> Integers:
-        """The sizes a support can have, but for those more than forty standard deviations off."""
+        """The sizes a support can have, within forty standard deviations of the mean."""
         return self._table[0]
 
     @property
@@ -201,7 +190,7 @@ class Law:
 
     @property
     def bitwise(self) -> bool:
-        """Whether every value is supported by a coin of its own."""
+        """Whether each value is supported by its own coin."""
         return self._kind == "bits"
 
     def loss(self) -> float:
@@ -226,16 +215,15 @@ class Law:
         return float(variance) if variance.ndim == 0 else variance
 
     def error(self, n: int, f: float | None = None) -> float:
-        """One number for how far off n reports are: the variance averaged over the k values for the people
-        who answered, the same whatever the truth is; or, with f, the variance at that frequency (the papers
-        compare at f = 0).
+        """Sum up the error of n reports in one number.
+
+        It is the variance averaged over the k values for the people who answered, which does not depend on
+        the truth. With f it is the variance at that frequency (the papers compare at f = 0).
         """
         return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        """How often the best guess from one report is right, the attacker knowing the law and the prior
-        (uniform).
-        """
+        """How often the best guess from one report is right, given a prior (uniform by default)."""
         s, k = self.sizes.astype(np.float64), self.k
         if prior is None:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -277,7 +265,7 @@ class Law:
 
 
 def binomial(trials: int, chance: float) -> tuple[Integers, Floats]:
-    """The counts a binomial can have, but for those forty standard deviations off, and their probabilities.
+    """The counts a binomial can have, within forty standard deviations, and their probabilities.
 
     Built outward from the mode by ratios of neighbors, so that nothing overflows and the sum is one for any
     size.
@@ -361,7 +349,7 @@ def checked_prior(prior: npt.ArrayLike, k: int) -> Floats:
 
 
 def finite(given: npt.ArrayLike, allowed: str) -> Floats:
-    """A table or list of finite numbers; what is none is refused with what is allowed."""
+    """A table or list of finite numbers; anything else is refused with what is allowed."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -372,8 +360,7 @@ def finite(given: npt.ArrayLike, allowed: str) -> Floats:
 
 
 def _success_with_prior(law: Law, prior: Floats) -> float:
-    """Sum over all sets of the best of prior * likelihood; sets of one size differ only in which ranks they
-    hold.
+    """Sum over all sets the best of prior * likelihood; sets of one size differ only in the ranks they hold.
 
     With the values ranked by prior, the favored side of a set (inside it, where that is likelier) has its
     best value at rank i in choose(k - i, members - 1) sets, and then the other side has the top rank unless i
@@ -403,8 +390,7 @@ def _success_with_prior(law: Law, prior: Floats) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """The law of one attribute among fakes: every value has its own chances of support, p and q, that differ
-    by the same.
+    """The law of one attribute among fakes: each value has its own p and q, and all have the same p - q.
 
     It estimates an attribute and guarantees nothing: what a report gives away is a matter of the whole
     record.
@@ -416,8 +402,10 @@ class Marginal:
     gain: float
 
     def loss(self) -> float:
-        """Refused: ask the share."""
-        raise NotExact("an attribute among fakes guarantees nothing by itself; ask the share it came from")
+        """Refused: ask the record mechanism."""
+        raise NotExact(
+            "an attribute among fakes guarantees nothing by itself; ask the record mechanism it came from"
+        )
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> Floats:
         """The variance of each value's estimated frequency from n reports where the truth is f."""
@@ -444,19 +432,15 @@ class Moments:
     noise: float
     best_guess: float = field(repr=False)
     combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
-    """The variance, for one report, of a sum of shares with these weights, where the noise of cells goes
-    together.
-    """
+    """The variance, for one report, of a weighted sum of shares, where the noise of cells is dependent."""
     cumulated: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
-    """The same for all sums of the first shares, but for the sum of all."""
+    """The same for all cumulative shares but the last."""
     inside: Floats | None = field(default=None, repr=False, compare=False)
-    """The mean square of what the report of a person with the value adds to its share, where that is no plain
-    noise.
-    """
+    """The mean square of what a person with the value adds to its share, where that is not plain noise."""
     outside: Floats | None = field(default=None, repr=False, compare=False)
-    """The same for all the other people, as they were seen."""
+    """The same for all other people, as observed."""
     grouped: Callable[[Floats], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
-    """The same of some values together, from who has any of them; and, as they were seen, the sum over all
+    """The same for several values together, from people with any of them; and the observed sum over all
     reports.
     """
 
@@ -476,9 +460,7 @@ class Moments:
         return float(variance) if variance.ndim == 0 else variance
 
     def error(self, n: int, f: float | None = None) -> float:
-        """The variance averaged over the k values for the people who answered; with f, the variance at that
-        frequency.
-        """
+        """The variance averaged over the k values for the people who answered; with f, at that frequency."""
         return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
 
     def success(self) -> float:

@@ -1,6 +1,4 @@
-"""Any finite channel, exactly: for mechanisms that do not treat all values alike, and for enumerating those
-that do.
-"""
+"""Describes any finite channel exactly, whether or not it treats all values alike."""
 
 from __future__ import annotations
 
@@ -23,30 +21,26 @@ from deniable.law.law import checked_prior
 @final
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Any finite channel, in integers: row x is an input, and weights[x][y] / (sum of the row) is
-    Pr(y | x).
-    """
+    """Any finite channel, in integers: Pr(y | x) is weights[x][y] / (sum of row x)."""
 
     weights: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
         if not self.weights or not self.weights[0]:
             raise InvalidParameter("a matrix needs at least one row and one column")
-        for place, row in enumerate(self.weights):
+        for index, row in enumerate(self.weights):
             if len(row) != len(self.weights[0]):
                 raise InvalidParameter(
-                    f"row {place} has {len(row)} entries, row 0 has {len(self.weights[0])}"
+                    f"row {index} has {len(row)} entries, row 0 has {len(self.weights[0])}"
                 )
             if any(type(w) is not int or w < 0 for w in row) or sum(row) == 0:
                 raise InvalidParameter(
-                    f"row {place} must hold non-negative integers, not all zero (or use Matrix.of)"
+                    f"row {index} must hold non-negative integers, not all zero (or use Matrix.of)"
                 )
 
     @staticmethod
     def of(rows: Sequence[Sequence[int | float | Fraction]]) -> Matrix:
-        """From rows of integers, fractions or floats, each taken for exactly what it is and scaled to
-        integers.
-        """
+        """From rows of integers, fractions or floats, taken exactly and scaled to integers."""
         try:
             given = list(rows)
         except TypeError:
@@ -54,11 +48,11 @@ class Matrix:
                 f"a matrix is made of rows of numbers, such as [[3, 1], [1, 3]], got {rows!r:.60}"
             ) from None
         scaled = []
-        for place, row in enumerate(given):
+        for index, row in enumerate(given):
             try:
                 exact = [Fraction(entry) for entry in row]
             except (ValueError, OverflowError, TypeError) as problem:
-                raise InvalidParameter(f"row {place} holds an entry that is not a finite number") from problem
+                raise InvalidParameter(f"row {index} holds an entry that is not a finite number") from problem
             scale = math.lcm(*(entry.denominator for entry in exact))
             scaled.append(tuple(int(entry * scale) for entry in exact))
         return Matrix(tuple(scaled))
@@ -85,9 +79,7 @@ class Matrix:
         return [(row, sum(row)) for row in self.weights]
 
     def ratio(self, x: int, other: int) -> Fraction | None:
-        """The largest Pr(y | x) / Pr(y | other) over all y, exactly; None where an output is possible for x
-        alone.
-        """
+        """The largest Pr(y | x) / Pr(y | other) over all y; None where an output is possible for x alone."""
         mine, theirs = (self.weights[whole_number("an input", one, 0, self.inputs - 1)] for one in (x, other))
         if any(a > 0 and b == 0 for a, b in zip(mine, theirs, strict=True)):
             return None
@@ -96,10 +88,9 @@ class Matrix:
         )
 
     def loss_per(self, distance: Callable[[int, int], float]) -> float:
-        """The smallest epsilon per unit of a distance, rounded up; infinite where an output rules an
-        input out.
+        """The smallest epsilon per unit of distance, rounded up; infinite where an output rules an input out.
 
-        Two inputs are a positive number apart.
+        The distance of two different inputs must be positive.
         """
         worst = 0.0
         for x in range(self.inputs):
@@ -149,7 +140,7 @@ class Matrix:
         q = np.nanmean(others, axis=0)
         if np.nanmax(np.abs(others - q)) > 1e-12:
             raise InvalidParameter(
-                "another value's chance of support depends on the true value, so counts do not tell shares"
+                "another value's chance of support depends on the true value, so counts do not give shares"
             )
         return p, q
 

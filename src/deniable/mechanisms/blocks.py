@@ -63,7 +63,7 @@ class Blockwise(ExactMechanism):
 
     def _encode_blocks(self, values: Array, rows: Rows, given: bool) -> Array:
         """Block by block; values that are `given` from outside are checked as they are used."""
-        reports, rows = self.blank(len(values)), rows.anew()
+        reports, rows = self.blank(len(values)), rows.forget()
         compiled = worth_compiling(len(values), self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
         starts = range(0, len(values), step)

@@ -1,4 +1,4 @@
-"""The hash family ((a (v + 1) + b) mod P) mod g with P = 2^31 - 1, and what is exactly true of it.
+"""Hashes values by ((a (v + 1) + b) mod P) mod g with P = 2^31 - 1, and states exact facts about it.
 
 Products stay below 2^62, so Python, TypeScript and every SQL engine agree bit for bit.
 """
@@ -42,7 +42,7 @@ def hash_function(words: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64]
 
 
 def collision(g: int) -> Fraction:
-    """How likely two values share a bucket: ordered pairs of distinct residues are all equally likely."""
+    """How likely two values share a bucket: all ordered pairs of distinct residues are equally likely."""
     small, extra = divmod(PRIME, g)  # `extra` buckets hold small + 1 residues, the others `small`
     pairs = extra * (small + 1) * small + (g - extra) * small * (small - 1)
     return Fraction(pairs, PRIME * (PRIME - 1))
@@ -65,7 +65,7 @@ def occupied_buckets(k: int, g: float) -> float:
     """
     some = min(k, math.ceil(g))  # the smaller denominator of a pair that matters is below
     if some <= _IN_NUMPY:
-        return float(g * (1 - _uncovered(k, g, some)))
+        return float(g * (1 - _uncovered_share(k, g, some)))
     if k <= _WALKED:
         from deniable.words import kernels
 
@@ -73,7 +73,7 @@ def occupied_buckets(k: int, g: float) -> float:
     return occupied_buckets(_WALKED, g * _WALKED / k) * k / _WALKED
 
 
-def _uncovered(k: int, g: float, some: int) -> float:
+def _uncovered_share(k: int, g: float, some: int) -> float:
     """The share of the circle that no arc covers, over pairs of denominators c <= d with c < some."""
     c = np.arange(1, some)
     first = np.maximum(c, k - c)  # d runs from here to k - 1

@@ -1,8 +1,7 @@
-"""What all compiled loops share: how they are compiled, and how they draw words. Only large batches come to
-them.
+"""Compiles loops for large batches, and draws their words.
 
-A room's loops are beside it (`loops.py`), compiled on first use and cached on disk. Every loop computes
-exactly what the numpy code beside its caller computes, from the same words; the one exception says so
+Each room keeps its loops in `loops.py`. They are compiled on first use and cached on disk. Every loop
+computes exactly what the numpy code of its caller computes, from the same words; the one exception says so
 (`shapes.coins.unary_bits`).
 """
 
@@ -24,14 +23,12 @@ SPAN = 256  # small tables that stay in the nearest cache
 
 
 def compiled(function: F) -> F:
-    """Compile without the interpreter lock, so that threads run side by side; cached on disk where there is a
-    place.
-    """
+    """Compile without the interpreter lock, so that threads run in parallel; cached on disk if possible."""
     try:
         return cast(F, njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function))
     except (
         RuntimeError
-    ):  # neither the package's folder nor the user's can be written: compile anew in every process
+    ):  # neither the package's folder nor the user's can be written: compile in every process
         return cast(F, njit(nogil=True, error_model="numpy", boundscheck=False)(function))
 
 
@@ -64,7 +61,7 @@ def fill_seeded(key: np.uint64, gamma: np.uint64, start: np.uint64, words: Array
 
 
 class Address(NamedTuple):
-    """Where the words of a batch are: computed from a key (gamma > 0), or in a list. Row i begins at position
+    """Where the words of a batch are: in a list, or computed from a key (gamma > 0). Row i begins at position
     + stride * i.
     """
 
@@ -128,17 +125,15 @@ def draw_attributes(where: Address, d: np.uint64, picked: Array) -> None:
 
 @compiled
 def group(picked: Array, columns: Array, ends: Array, who: Array, values: Array) -> None:
-    """Sort records by the attribute they picked, each with its value there; ends[j] is where attribute j's
-    records end.
-    """
+    """Sort records by the attribute they picked, each with its value; ends[j] is where j's records end."""
     ends[:] = 0
     for i in range(picked.size):
         ends[picked[i]] += 1
-    place = 0
+    position = 0
     for j in range(
         ends.size
     ):  # where the next record of each attribute goes: in the end, where its records end
-        ends[j], place = place, place + ends[j]
+        ends[j], position = position, position + ends[j]
     for i in range(picked.size):
         attribute = picked[i]
         slot = ends[attribute]
@@ -158,9 +153,7 @@ def _excess(low: float, high: float, width: float) -> float:
 
 @compiled
 def uncovered(k: int, g: float) -> float:
-    """The share of the circle that no arc of 1 / g covers, walking the fractions of denominators below k in
-    order.
-    """
+    """The share of the circle that no arc of 1 / g covers, over all fractions of denominators below k."""
     arc = 1.0 / g
     total = 0.0
     c, d = 1, k - 1

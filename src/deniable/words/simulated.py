@@ -1,4 +1,4 @@
-"""Words for simulation, tests and vectors: reproducible, and no secret. No client can reach them.
+"""Draws words for simulation, tests and vectors: reproducible, not secret, and out of reach of clients.
 
 `seeded` is fast and the same in every run. `remembering` is a population whose permanent answers are kept.
 `fixed` replays a list.
@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
-from deniable.words.words import FULL, Indices, Rows, WordArray, Words, encoded, system
+from deniable.words.words import FULL, Indices, Rows, WordArray, Words, encode_label, system
 
 if TYPE_CHECKING:
     from deniable.words.kernels import Address
@@ -27,7 +27,7 @@ _VALUES_KEPT = 1 << 32  # more than any mechanism has values, so that no two peo
 @final
 @dataclass(frozen=True)
 class SeededRows(Rows):
-    """Words that can be computed from where they are: number position + stride * row + column."""
+    """Words that are computed from their position: number position + stride * row + column."""
 
     key: int
     gamma: int
@@ -80,12 +80,12 @@ class SeededRows(Rows):
 @final
 @dataclass(frozen=True)
 class RememberingRows(Rows):
-    """Fresh words, and beside them words that stay the same for the same person, column and value."""
+    """Fresh words, and words that stay the same for the same person, column and value."""
 
     fresh: Rows
     kept: SeededRows
     """A row for every person and value, person after person."""
-    places: Indices
+    starts: Indices
     """Where each row's person begins there."""
 
     @property
@@ -103,27 +103,24 @@ class RememberingRows(Rows):
         return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
 
     def pick(self, rows: slice | Indices) -> RememberingRows:
-        return replace(self, fresh=self.fresh.pick(rows), places=self.places[rows])
+        return replace(self, fresh=self.fresh.pick(rows), starts=self.starts[rows])
 
-    def anew(self) -> Rows:
+    def forget(self) -> Rows:
         return self.fresh
 
     def recall(self, values: Indices | None = None) -> SeededRows:
-        places = self.places + (0 if values is None else values + 1)
-        return replace(self.kept, n=len(places), index=places)
+        starts = self.starts + (0 if values is None else values + 1)
+        return replace(self.kept, n=len(starts), index=starts)
 
     def of(self, people: Sequence[str]) -> RememberingRows:
-        places = (
-            int.from_bytes(hashlib.sha256(encoded(person)).digest()[:8], "little") >> 1 for person in people
-        )
-        return replace(self, places=np.fromiter(places, np.int64, len(people)))
+        digests = (hashlib.sha256(encode_label(person)).digest() for person in people)
+        starts = (int.from_bytes(digest[:8], "little") >> 1 for digest in digests)
+        return replace(self, starts=np.fromiter(starts, np.int64, len(people)))
 
 
 @final
 class Seeded(Words):
-    """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): any word can be had without the ones
-    before.
-    """
+    """Word number i is SplitMix64's finalizer of key + gamma * (i + 1): no word needs those before it."""
 
     def __init__(self, key: int, gamma: int) -> None:
         self._key = key
@@ -189,7 +186,7 @@ def seeded(seed: int) -> Words:
 
 
 def _seeded(purpose: bytes, *numbers: int) -> Seeded:
-    digest = hashlib.sha256(purpose + b"".join(map(encoded, numbers))).digest()
+    digest = hashlib.sha256(purpose + b"".join(map(encode_label, numbers))).digest()
     return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
 
 

@@ -1,4 +1,4 @@
-"""Randomness is data: 64-bit words go in, a report comes out, and the same words give the same report.
+"""Supplies randomness as data: 64-bit words go in, a report comes out, and equal words give equal reports.
 
 `system` is the operating system's generator, and the only one a client may reach. `keyed` gives the same
 words for the same secret and labels, which is what memoization needs; `device` has both. Reproducible ones
@@ -27,7 +27,7 @@ WordArray = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
 
 FULL = 1 << 64
-"""The number of words there are: a threshold t means a probability of t / FULL."""
+"""The number of different words: a threshold t means a probability of t / FULL."""
 
 _DIRECT_READ = (
     4096  # up to this many words come straight from the operating system; more, from a stream it keys
@@ -63,26 +63,24 @@ class Rows(ABC):
         return Address(zero, zero, zero, np.uint64(self.width), np.zeros(0, dtype=np.int64), words)
 
     def recall(self, values: Indices | None = None) -> Rows:
-        """The words that each person keeps for ever, for this value of theirs or for none; without a memory,
-        just these.
-        """
+        """The words that each person keeps, for this value or for none; without a memory, these words."""
         return self
 
-    def anew(self) -> Rows:
-        """The words of this collection, with nothing that is kept beside them."""
+    def forget(self) -> Rows:
+        """The words of this collection, without those that a person keeps."""
         return self
 
     def of(self, people: Sequence[str]) -> Rows:
-        """The same, where what is kept is that of these people, by name."""
+        """The same words, where these people, by name, are the ones who keep them."""
         raise InvalidParameter(
-            "these words do not tell people apart; simulate people with dn.remembering(seed)"
+            "these words are not kept by person; simulate people with dn.remembering(seed)"
         )
 
 
 @final
 @dataclass(frozen=True)
 class DrawnRows(Rows):
-    """Words that are there already."""
+    """Words in an array."""
 
     words: WordArray
 
@@ -107,9 +105,7 @@ class DrawnRows(Rows):
 @final
 @dataclass(frozen=True)
 class SystemRows(Rows):
-    """Words that the operating system will give: all alike, so that which rows they are makes no
-    difference.
-    """
+    """Words that the operating system will give; which rows they are makes no difference."""
 
     n: int
     width: int
@@ -129,8 +125,7 @@ class SystemRows(Rows):
 @final
 @dataclass(frozen=True)
 class DeviceRows(Rows):
-    """The words of one person's device: fresh ones, and beside them words that it gets from its secret again
-    and again.
+    """The words of one person's device: fresh ones, and words that its secret gives again and again.
 
     Kept word number c for a value is word c of the key stream whose last label is the value + 1, or 0 for no
     value.
@@ -159,14 +154,14 @@ class DeviceRows(Rows):
     def pick(self, rows: slice | Indices) -> DeviceRows:
         return replace(self, fresh=self.fresh.pick(rows))
 
-    def anew(self) -> Rows:
+    def forget(self) -> Rows:
         return self.fresh
 
     def recall(self, values: Indices | None = None) -> DrawnRows:
         labels = np.zeros(self.n, dtype=np.int64) if values is None else values + 1
         kept = np.empty((self.n, self.width), dtype=np.uint64)
         for row, label in zip(kept, labels.tolist(), strict=True):
-            row[:] = _Keyed(self.secret, self.message + encoded(label), self.start).take(self.width)
+            row[:] = _Keyed(self.secret, self.message + encode_label(label), self.start).take(self.width)
         return DrawnRows(kept)
 
 
@@ -174,7 +169,7 @@ class Words(ABC):
     """A supply of independent, uniform 64-bit words."""
 
     remember: ClassVar[bool] = False
-    """Whether what people must keep is there again in the next round."""
+    """Whether what people must keep is the same in the next round."""
 
     @abstractmethod
     def take(self, count: int) -> WordArray:
@@ -187,9 +182,7 @@ class Words(ABC):
 
 @final
 class System(Words):
-    """Words from the operating system; in bulk, from AES-256-CTR under a key that it gave and
-    nobody keeps.
-    """
+    """Words from the operating system; in bulk, from AES-256-CTR under a key that it gave."""
 
     def __init__(self) -> None:
         self._stream: _Stream | None = None
@@ -272,8 +265,8 @@ class Device(Words):
     remember = True
 
     def __init__(self, secret: bytes, labels: Iterable[str | int | bytes], fresh: Words) -> None:
-        self._secret = _checked_secret(secret)
-        self._message = b"".join(encoded(label) for label in labels)
+        self._secret = _check_secret(secret)
+        self._message = b"".join(encode_label(label) for label in labels)
         self._fresh = fresh
 
     def take(self, count: int) -> WordArray:
@@ -305,11 +298,11 @@ def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
     >>> bool((keyed(bytes(32), "color", 1).take(5) == keyed(bytes(32), "color", 1).take(5)).all())
     True
     """
-    return _Keyed(_checked_secret(secret), b"".join(encoded(label) for label in labels))
+    return _Keyed(_check_secret(secret), b"".join(encode_label(label) for label in labels))
 
 
 def device(secret: bytes, *labels: str | int | bytes) -> Words:
-    """The words of one person's device: what it must keep comes from its secret and the labels, the rest is
+    """The words of one person's device: what it must keep comes from its secret and labels, the rest is
     fresh.
 
     With the same secret and labels a permanent answer, the sampled attribute and a hash function are the same
@@ -324,7 +317,7 @@ def device(secret: bytes, *labels: str | int | bytes) -> Words:
     return Device(secret, labels, system())
 
 
-def _checked_secret(secret: bytes) -> bytes:
+def _check_secret(secret: bytes) -> bytes:
     if not isinstance(secret, bytes | bytearray) or len(secret) < 16:
         raise InvalidParameter("secret must be at least 16 bytes; make one with secrets.token_bytes(32)")
     return bytes(secret)
@@ -342,8 +335,7 @@ def chance(word: int | WordArray, threshold: int) -> npt.NDArray[np.bool_]:
 
 
 def below(word: int | WordArray, bound: int | WordArray) -> WordArray:
-    """Turns a word into an integer from 0 to bound - 1: the high half of word * bound. bound is at most 2^32,
-    one or an array.
+    """Turns a word into an integer from 0 to bound - 1, the high half of word * bound; bound is at most 2^32.
 
     >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 6).tolist()
     [0, 3, 5]
@@ -362,7 +354,7 @@ def cell(bound: int) -> tuple[int, int]:
     return FULL // bound, -(-FULL // bound)
 
 
-def encoded(label: str | int | bytes) -> bytes:
+def encode_label(label: str | int | bytes) -> bytes:
     """Kind, length, content: no two lists of labels have the same encoding."""
     if isinstance(label, bool) or not isinstance(label, str | int | bytes):
         raise InvalidParameter(f"a label is a string, an integer or bytes, got {label!r}")
