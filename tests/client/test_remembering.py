@@ -193,7 +193,7 @@ def test_no_two_people_keep_the_same_words_however_wide_a_report(width: int) -> 
     people = np.array([0, *(1 << power for power in range(31)), 3 << 18, 5 << 20])
     table = remembering(7, dn.seeded(8)).rows(1, width)
     assert isinstance(table, RememberingRows)
-    many = replace(table, places=people << 32).columns(0, 3)
+    many = replace(table, starts=people << 32).columns(0, 3)
     kept = np.concatenate([many.recall().array(), many.recall(np.zeros(len(people), dtype=np.int64)).array()])
     assert np.unique(kept).size == kept.size, "two people keep the same words"
 

@@ -55,9 +55,9 @@ def test_a_canonical_text_is_read_quickly() -> None:
     def check(case: vectors.Case) -> None:
         intake = intake_of(case["plan"])
         raw = case["json"].encode()
-        quick = intake._usual(raw, b"token")
+        quick = intake._read_quickly(raw, b"token")
         assert quick is not None
-        assert quick == intake._strict(raw, b"token")
+        assert quick == intake._read_strictly(raw, b"token")
         assert quick == intake.one(bytes.fromhex(case["bytes"]), BINARY, b"token")
 
     check_each(check, vectors.positive())
@@ -75,7 +75,7 @@ SPOILED: dict[str, Callable[[bytes], bytes]] = {
 def test_a_spoiled_text_is_refused_by_both_readers() -> None:
     def check(given: tuple[vectors.Case, bytes]) -> None:
         case, raw = given
-        assert intake_of(case["plan"])._usual(raw, None) is None
+        assert intake_of(case["plan"])._read_quickly(raw, None) is None
         with pytest.raises((Refused, Refusal)):
             intake_of(case["plan"]).one(raw, JSON, None)
 
@@ -92,7 +92,7 @@ def test_a_spoiled_text_is_refused_by_both_readers() -> None:
 def test_hostile_texts_are_refused_by_both_readers() -> None:
     def check(case: vectors.Case) -> None:
         raw = case["json"].encode()
-        assert intake_of(case["plan"])._usual(raw, None) is None
+        assert intake_of(case["plan"])._read_quickly(raw, None) is None
         assert result(lambda: intake_of(case["plan"]).one(raw, JSON, None)) == case["refused"]
 
     check_each(check, vectors.hostile("reports", "json"))

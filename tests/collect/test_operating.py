@@ -20,7 +20,7 @@ import deniable as dn
 from deniable.collect import results, serving
 from deniable.collect.store import Arrival, Store, open_store
 from deniable.plan import Plan
-from deniable.tables.spreadsheet import harmless
+from deniable.tables.spreadsheet import escape_formula
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 from tests.running import Run
 
@@ -366,14 +366,14 @@ def test_phones_need_https(tmp_path: Path) -> None:
 
 def test_where_other_machines_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving.listen("127.0.0.1", 0) as taken:
-        assert serving.seen_from_outside(taken) is None
+        assert serving.outside_address(taken) is None
     with serving.listen("0.0.0.0", 0) as taken:
         port = taken.getsockname()[1]
         monkeypatch.setattr(serving, "_own_address", lambda _: "198.51.100.7")
-        assert serving.seen_from_outside(taken) == f"http://198.51.100.7:{port}"
+        assert serving.outside_address(taken) == f"http://198.51.100.7:{port}"
         monkeypatch.setattr(serving, "_own_address", lambda _: None)
         monkeypatch.setattr(socket, "gethostname", lambda: "here")
-        assert serving.seen_from_outside(taken) == f"http://here:{port}"
+        assert serving.outside_address(taken) == f"http://here:{port}"
 
 
 def test_files_that_others_can_read_are_told(tmp_path: Path) -> None:
@@ -427,9 +427,9 @@ def test_labels_do_not_become_formulas(run: Run) -> None:
 
 def test_what_is_harmless_stays_as_it_is() -> None:
     for cell in ("red", "", "a=b", "-5", "+1.5", "-5 to under -1.25", "-3 or more", -1.5, None, 7):
-        assert harmless(cell) == cell
+        assert escape_formula(cell) == cell
     for cell in ("=1", "+a", "-1+1", "-1 to under 2!", "@a", "\tx", "\rx", "-5 to under =1"):
-        assert harmless(cell) == f"'{cell}"
+        assert escape_formula(cell) == f"'{cell}"
 
 
 def test_a_round_can_be_scheduled(run: Run, plan_file: str) -> None:

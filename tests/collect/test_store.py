@@ -191,7 +191,7 @@ def test_the_clock_is_read_behind_the_lock(make: Make) -> None:
 
     thread = threading.Thread(target=work)
     with other._database.transaction(write=True):
-        other._lock(other._known(SPLIT.id))
+        other._lock(other._load_plan(SPLIT.id))
         thread.start()
         began.wait()
         time.sleep(0.2)
@@ -207,7 +207,7 @@ def check_waits(busy: Store, work: Callable[[], object]) -> None:
     """Work waits for a batch that another store is counting. It cannot fail by chance: only work may end."""
     thread = threading.Thread(target=work)
     with busy._database.transaction(write=True):
-        busy._lock(busy._known(SPLIT.id))
+        busy._lock(busy._load_plan(SPLIT.id))
         thread.start()
         thread.join(0.3)
         assert thread.is_alive(), "a batch is being counted"
@@ -467,7 +467,7 @@ def test_any_history_is_that_of_the_model(
 def test_a_check_finds_what_was_changed_by_hand(store: Store) -> None:
     store.add(arrivals(SPLIT, 100, 1) + arrivals(SAMPLED, 100, 1), 0.0)
     database = store._database
-    key = store._known(SPLIT.id).key if SPLIT.id in store._plans else 0
+    key = store._load_plan(SPLIT.id).key if SPLIT.id in store._plans else 0
     with database.transaction(write=True):
         database.run("DELETE FROM reports WHERE plan = ? AND id < ?", key, b"\x20")
     assert len(store.check()) == 1

@@ -196,7 +196,7 @@ def test_simulate_draws_plots(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "new/error.png").read_bytes().startswith(b"\x89PNG")
     refused = run(*asked, "--plot", "other.png", "--plot-attack", "attack.svg")
     assert (refused.code, refused.out) == (2, "")
-    assert "attack.svg is there already" in refused.err
+    assert "attack.svg exists already" in refused.err
     assert not (tmp_path / "other.png").exists()
     assert run(*asked, "--plot-attack", "attack.svg", "--force").code == 0
     assert sorted(file.name for file in tmp_path.iterdir()) == ["attack.svg", "new"]
@@ -227,7 +227,7 @@ def test_tables_are_written_to_files(command: str, run: Run, tmp_path: Path) -> 
         assert table["mse_stderr"].to_list() == pytest.approx(
             [row["metrics"]["mse"]["stderr"] for row in rows]
         )
-    assert "t.csv is there already" in run(*command.split(), "-o", "t.csv").err
+    assert "t.csv exists already" in run(*command.split(), "-o", "t.csv").err
     assert "ending in .csv, .json, .parquet" in run(*command.split(), "-o", "t.txt").err
 
 
@@ -269,7 +269,7 @@ def test_a_refused_cell_does_not_stop_the_others(run: Run) -> None:
         ("tour --seed=-1", "seed must be an integer of at least 0, got -1"),
         (
             "tour --out people.csv",
-            "people.csv is there already; choose another name, or overwrite it with --force",
+            "people.csv exists already; choose another name, or overwrite it with --force",
         ),
         ("tour --out .", "is a folder; name a file"),
     ],

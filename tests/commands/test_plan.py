@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.commands.shared import answers, console
 from deniable.estimate import consistency
 from deniable.plan import Plan, Study
-from deniable.tables import places_of, read_answers
+from deniable.tables import locate_rows, read_answers
 from tests import statistics
 from tests.running import Run
 
@@ -118,7 +118,7 @@ def test_no_file_is_overwritten_unless_forced(run: Run) -> None:
         assert (refused.code, refused.out) == (2, "")
         assert (
             refused.err
-            == f"error: {name} is there already; choose another name, or overwrite it with --force\n"
+            == f"error: {name} exists already; choose another name, or overwrite it with --force\n"
         )
         assert Path(name).read_bytes() == b"precious"
         assert sorted(os.listdir()) == before
@@ -632,7 +632,7 @@ def test_an_empty_line_of_a_single_column_is_a_missing_answer(run: Run) -> None:
     Path("data.csv").write_text("a\nx\n\ny\n", encoding="utf-8")
     (block,) = read_answers(Path("data.csv"), {"a": ("x", "y")})
     assert block["a"] == ["x", None, "y"]
-    assert places_of(Path("data.csv"), [0, 2, 1]) == ["line 2", "line 4", "line 3"]
+    assert locate_rows(Path("data.csv"), [0, 2, 1]) == ["line 2", "line 4", "line 3"]
 
 
 def test_a_cap_that_cannot_be_kept_names_the_attribute(run: Run) -> None:

@@ -97,7 +97,7 @@ def test_what_is_no_list_of_values_is_refused(values: object) -> None:
         ("red", "put it in a list"),
         (["red", " blue"], r"no white space at its ends, got ' blue'; strip it"),
         (["red", "blue\u00a0"], "no white space at its ends"),
-        (["red", "bl\u200bue"], r"nobody sees, got 'bl\\u200bue'; remove U\+200B"),
+        (["red", "bl\u200bue"], r"no invisible characters, got 'bl\\u200bue'; remove U\+200B"),
         (["red", "bl\u200due"], r"remove U\+200D"),
         (["red", "می\u200c"], r"remove U\+200C"),
         (["red", "\ufeffblue"], r"remove U\+FEFF"),

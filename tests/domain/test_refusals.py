@@ -220,9 +220,10 @@ def test_distances_take_results() -> None:
 
 def test_a_device_takes_a_place_in_two_parts() -> None:
     client = Client(HOME, secret=bytes(32))
-    whole = client._encoded({"home": (47.6033, 6.8149)})
+    whole = client._encode_answers({"home": (47.6033, 6.8149)})
     assert (
-        client._encoded(client._joined({"home.latitude": 47.6033, "home.longitude": "6.8149"})) == whole
+        client._encode_answers(client._join_degrees({"home.latitude": 47.6033, "home.longitude": "6.8149"}))
+        == whole
     ).all()
     client.report({"home.latitude": 47.6033, "home.longitude": 6.8149})
     for absent in ({"home.latitude": 47.6033}, {"home.latitude": 47.6033, "home.longitude": None}):

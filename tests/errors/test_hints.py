@@ -14,7 +14,7 @@ import deniable as dn
 from deniable import errors
 from deniable.errors import find_nearest, not_among, suggest_install
 from deniable.mechanisms import PROTOCOLS
-from deniable.tables.files import existing
+from deniable.tables.files import require_file
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,10 +65,10 @@ def test_a_file_is_suggested_by_its_name_and_not_by_its_ending(tmp_path: Path) -
         (tmp_path / name).write_text("")
     for given, meant in (("plna.json", "plan.json"), ("plan.jsn", "plan.json"), ("peopel.csv", "people.csv")):
         with pytest.raises(dn.FileMissing, match=rf"did you mean '{meant}'\?$"):
-            existing(tmp_path / given, "make it")
+            require_file(tmp_path / given, "make it")
     for given in ("data.json", "a.csv", "reports.parquet"):
         with pytest.raises(dn.FileMissing, match=r"; make it$"):
-            existing(tmp_path / given, "make it")
+            require_file(tmp_path / given, "make it")
 
 
 def test_a_clone_is_named_from_where_the_user_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from deniable.formatting import shorten_names
 from deniable.mechanisms import integers
 from deniable.plan import Plan, Reports, records_of
 from deniable.records import Records
-from deniable.tables import DEGREES, column_names, columns_of, is_table, split_places
+from deniable.tables import DEGREES, column_names, columns_of, is_table, split_locations
 from deniable.wire import Report, Wire
 
 
@@ -299,7 +299,7 @@ def misspelt(
     refused.
     """
     names = _present(asked, there, places)
-    used = {column for name in names for column in split_places([name], there, places, where)}
+    used = {column for name in names for column in split_locations([name], there, places, where)}
     absent = [column for name in asked if name not in names for column in _columns_for(name, places)]
     plain = {_plain(name): name for name in absent if _plain(name)}
     found = []
@@ -326,7 +326,7 @@ def misspelt(
 
 def _present(asked: Sequence[str], there: Sequence[str], places: Container[str]) -> list[str]:
     """Those that have a column, or the two of a place."""
-    return [name for name in asked if any(one in there for one in split_places([name], there, places))]
+    return [name for name in asked if any(one in there for one in split_locations([name], there, places))]
 
 
 def _columns_for(name: str, places: Container[str]) -> list[str]:

@@ -1,5 +1,4 @@
-"""All that a device needs: it verifies the plan, turns answers into one report, and sends it until it has
-arrived.
+"""Verifies the plan on a device, turns answers into one report, and sends it until it has arrived.
 
 The only randomness here is the operating system's; there is no way to pass another in.
 """
@@ -81,11 +80,10 @@ class Client:
         self._wire = Wire(self.plan)
 
     def report(self, answers: Mapping[str, object], round: int = 1) -> Report:  # noqa: A002 - the word for it everywhere
-        """One report of one person's answers. A round that was answered gives the same report again, whatever
-        is answered.
+        """One report of one person's answers; a round that was answered gives the same report again.
 
-        A question that is left out, or answered with None, has no answer; whether that can be reported is the
-        plan's matter.
+        A question that is left out, or answered with None, has no answer; the plan decides whether that can
+        be reported.
         """
         if not isinstance(answers, Mapping):
             raise InvalidParameter(
@@ -94,11 +92,12 @@ class Client:
         if type(round) is not int or not 1 <= round <= self._wire.rounds:
             allowed = f"a whole number from 1 to {self._wire.rounds}"
             raise InvalidParameter(f"round must be {allowed}, got {round!r}; the plan's losses are for these")
-        answers = self._joined(answers)
+        answers = self._join_degrees(answers)
         for name in answers:
             if name not in self.plan.names:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", self.plan.names))
-        codes = self._encoded(answers)  # what cannot be reported is refused, whether or not there is a report
+        # what cannot be reported is refused, whether or not there is a report
+        codes = self._encode_answers(answers)
 
         def draw(secret: bytes) -> bytes:
             made = self.plan.privatize_codes(codes, device(secret, self.plan.id))
@@ -108,8 +107,8 @@ class Client:
 
         return Report.from_bytes(self._ledger.once(self.plan, round, draw, self._cap))
 
-    def _joined(self, answers: Mapping[str, object]) -> dict[str, object]:
-        """A place that is given in two parts, `home.latitude` and `home.longitude`, as one."""
+    def _join_degrees(self, answers: Mapping[str, object]) -> dict[str, object]:
+        """Join a location that is given in two parts, `home.latitude` and `home.longitude`."""
         given = dict(answers)
         for name in self.plan.places:
             parts = [f"{name}.{degrees}" for degrees in DEGREES]
@@ -118,7 +117,7 @@ class Client:
                 given[name] = None if any(is_missing(one) for one in pair) else pair
         return given
 
-    def _encoded(self, answers: Mapping[str, object]) -> Integers:
+    def _encode_answers(self, answers: Mapping[str, object]) -> Integers:
         given = dict.fromkeys(self.plan.names) | dict(answers)
         absent = [name for name, answer in given.items() if is_missing(answer)]
         if absent and self.plan.content.missing == "refuse":
@@ -128,7 +127,7 @@ class Client:
             )
         try:
             return self.plan.encode([given])
-        except InvalidValue as problem:  # who answers cannot change the study
+        except InvalidValue as problem:  # a person who answers cannot change the study
             raise InvalidValue(problem.message) from None
 
     def readable(self, report: Report) -> str:
@@ -143,7 +142,7 @@ class Client:
         attempts: int = 8,
         timeout: float = 10.0,
     ) -> Receipt:
-        """Send a report until it has arrived; however often that is, it is counted once."""
+        """Send a report until it has arrived; it is counted once, however often it is sent."""
         if not isinstance(report, Report):
             raise InvalidParameter(
                 f"what is sent is a report, client.report(answers), got {type(report).__name__}"
@@ -159,7 +158,7 @@ class Client:
         headers = {"Content-Type": "application/octet-stream"}
         if invitation is not None:
             headers["Authorization"] = f"Invitation {invitation}"
-        problem, status, said = "it was not tried", 0, _Said()
+        problem, status, said = "it was not tried", 0, _Reply()
         for attempt in range(attempts):
             pause = min(_PATIENCE, 0.1 * 2**attempt)
             try:
@@ -167,9 +166,9 @@ class Client:
                     f"{url.rstrip('/')}/reports", report.to_bytes(), headers, timeout
                 )
             except OSError as failure:
-                problem, status, said = str(failure) or type(failure).__name__, 0, _Said()
+                problem, status, said = str(failure) or type(failure).__name__, 0, _Reply()
             else:
-                said = _said(answer)
+                said = _read_reply(answer)
                 if status in (200, 201) and said.outcome is not None:
                     return said.outcome
                 problem = (
@@ -212,9 +211,7 @@ def _is_address(url: object) -> bool:
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> tuple[int, bytes, str | None]:
-    """Status, answer and wished pause. A redirect is not followed: an invitation is for the
-    collector alone.
-    """
+    """Status, answer and wished pause; no redirect is followed, since an invitation is for the collector."""
     import http.client
     from urllib.parse import urlsplit
 
@@ -231,29 +228,29 @@ def _post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> 
         connection.close()
 
 
-class _Said(NamedTuple):
-    """What a collector says of a report: that it has it, or a word and a sentence for why not."""
+class _Reply(NamedTuple):
+    """A collector's reply: that it has the report, or a word and a sentence for why not."""
 
     outcome: Receipt | None = None
     reason: str = ""
     detail: str = ""
 
 
-def _said(answer: bytes) -> _Said:
-    """Anything else, a portal's page or a proxy's, says nothing, and is no receipt."""
+def _read_reply(answer: bytes) -> _Reply:
+    """Read a reply; anything else, such as a portal's or a proxy's page, is no receipt."""
     try:
         said = json.loads(answer)
     except (ValueError, RecursionError):
-        return _Said()
+        return _Reply()
     if not isinstance(said, dict):
-        return _Said()
+        return _Reply()
     outcome = said.get("outcome")
     reason, detail = (
         text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail"))
     )
-    return _Said(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
+    return _Reply(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
 
 
 def _pause(wished: str | None, usual: float) -> float:
-    """What the collector asks for, within reason."""
+    """The pause that the collector asks for, within reason."""
     return min(_PATIENCE, max(usual, float(wished))) if wished is not None and wished.isdecimal() else usual

@@ -1,4 +1,4 @@
-"""What several answers of one person add up to: exactly, since the ratios of independent reports multiply."""
+"""Adds up what several answers of one person reveal, exactly: ratios of independent reports multiply."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What a device remembers: its secret, the reports that it sent, and what they have given away over all
-studies.
+"""Keeps what a device remembers: its secret, the reports that it sent, and their losses over all studies.
 
-Answers are never in it.
+It never holds answers.
 """
 
 from __future__ import annotations
@@ -38,19 +37,15 @@ class Entry:
     round: int
     report: bytes
     unchanged: int | None
-    """The loss of all of the plan's reports, in billionths, as long as the answer does not change; None: no
-    bound.
-    """
+    """The loss of all reports of the plan, in billionths, if the answer never changes; None: no bound."""
     changing: int | None
-    """The same whatever changes."""
+    """The same, whatever changes."""
 
 
 @final
 @dataclass(frozen=True)
 class Lifetime:
-    """What all reports of a device give away together of the person, in billionths, by adding up: nobody can
-    do worse.
-    """
+    """What all reports of a device give away together, in billionths: a bound by adding up."""
 
     studies: int
     reports: int
@@ -61,15 +56,12 @@ class Lifetime:
 
 
 class AboveCap(InvalidPlan):
-    """A plan that would give away more, with all that the device has answered, than the person is
-    willing to.
-    """
+    """A plan with which the device's total loss would be above the person's cap."""
 
 
 @final
 class Ledger:
-    """A device's memory: a file, or with no path just this object. An entry is on disk before its report can
-    be sent.
+    """A device's memory, in a file or, without a path, in this object; entries are stored before sending.
 
     Several programs may share the file: what was answered is read again, under a lock, before anything is
     drawn.
@@ -87,7 +79,7 @@ class Ledger:
         self._turn = threading.RLock()
         self.secret = secrets.token_bytes(32) if secret is None else secret
         if self._path is not None:
-            with self._held():
+            with self._lock_entries():
                 if not self._path.exists():
                     self._write()
 
@@ -100,34 +92,30 @@ class Ledger:
         self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None
     ) -> bytes:
         """The report for this plan and round: drawn, with this device's secret, only if there is none yet."""
-        with self._held():
+        with self._lock_entries():
             before = self._entries.get((plan.id, number))
             if before is not None:
                 return before.report
             self.refuse_above(cap, plan)
-            unchanged, changing = for_ever(plan.stated)
+            unchanged, changing = bound_losses(plan.stated)
             entry = Entry(plan.id, plan.content.title, number, draw(self.secret), unchanged, changing)
             self._entries[plan.id, number] = entry
             self._write()
             return entry.report
 
     def lifetime(self, also: Plan | None = None) -> Lifetime:
-        """The losses of all studies, and of this one if it were answered; a plan with rounds counts once, for
-        all of them.
-        """
+        """The losses of all studies, and of this one if it were answered; all rounds of a plan count once."""
         plans = {entry.plan: (entry.unchanged, entry.changing) for entry in self._entries.values()}
         if also is not None:
-            plans[also.id] = for_ever(also.stated)
+            plans[also.id] = bound_losses(also.stated)
         unchanged, changing = ([pair[side] for pair in plans.values()] for side in (0, 1))
         return Lifetime(len(plans), len(self._entries), _total(unchanged), _total(changing))
 
     def refuse_above(self, cap: float | None, plan: Plan) -> None:
-        """Refuse a plan with which the lifetime loss would be above a cap; one that was answered adds
-        nothing.
-        """
+        """Refuse a plan that would lift the lifetime loss above a cap; one that was answered adds nothing."""
         if cap is None or any(entry.plan == plan.id for entry in self._entries.values()):
             return
-        (alone, _), total = for_ever(plan.stated), self.lifetime(also=plan).unchanged
+        (alone, _), total = bound_losses(plan.stated), self.lifetime(also=plan).unchanged
         if total is None or alone is None:
             raise AboveCap(
                 f"there is no bound on what the plan's reports give away, and this device's cap is {cap:g}"
@@ -139,21 +127,19 @@ class Ledger:
             )
 
     def forget(self) -> None:
-        """Delete everything, the secret too. Permanent answers are drawn anew after this, which gives away
-        more.
-        """
-        with self._held():
+        """Delete everything, the secret too; permanent answers are drawn again then, giving away more."""
+        with self._lock_entries():
             self._entries.clear()
             self.secret = secrets.token_bytes(32)
             self._write()
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
-        """Alone with it, among threads and programs, and knowing what is in the file."""
+    def _lock_entries(self) -> Iterator[None]:
+        """Hold the lock, among threads and programs, with the file's newest content."""
         with self._turn:
-            yield from self._file_held()
+            yield from self._lock_file()
 
-    def _file_held(self) -> Iterator[None]:
+    def _lock_file(self) -> Iterator[None]:
         if self._path is None:
             yield
             return
@@ -186,10 +172,8 @@ class Ledger:
             os.fsync(file.fileno())
 
 
-def for_ever(stated: Stated) -> tuple[int | None, int | None]:
-    """What all reports of a plan give away together, in billionths: of an unchanged answer, and whatever
-    changes.
-    """
+def bound_losses(stated: Stated) -> tuple[int | None, int | None]:
+    """Bound what all reports of a plan give away, in billionths: for an unchanged answer, and in any case."""
     if stated.repeated is None:
         return stated.record, stated.record
     _, _, unchanged, changing, _ = stated.repeated

@@ -1,1 +1,1 @@
-"""The collector: what counts reports, and what asks for them."""
+"""Collects reports: counts them, and serves the pages that ask for them."""

@@ -1,4 +1,4 @@
-"""The collector as an ASGI application. Reports take the short way; all else goes through the routes."""
+"""Serves the collector as an ASGI application: reports go a short way, all else through the routes."""
 
 from __future__ import annotations
 
@@ -41,12 +41,10 @@ SECURE: Headers = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
-"""Sent with every answer: a page loads nothing from elsewhere, is framed by nobody and tells nobody where it
-was left.
-"""
+"""Sent with every answer: a page loads nothing from elsewhere, cannot be framed and sends no referrer."""
 
 _SURVEY: Headers = [(name, value.replace(b"geolocation=()", b"geolocation=(self)")) for name, value in SECURE]
-"""The survey may ask the browser where it is, for people who wish that; what it is told stays on the page."""
+"""The survey may ask the browser for its location, for people who wish that; it stays on the page."""
 
 _KIND = (b"content-type", b"application/json")
 _NO_PAGE: Headers = [
@@ -56,7 +54,7 @@ _RECEIPTS = {
     "counted": (201, b'{"outcome":"counted"}'),
     "counted before": (200, b'{"outcome":"counted before"}'),
 }
-_LONG = 1 << 15  # bytes of JSON that are read beside the loop, so that others need not wait
+_LONG = 1 << 15  # bytes of JSON: longer messages are read in a thread, so that others need not wait
 
 _log = logging.getLogger("deniable.collect")
 
@@ -68,7 +66,7 @@ class Settings:
 
     token: str
     minimum: int = 100
-    """Nothing is shown of fewer reports."""
+    """Results of fewer reports are not shown."""
     origins: frozenset[str] = frozenset()
     """Pages of other sites that may send reports."""
     limits: Limits = field(default_factory=Limits)
@@ -79,10 +77,10 @@ class Collector:
     """Takes reports for some plans into one store."""
 
     def __init__(self, store: Store, reader: Store, served: Sequence[Served], settings: Settings) -> None:
-        """With two connections to one store: who reads does not keep reports waiting."""
+        """Takes two connections to one store, so that readers do not keep reports waiting."""
         self.metrics = Metrics()
         self.crowded: Callable[[], bool] = lambda: False
-        """Whether there are so many connections that none can be served; who runs the collector knows."""
+        """Whether too many connections are open to serve another; the server sets this."""
         self._stores = store, reader
         self._intake = Intake(served, settings.limits)
         self._pace = Pace(settings.limits.rate, settings.limits.burst)
@@ -108,7 +106,7 @@ class Collector:
         return self._writer.waiting if self._writer else 0
 
     def start(self) -> None:
-        """Begin to write; within the loop that will ask."""
+        """Begin to write, within the event loop that will serve."""
         self._writer = Writer(self._stores[0], committed=self.metrics.committed)
 
     async def stop(self) -> None:
@@ -181,7 +179,7 @@ class Collector:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     async def _route(self, scope: Scope, receive: Receive, send: Send, shared: Headers) -> None:
-        """What Starlette's router finds, with our headers."""
+        """Answer by Starlette's router, with our headers."""
         started = False
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
@@ -202,10 +200,10 @@ class Collector:
             if not started:
                 raise
             _log.error("an answer was cut off", exc_info=problem)
-            raise Gone from None  # whoever reads it sees that it is not whole
+            raise Gone from None  # the reader sees that it is not whole
 
     def _shared(self, headers: dict[bytes, bytes]) -> Headers:
-        """What lets a page of another site read the answer, if it is on the list."""
+        """The headers that let a page of a listed site read the answer."""
         origin = headers.get(b"origin")
         if origin not in self._origins:
             return [(b"vary", b"origin")]
@@ -255,7 +253,7 @@ class Collector:
         return 200, msgspec.json.encode(Receipts(outcomes.count("counted"), outcomes))
 
     async def _read(self, how: Callable[..., Result], *message: object) -> Result:
-        """Read a long message beside the loop."""
+        """Read a long message in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._beside, how, *message)
 
     def _count(self, outcome: str, times: int = 1) -> None:
@@ -268,7 +266,7 @@ class Collector:
 
 
 def _refusal(problem: Exception) -> Refusal:
-    """What is answered in place of an exception; nothing of one that nobody expected."""
+    """The answer to an exception; nothing about one that nobody expected."""
     if isinstance(problem, Refusal):
         return problem
     if isinstance(problem, Refused):

@@ -1,6 +1,4 @@
-"""What becomes of each report of a batch, and the tallies that the batch adds to: inside one transaction, for
-any database.
-"""
+"""Counts a batch of reports in one transaction, for any database: each outcome, and the tallies."""
 
 from __future__ import annotations
 
@@ -17,18 +15,18 @@ from deniable.plan import Plan, Reports
 from deniable.wire import Wire
 
 Outcome = Literal["counted", "counted before", "form", "invitation", "closed", "plan"]
-"""What became of a report. `form`: it is not canonical; `invitation`: it has none that is unused; `closed`:
-its round is not open, or does not exist; `plan`: nobody registered its plan.
+"""What became of a report.
+
+`form`: it is not canonical; `invitation`: it has none that is unused; `closed`: its round is not open, or
+does not exist; `plan`: nobody registered its plan.
 """
 
 FIRST_SNAPSHOT = 64
-"""So that two snapshots differ by at least 26 reports, and none tells what a single one said."""
+"""Two snapshots differ by at least 26 reports, so that none reveals what a single report said."""
 
 
 class Arrival(NamedTuple):
-    """Reports of one plan and round as they arrive together: their headers were read, their
-    bodies were not.
-    """
+    """Reports of one plan and round that arrive together: their headers are read, their bodies are not."""
 
     plan_id: str
     round: int
@@ -54,7 +52,7 @@ class Known:
 @final
 @dataclass(frozen=True)
 class Batch:
-    """Reports of one plan and round that are canonical, and their places among all that arrived."""
+    """Canonical reports of one plan and round, and their positions among all that arrived."""
 
     known: Known
     round: int
@@ -64,8 +62,8 @@ class Batch:
     invitations: Sequence[bytes | None]
     reports: Reports
 
-    def places_of(self, ids: Container[bytes]) -> list[int]:
-        """Where the reports with these ids are."""
+    def positions_of(self, ids: Container[bytes]) -> list[int]:
+        """The positions of the reports with these ids."""
         return [place for place, name in zip(self.places, self.ids, strict=True) if name in ids]
 
     def some(self, which: Sequence[int]) -> Batch:
@@ -85,9 +83,7 @@ class Batch:
 
 
 def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list[Outcome]) -> list[Batch]:
-    """What arrived by plan and round; what cannot be read gets its outcome here, before the database is
-    asked.
-    """
+    """Group reports by plan and round; unreadable ones get their outcome before the database is asked."""
     groups: dict[tuple[str, int], list[tuple[int, Arrival]]] = {}
     start = 0
     for arrival in arrivals:
@@ -114,32 +110,35 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
 
 
 def count(database: Database, batch: Batch, invited: bool, now: float, outcomes: list[Outcome]) -> int:
-    """Decide on a batch and count what is new, with the plan's lock held; how many invitations were used."""
+    """Count what is new in a batch, with the plan's lock held; return how many invitations were used."""
     key, number, known = batch.known.key, batch.round, batch.known
     rows = database.run(
         "SELECT opens, closes, sums, snapshot FROM rounds WHERE plan = ? AND number = ?", key, number
     )
     used: list[bytes] = []
     if rows and is_open(rows[0][0], rows[0][1], now):
-        fresh = _first(batch, outcomes) if not invited else _invited(database, batch, outcomes, used)
+        if invited:
+            fresh = _use_invitations(database, batch, outcomes, used)
+        else:
+            fresh = _drop_duplicates(batch, outcomes)
     else:
         fresh = batch.some([])
         _decide(outcomes, batch.places, "closed")
         stored = database.present("reports", {"plan": key, "round": number}, "id", list(set(batch.ids)))
-        _decide(outcomes, batch.places_of(stored), "counted before")
+        _decide(outcomes, batch.positions_of(stored), "counted before")
     if not fresh.ids:
         return 0
     stored = database.insert(key, number, fresh.ids, fresh.bodies)
     if stored:
-        _decide(outcomes, fresh.places_of(stored), "counted before")
+        _decide(outcomes, fresh.positions_of(stored), "counted before")
         fresh = fresh.some([i for i, name in enumerate(fresh.ids) if name not in stored])
     if fresh.ids:
         _tally(database, batch, known.count(fresh.reports), rows[0][2], rows[0][3])
     return len(used)
 
 
-def _first(batch: Batch, outcomes: list[Outcome]) -> Batch:
-    """The reports of a batch without those that are in it again."""
+def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
+    """The reports of a batch without its duplicates."""
     first: dict[bytes, int] = {}
     for i, name in enumerate(batch.ids):
         if first.setdefault(name, i) != i:
@@ -147,8 +146,8 @@ def _first(batch: Batch, outcomes: list[Outcome]) -> Batch:
     return batch.some(list(first.values()))
 
 
-def _invited(database: Database, batch: Batch, outcomes: list[Outcome], used: list[bytes]) -> Batch:
-    """The reports that come with an invitation that nobody used; those are used now."""
+def _use_invitations(database: Database, batch: Batch, outcomes: list[Outcome], used: list[bytes]) -> Batch:
+    """The reports with an unused invitation, which is used up now."""
     key = batch.known.key
     stored = database.present("reports", {"plan": key, "round": batch.round}, "id", list(set(batch.ids)))
     tokens = {token for token in batch.invitations if token is not None}
@@ -174,9 +173,7 @@ def _decide(outcomes: list[Outcome], places: Iterable[int], outcome: Outcome) ->
 
 
 def _tally(database: Database, batch: Batch, added: Integers, before: bytes, snapshot: int) -> None:
-    """Add to the round's tallies, and remember what they were whenever there are the square root of 2 times
-    as many.
-    """
+    """Add to the round's tallies; keep a snapshot each time the count grows by the square root of 2."""
     key, number, sums = batch.known.key, batch.round, batch.known.sums
     total = sums.read(before) + added
     stored, n = sums.write(total), int(total[0])

@@ -1,4 +1,4 @@
-"""What a store needs of a database; all SQL that SQLite and PostgreSQL share is written once, above this."""
+"""States what a store needs of a database; all SQL that SQLite and PostgreSQL share is written above this."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ class StoreUnavailable(DeniableError):
 
 
 class Database(ABC):
-    """One connection, made when it is needed and made again after it was lost. Threads take turns."""
+    """One connection, made when it is needed and again after it was lost. Threads take turns."""
 
     words: ClassVar[Mapping[str, str]]
     """How this database calls the types in `schema`."""
     lock: ClassVar[str]
-    """What makes a SELECT keep other writers away until the transaction ends, where writing does not do so
-    anyway.
-    """
+    """What makes a SELECT lock out other writers until the transaction ends, where writing does not."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -32,11 +30,11 @@ class Database(ABC):
         self._turn = threading.RLock()
         self._closed = False
         self.connections = 0
-        """How many were made: what was read by an earlier one may be another database's."""
+        """How many connections were made: an earlier one may have read from another database."""
 
     @abstractmethod
     def again(self) -> Database:
-        """Another connection to the same database, which must be there."""
+        """Another connection to the same database, which must exist."""
 
     @abstractmethod
     def run(self, sql: str, *values: object) -> list[Any]:
@@ -48,7 +46,7 @@ class Database(ABC):
 
     @abstractmethod
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
-        """Insert reports, except those whose id is there; the ids that were there. No id is given twice."""
+        """Insert reports with different ids, except those whose id is stored; return the stored ids."""
 
     @abstractmethod
     def present(
@@ -58,9 +56,7 @@ class Database(ABC):
 
     @abstractmethod
     def sweep(self, reports: bool) -> bool:
-        """Clear away what deleted invitations, and scrubbed reports, leave behind in the files; whether it
-        could be done.
-        """
+        """Clear traces of deleted invitations and scrubbed reports from the files; whether it worked."""
 
     @abstractmethod
     def damage(self) -> list[str]:
@@ -68,9 +64,7 @@ class Database(ABC):
 
     @abstractmethod
     def _begin(self, write: bool) -> None:
-        """Begin a transaction, on a new connection where there is none: with one snapshot to read from, or to
-        write.
-        """
+        """Begin a transaction, to read from one snapshot or to write; connect where necessary."""
 
     @abstractmethod
     def _commit(self) -> None:
@@ -86,7 +80,7 @@ class Database(ABC):
 
     @abstractmethod
     def _reason(self, problem: BaseException) -> str | None:
-        """A database's problem in plain words; None where it is not the database's."""
+        """A problem of the database in plain words; None for other problems."""
 
     @abstractmethod
     def _version(self) -> int | None:
@@ -95,7 +89,7 @@ class Database(ABC):
     @final
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Problems in plain words, for what is done outside a transaction."""
+        """Report problems of work outside a transaction in plain words."""
         with self._turn:
             if self._closed:
                 raise StoreUnavailable(f"{self.name} was closed")

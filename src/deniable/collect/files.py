@@ -1,4 +1,4 @@
-"""The files of the pages, read once at the start: what is not among them cannot be asked for."""
+"""Reads the files of the pages once, at the start; nothing else can be asked for."""
 
 from __future__ import annotations
 

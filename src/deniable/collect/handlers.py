@@ -1,4 +1,4 @@
-"""What the collector answers to everything but reports."""
+"""Answers everything but reports."""
 
 from __future__ import annotations
 
@@ -207,9 +207,7 @@ class Handlers:
         return one
 
     async def _opening(self, one: Served, number: int, closes: float | None, now: float) -> float | None:
-        """When a round opens that is given no time: now, or when it did if it is open; no matter when, if it
-        is closed.
-        """
+        """When a round without a given time opens: now, or when it did if it is open already."""
         if closes is not None and closes <= now:
             return None
         rounds = (await self._read(self._store.offers))[one.plan.id].rounds
@@ -230,7 +228,7 @@ class Handlers:
         return number, results.enough(tallies, self._minimum)
 
     async def _read(self, verb: Callable[..., Result], *arguments: Any) -> Result:
-        """Ask the store beside the loop; what it refuses is what was asked."""
+        """Ask the store in a thread; its refusals are about the request."""
         try:
             return await asyncio.to_thread(verb, *arguments)
         except InvalidParameter as problem:

@@ -1,6 +1,4 @@
-"""Reads reports as they arrive, and says of each whether it can be counted at all; the store decides whether
-it is.
-"""
+"""Reads reports as they arrive, and says whether each can be counted; the store decides whether it is."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
 from deniable.plan import Plan
-from deniable.wire import PREFIX, Refused, Report, Wire, alike, from_batch, parsed
+from deniable.wire import PREFIX, Refused, Report, Wire, alike, from_batch, parse_json
 
 BINARY = b"application/octet-stream"
 JSON = b"application/json"
@@ -74,16 +72,14 @@ class Intake:
         """A single report; `Refused` or `Refusal` says what is wrong with it."""
         if kind == BINARY:
             report = Report.from_bytes(raw)
-            return _arrived(self._of(report), report, invitation)
+            return _make_arrival(self._of(report), report, invitation)
         try:
-            return self._usual(raw, invitation) or self._strict(raw, invitation)
+            return self._read_quickly(raw, invitation) or self._read_strictly(raw, invitation)
         except RecursionError:
             raise Refused("malformed", "the report is nested too deeply") from None
 
     def alike(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival] | None:
-        """The reports of a batch of bytes, at once, if all have one plan, round and length, and those are
-        right; else None.
-        """
+        """The reports of a batch of bytes if all have the same, right plan, round and length; else None."""
         try:
             found = alike(raw, self._most_reports) if kind == BINARY else None
             if found is None:
@@ -94,16 +90,14 @@ class Intake:
             return None
 
     def many(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival | str]:
-        """The reports of a batch, or the reason for which one is refused; what cannot be taken apart is
-        refused as a whole.
-        """
+        """The reports of a batch, or why one is refused; one that cannot be split is refused as a whole."""
         most = self._most_reports + 1
         reports = list(islice(from_batch(raw), most)) if kind == BINARY else _texts(raw, most)
         if len(reports) == most:
             raise Refusal("large", f"A batch has at most {self._most_reports:,} reports.")
-        return [self._tried(one, kind, invitation) for one in reports]
+        return [self._read_or_refuse(one, kind, invitation) for one in reports]
 
-    def _tried(self, raw: bytes, kind: bytes, invitation: bytes | None) -> Arrival | str:
+    def _read_or_refuse(self, raw: bytes, kind: bytes, invitation: bytes | None) -> Arrival | str:
         if len(raw) > self.most[kind]:
             return "size"
         try:
@@ -112,30 +106,30 @@ class Intake:
             return problem.reason
 
     def _of(self, report: Report) -> Served:
-        """The plan that a report names, if the report can be one of it."""
+        """The plan that a report names, if the report can belong to it."""
         served = self._served.get(report.plan)
         if served is None:
             raise self._unknown(report.plan.hex())
         served.wire.check(report)
         return served
 
-    def _usual(self, raw: bytes, invitation: bytes | None) -> Arrival | None:
-        """A report whose text is canonical by a quicker reader, which is never the one that refuses."""
+    def _read_quickly(self, raw: bytes, invitation: bytes | None) -> Arrival | None:
+        """Read a canonical text quickly; what this cannot read goes to the strict reader."""
         try:
             data = msgspec.json.decode(raw)
             served = self._served[bytes.fromhex(data["plan"])]
             if msgspec.json.encode(data, order="sorted") == raw:
-                return _arrived(served, served.wire.from_dict(data), invitation)
+                return _make_arrival(served, served.wire.from_dict(data), invitation)
         except (msgspec.MsgspecError, Refused, LookupError, TypeError, ValueError):
             pass
         return None
 
-    def _strict(self, raw: bytes, invitation: bytes | None) -> Arrival:
-        data = parsed(raw)
-        served = self._named(data)
-        return _arrived(served, served.wire.from_dict(data, raw), invitation)
+    def _read_strictly(self, raw: bytes, invitation: bytes | None) -> Arrival:
+        data = parse_json(raw)
+        served = self._find_named(data)
+        return _make_arrival(served, served.wire.from_dict(data, raw), invitation)
 
-    def _named(self, data: object) -> Served:
+    def _find_named(self, data: object) -> Served:
         """The plan that a JSON report names."""
         named = data.get("plan") if isinstance(data, dict) else None
         if not isinstance(named, str):
@@ -153,14 +147,14 @@ class Intake:
         return Refused("plan", f"the report was made for plan {named!r}…, this collector serves {here}")
 
 
-def _arrived(served: Served, report: Report, invitation: bytes | None) -> Arrival:
+def _make_arrival(served: Served, report: Report, invitation: bytes | None) -> Arrival:
     return Arrival(served.plan.id, report.round, (report.id,), (report.body,), invitation)
 
 
 def _texts(raw: bytes, most: int) -> list[bytes]:
-    """The texts of the first reports of an array in canonical form, each of which begins with its id.
+    """The texts of the reports of an array in canonical form, each of which begins with its id.
 
-    What stands between two of them cannot stand inside one: there, quotes within a name are escaped.
+    The separator of two reports cannot occur inside one: quotes within a name are escaped.
     """
     if raw == b"[]":
         return []
@@ -173,7 +167,7 @@ def _texts(raw: bytes, most: int) -> list[bytes]:
 
 
 def read_kind(header: bytes | None) -> bytes:
-    """Which of the two forms a message says that it has."""
+    """Which of the two forms a message has, by its header."""
     if header == BINARY:
         return BINARY
     kind = (header or b"").partition(b";")[0].strip().lower()
@@ -183,12 +177,12 @@ def read_kind(header: bytes | None) -> bytes:
 
 
 def read_invitation(header: bytes | None) -> bytes | None:
-    """The hash of the invitation that a message brings: only that is ever compared or kept."""
+    """The hash of the invitation in a message; only the hash is ever compared or kept."""
     if header is None or header[: len(_SCHEME)].lower() != _SCHEME or len(header) > _LONGEST_INVITATION:
         return None
     return hash_invitation(header[len(_SCHEME) :].strip())
 
 
 def hash_invitation(token: bytes) -> bytes:
-    """What is kept of an invitation. It is random and long, so that one round of hashing is enough."""
+    """Hash an invitation for storage; it is random and long, so that one round of hashing is enough."""
     return sha256(token).digest()

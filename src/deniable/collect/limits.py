@@ -1,6 +1,4 @@
-"""What keeps the collector's memory bounded: how long a message may be, how many are held, and how often one
-may ask.
-"""
+"""Bounds the collector's memory: the length of a message, how many are held, and how often one may ask."""
 
 from __future__ import annotations
 
@@ -24,24 +22,22 @@ _HEADER = 29  # bytes of a report before its body
 @final
 @dataclass(frozen=True)
 class Limits:
-    """The most that is taken. With the defaults floods of the largest batches brought the collector to 404
-    MiB.
-    """
+    """The most that is accepted. With these defaults, floods of the largest batches took 404 MiB."""
 
     report_bytes: int = 1 << 20
-    """Of one report, in either form; a plan whose reports can be longer is not served."""
+    """For one report, in either form; a plan whose reports can be longer is not served."""
     batch_bytes: int = 4 << 20
     batch_reports: int = 10_000
     held_bytes: int = 64 << 20
-    """Of all messages that are being received at once."""
+    """For all messages that are being received at once."""
     rate: float = 50.0
     """Requests a second from one sender; 0 is without limit."""
     burst: float = 500.0
-    """So many may come at once."""
+    """How many may come at once."""
 
 
 class Gone(Exception):
-    """Who asked has hung up."""
+    """The client has hung up."""
 
 
 @final
@@ -92,7 +88,7 @@ class Held:
 
 
 def too_large(most: int) -> Refusal:
-    """What is not read to its end; the connection is closed, since the rest may still be coming."""
+    """The refusal of a long message; the connection is closed, since the rest may still be coming."""
     return Refusal(
         "large",
         f"The message is longer than {most:,} bytes, the most that is taken here.",
@@ -104,9 +100,9 @@ def too_large(most: int) -> Refusal:
 class Pace:
     """How often one sender may ask.
 
-    A sender is known by a keyed hash of its address, under a key that ends with the process: nothing that is
-    held here says who has asked. One number is kept for each, the time at which what was asked is paid for;
-    memory is bounded by forgetting whoever has not asked for longest.
+    A sender is known by a keyed hash of its address, under a key that ends with the process: nothing in
+    memory says who has asked. One number is kept for each sender, the time at which its requests are paid
+    for. Memory is bounded by forgetting the sender that has not asked for longest.
     """
 
     def __init__(
@@ -153,9 +149,7 @@ def longest_report(wire: Wire) -> int:
 
 
 def longest_json(wire: Wire) -> int:
-    """The most bytes of a report of a plan as JSON: every value of every attribute, twice, and all names with
-    escapes.
-    """
+    """The most bytes of a report as JSON: every value of every attribute, twice, and all names escaped."""
     sizes = [part.tallied for part in wire.plan.content.parts]
     values = sum(2 * size * (len(str(size)) + 1) + 80 for size in sizes)
     return 200 + values + sum(6 * len(name.encode()) + 4 for name in wire.plan.names)

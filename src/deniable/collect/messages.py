@@ -1,4 +1,4 @@
-"""What the collector says: its answers, the words for what it refuses, and their HTTP statuses."""
+"""Defines the collector's messages: answers, the words for what it refuses, and their HTTP statuses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LONGEST = 300  # characters of a sentence, which may name what was sent
 
 
 class Refusal(DeniableError):
-    """What is answered instead: a word for machines, a sentence for people, and headers."""
+    """An answer that refuses: a word for machines, a sentence for people, and headers."""
 
     def __init__(self, reason: str, detail: str = "", headers: Mapping[str, str] | None = None) -> None:
         self.reason = reason
@@ -59,7 +59,7 @@ class Refusal(DeniableError):
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An answer, or what is asked."""
+    """A message to or from the collector."""
 
 
 class Problem(Message, frozen=True):
@@ -76,9 +76,7 @@ class Receipt(Message, frozen=True):
 
 
 class Receipts(Message, frozen=True):
-    """What became of each report of a batch, in order: counted, counted before, or the reason of
-    its refusal.
-    """
+    """What became of each report of a batch, in order: counted, counted before, or why it was refused."""
 
     counted: int
     outcomes: list[str]
@@ -106,9 +104,7 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Times(Message, frozen=True):
-    """From when until before when a round is open: without `opens` from now on, unless it is open; without
-    `closes` forever.
-    """
+    """When a round is open: from now on without `opens`, unless it is open; forever without `closes`."""
 
     opens: Moment | None = None
     closes: Moment | None = None
@@ -131,9 +127,7 @@ class Rounds(Message, frozen=True):
 
 
 class Row(Message, frozen=True, omit_defaults=True):
-    """What is estimated of one value of one attribute, or of neighboring ones together; a number has a mean
-    and no rows.
-    """
+    """The estimate for one value of an attribute, or for neighboring values; a number has no rows."""
 
     attribute: str
     value: str | int | float
@@ -142,12 +136,12 @@ class Row(Message, frozen=True, omit_defaults=True):
     low: float
     high: float
     count: float
-    n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
+    n: Annotated[int, msgspec.Meta(description="How many reports are about this attribute.")]
     projected: float | None = None
     low_together: Annotated[
         float | None,
         msgspec.Meta(
-            description="Of a place: the low end of its interval, if those of all places are to hold at once."
+            description="For a location: the low end of its interval, if those of all cells hold at once."
         ),
     ] = None
 
@@ -163,10 +157,10 @@ class Mean(Message, frozen=True):
     within: Annotated[
         float,
         msgspec.Meta(
-            description="How far mean, low and high may be off beside: half a bin of a range, 0 for a number."
+            description="How much farther all three may be off: half a bin of a range, 0 for a number."
         ),
     ]
-    n: Annotated[int, msgspec.Meta(description="How many reports tell of this attribute.")]
+    n: Annotated[int, msgspec.Meta(description="How many reports are about this attribute.")]
 
 
 class Estimates(Message, frozen=True):
@@ -188,7 +182,7 @@ class Estimates(Message, frozen=True):
 
 
 class History(Message, frozen=True):
-    """Estimates as they were when so many reports had arrived; in their groups are no blocks of a grid."""
+    """Estimates at earlier numbers of reports; their groups have no blocks of a grid."""
 
     plan: str
     round: int
@@ -201,7 +195,7 @@ class Counted(Message, frozen=True):
 
     plan: str
     round: Annotated[
-        int | None, msgspec.Meta(description="Where none was asked for, the only one that has reports.")
+        int | None, msgspec.Meta(description="If no round was asked for, the only one that has reports.")
     ]
     n: int
     tallies: dict[str, dict[str, Any]]

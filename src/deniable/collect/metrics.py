@@ -1,6 +1,4 @@
-"""What the collector counts about itself, in the text format that Prometheus reads. Nothing in it is about a
-person.
-"""
+"""Counts what the collector does, in the text format of Prometheus; nothing in it is about a person."""
 
 from __future__ import annotations
 
@@ -27,12 +25,12 @@ class Metrics:
         self._seconds = 0.0
 
     def committed(self, seconds: float) -> None:
-        """A group of reports was made durable in so many seconds."""
+        """Record that a group of reports was made durable in this many seconds."""
         self._buckets[bisect_left(_BOUNDS, seconds)] += 1
         self._seconds += seconds
 
     def text(self, queue: int, reports: Iterable[tuple[str, int, int]]) -> str:
-        """All of it; `reports` has the reports that are counted, by plan and round."""
+        """All counters as text; `reports` has the counted reports, by plan and round."""
         lines = [
             *_head(
                 "deniable_reports_total", "counter", "Reports that were counted, or had been counted before."

@@ -1,4 +1,4 @@
-"""What can be asked of the collector: one table, from which come the routes and their OpenAPI description."""
+"""Lists what can be asked of the collector: one table for the routes and their OpenAPI description."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _EVERYWHERE = ("rate", "busy", "fault")
 @final
 @dataclass(frozen=True)
 class Operation:
-    """Something that can be asked."""
+    """An operation of the collector."""
 
     name: str
     method: str
@@ -63,7 +63,7 @@ class Operation:
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     invitation: bool = False
     limits: str = ""
-    """The most that is taken, in words."""
+    """The limit, in words."""
 
 
 def _json(message: Any) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def describe(version: str) -> dict[str, Any]:
     _, schemas = msgspec.json.schema_components(named, ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe_operation(operation)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -241,7 +241,7 @@ def describe(version: str) -> dict[str, Any]:
     }
 
 
-def _described(operation: Operation) -> dict[str, Any]:
+def _describe_operation(operation: Operation) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     for status, content in operation.answers.items():
         responses[str(status)] = {"description": "Done" if status != 304 else "As before"} | (

@@ -1,4 +1,4 @@
-"""The store for production: PostgreSQL through psycopg 3. Several collectors may share it."""
+"""Stores reports in PostgreSQL through psycopg 3, for production; several collectors may share it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SETTINGS = (
     "SET enable_bitmapscan = off",
     "SET client_min_messages = error",
 )
-_MIGRATING = 0x64656E69  # the advisory lock of who makes or changes tables
+_MIGRATING = 0x64656E69  # the advisory lock for making or changing tables
 _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.DiskFull: "its disk is full; make room",
     errors.TooManyConnections: "it has too many connections",
@@ -65,11 +65,11 @@ class Postgres(Database):
         return Postgres(self._url, create=False)
 
     def run(self, sql: str, *values: object) -> list[Any]:
-        cursor = self._cursor().execute(_translated(sql), values or None)
+        cursor = self._cursor().execute(_translate(sql), values or None)
         return cursor.fetchall() if cursor.description else []
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        self._cursor().executemany(_translated(sql), rows)
+        self._cursor().executemany(_translate(sql), rows)
 
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
         # As quick as COPY into a temporary table for a thousand rows, quicker for few, and one round trip.
@@ -91,9 +91,9 @@ class Postgres(Database):
         return {value for (value,) in self.run(sql, list(values), *head.values())}
 
     def sweep(self, reports: bool) -> bool:
-        if self._looked_back_at():
+        if self._has_old_readers():
             return False
-        self.run("SET lock_timeout = '200ms'")  # who waits for this lock makes others wait
+        self.run("SET lock_timeout = '200ms'")  # a process that waits for this lock makes others wait
         try:
             # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left
             # to a new file.
@@ -105,8 +105,8 @@ class Postgres(Database):
             self.run(_PATIENCE)
         return True
 
-    def _looked_back_at(self) -> bool:
-        """Whether somebody still sees what was deleted before now, so that no VACUUM may take it away."""
+    def _has_old_readers(self) -> bool:
+        """Whether an open transaction still sees what was deleted, so that VACUUM cannot remove it."""
         [(now,)] = self.run("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text")
         others = (
             "pg_stat_activity WHERE pid <> pg_backend_pid() AND coalesce(datname, current_database()) = "
@@ -188,6 +188,6 @@ class Postgres(Database):
 
 
 @cache
-def _translated(sql: str) -> bytes:
-    """Each ? as psycopg writes a value in binary form."""
+def _translate(sql: str) -> bytes:
+    """Write each ? as psycopg's binary placeholder."""
     return sql.replace("?", "%b").encode()

@@ -1,4 +1,4 @@
-"""Tallies from where reports are collected: a collector's address, or its store's."""
+"""Reads tallies from a collector's address, or from its store's."""
 
 from __future__ import annotations
 
@@ -25,20 +25,18 @@ _CHOOSE = "choose one with --round"
 _ASK = "; ask for one of them"  # as a collector says it
 
 TOKEN_FILE = Path("operator.token")
-"""Where `deniable serve` keeps the operator's token, unless told otherwise."""
+"""Where `deniable serve` keeps the operator's token by default."""
 
 
 class Collected(NamedTuple):
-    """Tallies, and the round they are of; where none was named and none has reports, None."""
+    """Tallies, and their round; None where no round was named and none has reports."""
 
     round: int | None
     tallies: Tallies
 
 
 def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str | None = None) -> Collected:
-    """The tallies of one round of a plan, or of the only one with reports, from http://…, sqlite:///… or
-    postgresql://…
-    """
+    """The tallies of a round, or of the only one with reports, from http://, sqlite:/// or postgresql://"""
     if source.startswith(("http://", "https://")):
         return _from_collector(plan, _address(source), number, token)
     from deniable.collect.store import open_store
@@ -54,14 +52,14 @@ def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str
 
 
 def refuse_unknown(store: Store, plan: Plan) -> None:
-    """Refuse a plan of which a store has nothing."""
+    """Refuse a plan that a store does not have."""
     plans = [each.plan.id for each in store.plans()]
     if plan.id not in plans:
         raise unknown(store, plan.id, plans)
 
 
 def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParameter:
-    """What to say of a plan that a store does not have."""
+    """The message for a plan that a store does not have."""
     known = ", ".join(each[:12] for each in plans)
     has = f"it has {known}" if known else "it is empty"
     return InvalidParameter(
@@ -79,10 +77,9 @@ def _refuse_several(numbers: Iterable[int]) -> None:
 
 
 def token_file_for(source: str, named: Path | None) -> Path | None:
-    """The file of the operator's token: the one that is named, or the one in this folder for a collector of
-    this machine.
+    """The file of the operator's token: the named one, or for a local collector the one in this folder.
 
-    What lies here is not sent to other machines unless somebody says so.
+    A token in this folder is not sent to other machines unless it is named.
     """
     if named is not None or os.environ.get("DENIABLE_TOKEN"):
         return named

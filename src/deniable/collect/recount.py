@@ -1,4 +1,4 @@
-"""Reports, read again in blocks: to check that the tallies are theirs, and to scrub them."""
+"""Reads reports again in blocks, to check that the tallies are theirs and to scrub them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(
 
 
 def check(database: Database, plans: Iterable[Known]) -> list[str]:
-    """Count all reports again, in a transaction that reads one snapshot; what differs, in plain words."""
+    """Count all reports again, from one snapshot; return what differs, in plain words."""
     problems = database.damage()
     held = dict.fromkeys(_rounds_with_reports(database))
     for known in plans:
@@ -74,7 +74,7 @@ def _differences(known: Known, total: Integers, found: Integers) -> Iterator[str
 
 
 def _rounds_with_reports(database: Database) -> Iterator[tuple[int, int]]:
-    """From key to key, without reading all reports."""
+    """The rounds with reports, from key to key, without reading all reports."""
     at = (-1, -1)
     sql = "SELECT plan, round FROM reports WHERE (plan, round) > (?, ?) ORDER BY plan, round LIMIT 1"
     while found := database.run(sql, *at):
@@ -83,8 +83,7 @@ def _rounds_with_reports(database: Database) -> Iterator[tuple[int, int]]:
 
 
 def scrub(database: Database, known: Known, number: int, after: bytes) -> bytes | None:
-    """Delete the bodies of one block, within a transaction and with the plan's lock; where to go on, or None
-    at the end.
+    """Delete the bodies of one block, with the plan's lock; return where to go on, or None at the end.
 
     What they add to the tallies is kept apart, so that the rest can still be recounted exactly.
     """

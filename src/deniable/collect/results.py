@@ -1,4 +1,4 @@
-"""What an operator is shown of a plan's tallies, and as what: estimates as JSON, CSV or Parquet."""
+"""Shows an operator the estimates of a plan, as JSON, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = TypeVar("Kind", Row, Mean)
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
-    """Refuse to show what too few people have said."""
+    """Refuse to show results of too few reports."""
     if tallies.n < minimum:
         raise Refusal("few", f"There are {tallies.n:,} reports yet; results are shown from {minimum:,} on.")
     return tallies
@@ -33,9 +33,9 @@ def estimated(
     project: str | None = None,
     blocks: bool = True,
 ) -> Estimates:
-    """What `deniable estimate` finds, by the same code; nothing of an attribute that nobody has reported yet.
+    """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
-    Without blocks, the cells of a large grid are not put together, which takes longest.
+    Without blocks, the cells of a large grid are not grouped, which takes longest.
     """
     try:
         result = plan.estimate(tallies)
@@ -47,21 +47,21 @@ def estimated(
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
     reported = [row for row in about["rows"] if row["attribute"] in result]
-    rows = _told(
+    rows = _write_row(
         Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported)
     )
-    means, groups = _told(Mean, about["means"]), _told(Row, about["groups"])
+    means, groups = _write_row(Mean, about["means"]), _write_row(Row, about["groups"])
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, means, groups)
 
 
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
-    """Of places, which are many: the low ends of intervals that hold for all of them at once."""
+    """For locations, which are many: the low ends of intervals that hold for all of them at once."""
     places = [name for name in result.estimates if isinstance(result.domains[name], Grid)]
     return {name: iter(result[name].interval(level, simultaneous=True).low.tolist()) for name in places}
 
 
-def _told(kind: type[Kind], rows: Iterable[Mapping[str, Any]]) -> list[Kind]:
-    """What was found, as `deniable estimate` says it, in the words of a message."""
+def _write_row(kind: type[Kind], rows: Iterable[Mapping[str, Any]]) -> list[Kind]:
+    """Write one finding as `deniable estimate` does, in the fields of a message."""
     names = kind.__struct_fields__
     return [kind(**{name: row[name] for name in names if name in row}) for row in rows]
 
@@ -80,7 +80,7 @@ def as_parquet(found: Estimates) -> bytes:
 
 
 def require_pyarrow() -> tuple[Any, Any]:
-    """Parquet needs an extra; whoever asks for it without gets told."""
+    """Refuse Parquet where its library is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -92,9 +92,7 @@ def require_pyarrow() -> tuple[Any, Any]:
 
 
 def _table(found: Estimates) -> list[dict[str, Any]]:
-    """Rows that say by themselves what they are, wherever they are pasted to: those of `deniable estimate`,
-    in its order.
-    """
+    """Rows that can be read on their own, with the columns of `deniable estimate` in its order."""
     rows = [
         msgspec.to_builtins(row) | {"kind": kind}
         for kind, told in (("value", found.rows), ("group", found.groups))

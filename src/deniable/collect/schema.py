@@ -1,4 +1,4 @@
-"""The tables of a store, and how a store of an earlier version becomes one of this version.
+"""Defines the tables of a store, and brings a store of an earlier version up to date.
 
 Nothing here says when a report came, from where, or by which invitation:
 
@@ -31,13 +31,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "hash)){sorted}",
     ),
 )
-"""What makes version i + 1 of version i, from an empty database (version 0) on. What is released is never
-changed.
-"""
+"""What makes version i + 1 from version i, beginning with an empty database; released steps never change."""
 
 
 def steps(version: int, where: str, words: Mapping[str, str]) -> list[str]:
-    """The statements that bring a store of this version to the newest, in the words of its database."""
+    """The statements that bring a store of this version to the newest, in its database's dialect."""
     if version > len(MIGRATIONS):
         raise NewerStore(
             f"{where} was written by a newer Deniable (store version {version}; this one knows "

@@ -1,6 +1,4 @@
-"""Runs the collector: one process, one event loop, one writer. It ends with nothing lost when it
-is told to.
-"""
+"""Runs the collector: one process, one event loop, one writer; it stops without losing anything."""
 
 from __future__ import annotations
 
@@ -20,13 +18,13 @@ from deniable.collect.app import Collector
 from deniable.errors import DeniableError, InvalidParameter
 
 SECONDS = 30.0
-"""A request has arrived by then, or is given up."""
+"""Seconds in which a request must arrive; then it is given up."""
 LEAST = 1 << 10
-"""Bytes a second that are read of a long answer, or the rest is not sent."""
+"""Bytes a second at which a client must read a long answer; else the rest is not sent."""
 HEAD = 64 << 10
-"""Bytes of a request beside its body: its address, its headers, and how a body is cut into chunks."""
+"""Bytes of a request besides its body: its address, its headers, and the framing of chunks."""
 CONNECTIONS = 900
-"""At once; more are told to come back. It stays below the 1,024 files that a process may usually open."""
+"""Connections at once; more must come back. It is below 1,024, the usual limit of open files."""
 
 _WEAK = 16  # characters: a shorter token can be guessed
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -34,10 +32,10 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0
 
 @final
 class Punctual(HttpToolsProtocol):
-    """The server's protocol, for which slow and endless requests are no way to hold memory or connections.
+    """The server's protocol, in which slow and endless requests cannot hold memory or connections.
 
-    The server itself waits for ever for the rest of a request, or until an answer is read, and takes headers
-    of any length.
+    The server itself waits without limit for the rest of a request, or until an answer is read, and accepts
+    headers of any length.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -66,7 +64,7 @@ class Punctual(HttpToolsProtocol):
         super().resume_writing()
 
     def _wait(self, before: int) -> None:
-        """For who reads an answer; not for who reads nothing of it."""
+        """Wait for a client that reads its answer, not for one that reads nothing."""
         self._stop_waiting()
         self._reader = self.loop.call_later(SECONDS, self._look, before)
 
@@ -120,7 +118,7 @@ class Punctual(HttpToolsProtocol):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the address before anything is said about it; port 0 is any that is free."""
+    """Bind the address before announcing it; port 0 is any that is free."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
@@ -134,14 +132,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(taken: socket.socket) -> str:
-    """Where a browser on this machine finds it."""
+    """The address for a browser on this machine."""
     host, port = taken.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def seen_from_outside(taken: socket.socket) -> str | None:
-    """Where other machines find it, if they can."""
+def outside_address(taken: socket.socket) -> str | None:
+    """The address for other machines, if there is one."""
     host, port = taken.getsockname()[:2]
     address = ipaddress.ip_address(host.partition("%")[0])
     if address.is_loopback:
@@ -157,7 +155,7 @@ def _own_address(family: int) -> str | None:
         try:
             probe.connect(
                 ("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9)
-            )  # of no machine, by RFC 5737
+            )  # no machine has it, by RFC 5737
             return str(probe.getsockname()[0])
         except OSError:  # no network
             return None
@@ -195,9 +193,7 @@ def _end(*_: object) -> None:
 
 
 def operator_token(file: Path) -> tuple[str, str]:
-    """The operator's token, and where it is from: the environment, the file, or a new file that only its
-    owner can read.
-    """
+    """The operator's token and its origin: the environment, the file, or a new file for its owner only."""
     token, origin = os.environ.get("DENIABLE_TOKEN", ""), "DENIABLE_TOKEN"
     if not token:
         try:

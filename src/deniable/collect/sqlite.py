@@ -1,4 +1,4 @@
-"""The embedded store: one file, written by one process at a time, durable when a transaction ends."""
+"""Stores reports in one SQLite file, written by one process at a time, durable after each transaction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PRAGMAS = (
     "journal_size_limit = 67108864",  # bytes: what the log grew to beside a long reader is given back
 )
 _EACH = "WITH RECURSIVE each (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
-"""The numbers of values of one length that stand one after the other."""
+"""The positions of values of one length that are stored one after the other."""
 
 
 @final
@@ -71,7 +71,7 @@ class Sqlite(Database):
             lengths.setdefault(len(row[1]), []).append(row)
         self.run("SAVEPOINT arriving")
         inserted = sum([self._insert(plan, number, rows) for rows in lengths.values()])
-        if inserted < len(ids):  # which ones were there, only asking tells
+        if inserted < len(ids):  # only a query finds which ones are stored
             self.run("ROLLBACK TO arriving")
         self.run("RELEASE arriving")
         if inserted == len(ids):
@@ -82,9 +82,7 @@ class Sqlite(Database):
         return there
 
     def _insert(self, plan: int, number: int, rows: Sequence[tuple[bytes, bytes]]) -> int:
-        """Rows with bodies of one length, by one statement: where there are many, others get a turn at every
-        one of them.
-        """
+        """Insert rows with bodies of one length by one statement; others get a turn between statements."""
         if not rows:
             return 0
         sql = (
@@ -94,7 +92,7 @@ class Sqlite(Database):
         ids, bodies = b"".join([row[0] for row in rows]), b"".join([row[1] for row in rows])
         values = (len(rows), ids, len(rows[0][0]), plan, number, bodies, len(rows[0][1]))
         inserted = self._open.execute(sql, values).rowcount
-        assert inserted >= 0, "the number of inserted rows is told of statements that begin with INSERT"
+        assert inserted >= 0, "only statements that begin with INSERT report the number of inserted rows"
         return inserted
 
     def present(
@@ -113,7 +111,7 @@ class Sqlite(Database):
     def sweep(self, reports: bool) -> bool:
         if self._connection is None:
             self._connect()
-        self.run("PRAGMA busy_timeout = 0")  # whoever reads now is not waited for
+        self.run("PRAGMA busy_timeout = 0")  # do not wait for readers
         [(busy, *_)] = self.run(
             "PRAGMA wal_checkpoint(TRUNCATE)"
         )  # only the log still has what was overwritten
@@ -152,7 +150,7 @@ class Sqlite(Database):
 
     def _connect(self) -> None:
         if not self._path.exists():
-            if self._file is not None:  # it is not begun anew in silence
+            if self._file is not None:  # a lost file is not replaced in silence
                 raise StoreUnavailable(f"{self.name} cannot be used now: the file is gone")
             if not self._create:
                 raise InvalidParameter(f"there is no store at {self.name}; deniable serve makes one")

@@ -1,15 +1,15 @@
-"""Where reports are counted, durably and once each, in SQLite or PostgreSQL.
+"""Counts reports, durably and once each, in SQLite or PostgreSQL.
 
 One transaction takes a batch: the reports, the tallies that they add to and the invitations that they use
 change together or not at all. A report is known by its random id, so that it can be sent again until it is
 acknowledged.
 
-What is at rest does not tell which invitation let a report in: a used one is deleted in the report's
-transaction, and its traces are cleared away after every thousand, when reports are scrubbed, when the store
-is closed, and when a collector starts, after one that was killed. Until then the log of SQLite, and in
-PostgreSQL the deleted row with the number of the transaction that its report also carries, still tell someone
-who reads the files. Backups, replicas and archived logs from that time keep telling. PostgreSQL also keeps in
-which order reports came; scrubbing takes away what they say.
+Data at rest does not reveal which invitation let a report in. A used one is deleted in the report's
+transaction. Its traces are cleared after every thousand, when reports are scrubbed, when the store is closed,
+and when a collector starts. Until then a reader of the files can link them: by the log of SQLite, or in
+PostgreSQL by the deleted row, whose transaction number its report also carries. Backups, replicas and
+archived logs from that time keep the link. PostgreSQL also keeps the order in which reports came; scrubbing
+removes what they say.
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ class Registered:
 
 @dataclass(frozen=True)
 class Times:
-    """When a round is open: from `opens` until before `closes` (seconds since 1970; None is
-    without limit).
-    """
+    """When a round is open: from `opens` until before `closes` (seconds since 1970; None: no limit)."""
 
     number: int
     opens: float | None
@@ -83,16 +81,14 @@ class Round(Times):
 @final
 @dataclass(frozen=True)
 class Offer:
-    """What everybody may know of a plan: whether it takes invitations, and its rounds in order."""
+    """What is public about a plan: whether it takes invitations, and its rounds in order."""
 
     invited: bool
     rounds: list[Times]
 
 
 def no_round(plan: Plan, number: int) -> InvalidParameter:
-    """What to say of a round that is not there: it was not opened yet, or the plan has none of
-    this number.
-    """
+    """The message for a missing round: it was not opened yet, or the plan has no such round."""
     rounds = plan.content.rounds or 1
     if 1 <= number <= rounds:
         return InvalidParameter(
@@ -103,9 +99,7 @@ def no_round(plan: Plan, number: int) -> InvalidParameter:
 
 
 def open_store(url: str, create: bool = True) -> Store:
-    """The store at `sqlite:///file`, `sqlite:////folder/file` or `postgresql://…`, made if it is
-    not there.
-    """
+    """The store at `sqlite:///file`, `sqlite:////folder/file` or `postgresql://…`; made if there is none."""
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from deniable.collect.postgres import Postgres
@@ -124,9 +118,7 @@ def open_store(url: str, create: bool = True) -> Store:
 
 @final
 class Store:
-    """Few verbs over a database. Any thread may use them, one at a time; several stores may share
-    a database.
-    """
+    """A store in a database. Threads use it one at a time; several stores may share a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -154,7 +146,7 @@ class Store:
                 f"SELECT key, invited FROM plans WHERE id = ? {database.lock}", plan.id
             )
             if bool(before) != invited:
-                if self._counted(Known(key, plan), None):
+                if self._count_reports(Known(key, plan), None):
                     takes = "takes invitations" if before else "takes no invitations"
                     raise InvalidParameter(
                         f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now"
@@ -165,7 +157,7 @@ class Store:
         """All plans that were registered, the oldest first."""
         with self._database.transaction():
             rows = self._database.run("SELECT id, invited FROM plans ORDER BY key")
-            return [Registered(self._known(plan_id).plan, bool(invited)) for plan_id, invited in rows]
+            return [Registered(self._load_plan(plan_id).plan, bool(invited)) for plan_id, invited in rows]
 
     def set_round(
         self, plan_id: str, number: int, opens: float | None = None, closes: float | None = None
@@ -174,7 +166,7 @@ class Store:
         if opens is not None and closes is not None and not opens < closes:
             raise InvalidParameter(f"a round opens before it closes, got {opens:g} and {closes:g}")
         with self._database.transaction(write=True):
-            known = self._known(plan_id)
+            known = self._load_plan(plan_id)
             if not 1 <= number <= known.wire.rounds:
                 raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
             self._lock(
@@ -207,7 +199,7 @@ class Store:
     def rounds(self, plan_id: str) -> list[Round]:
         """The rounds of a plan, in order."""
         with self._database.transaction():
-            known = self._known(plan_id)
+            known = self._load_plan(plan_id)
             sql = "SELECT number, opens, closes, sums, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
             found = self._database.run(sql, known.key)
         read = known.sums.read
@@ -217,16 +209,14 @@ class Store:
         ]
 
     def add(self, arrivals: Sequence[Arrival], now: float | Callable[[], float]) -> list[Outcome]:
-        """Count reports in one transaction, each by itself: one that is refused is no reason to refuse
-        another.
+        """Count reports in one transaction; a refused report does not affect the others.
 
-        What became of each is told in the order in which they are given.
+        The outcomes are in the order of the reports.
 
-        A clock is read once nobody else can open or close a round: a report that waited has not come earlier
-        for it.
+        The clock is read once nobody else can open or close a round, so that waiting makes no report earlier.
 
-        A report whose id is stored was counted before, whatever it says now, and even if its round is closed
-        since then.
+        A report whose id is stored was counted before, whatever it says now, and even if its round has closed
+        since.
         """
         outcomes: list[Outcome] = ["counted"] * sum([len(arrival.ids) for arrival in arrivals])
         database = self._database
@@ -257,16 +247,14 @@ class Store:
         if any(len(each) != 32 for each in given):
             raise InvalidParameter("an invitation is kept as the SHA-256 of its token, which has 32 bytes")
         with self._database.transaction(write=True):
-            key = self._known(plan_id).key
+            key = self._load_plan(plan_id).key
             sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
             self._database.many(sql, [(key, each) for each in given])
 
     def withdraw(self, plan_id: str) -> int:
-        """Let in nobody more by the invitations that are unused; how many it were. Traces go as those of used
-        ones do.
-        """
+        """Withdraw all unused invitations; return how many there were. Traces go as those of used ones do."""
         with self._database.transaction(write=True):
-            known = self._known(plan_id)
+            known = self._load_plan(plan_id)
             self._lock(known)  # what is being counted is counted first
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations WHERE plan = ?", known.key)
             self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
@@ -282,7 +270,7 @@ class Store:
         """How many invitations were not used yet."""
         with self._database.transaction():
             sql = "SELECT COUNT(*) FROM invitations WHERE plan = ?"
-            [(left,)] = self._database.run(sql, self._known(plan_id).key)
+            [(left,)] = self._database.run(sql, self._load_plan(plan_id).key)
         return int(left)
 
     def tallies(self, plan_id: str, number: int | None = None) -> Tallies:
@@ -294,11 +282,9 @@ class Store:
         return self.tallied(plan_id, number)[1]
 
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
-        """The same, with the number of the round they are of: None where none was named, and none has
-        reports.
-        """
+        """The same, with the number of their round: None where none was named, and none has reports."""
         with self._database.transaction():
-            known = self._known(plan_id)
+            known = self._load_plan(plan_id)
             rows = {n: known.sums.read(raw) for n, raw in self._sums(known, number)}
         found = {n: row for n, row in rows.items() if row[0]}
         if number is None and len(found) > 1:
@@ -308,11 +294,9 @@ class Store:
         return number, known.sums.tallies(row)
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
-        """The tallies as reports arrived, whenever there were the square root of 2 times as many; the last
-        are today's.
-        """
+        """The tallies each time the count had grown by the square root of 2; the last are today's."""
         with self._database.transaction():
-            known = self._known(plan_id)
+            known = self._load_plan(plan_id)
             sql = "SELECT n, sums FROM snapshots WHERE plan = ? AND round = ? ORDER BY n"
             found = dict(self._database.run(sql, known.key, number))
             [(_, now)] = self._sums(known, number)
@@ -322,25 +306,21 @@ class Store:
     def counted(self, plan_id: str, number: int | None = None) -> int:
         """How many reports were counted, in one round or in all."""
         with self._database.transaction():
-            return self._counted(self._known(plan_id), number)
+            return self._count_reports(self._load_plan(plan_id), number)
 
     def bodies(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[list[bytes]]:
-        """The reports that are not scrubbed, in blocks, in the order of their random ids; newer ones may be
-        missing.
-        """
+        """The reports that are not scrubbed, in blocks, ordered by random id; newer ones may be missing."""
         after = b""
         while True:
             with self._database.transaction():
-                rows = recount.rows(self._database, self._known(plan_id).key, number, after, block)
+                rows = recount.rows(self._database, self._load_plan(plan_id).key, number, after, block)
             if not rows:
                 return
             yield [body for _, body in rows]
             after = rows[-1][0]
 
     def scrub(self, plan_id: str, number: int | None = None) -> int:
-        """Delete what reports say, in one round or in all; ids stay, so that duplicates are still known. How
-        many it were.
-        """
+        """Delete the bodies of reports, in one round or in all; return how many. Ids stay for duplicates."""
         database, known = self._database, self._of(plan_id)
         before = sum(each.scrubbed for each in self.rounds(plan_id))
         for each in [one.number for one in self.rounds(plan_id)] if number is None else [number]:
@@ -360,7 +340,7 @@ class Store:
         return sum(each.scrubbed for each in self.rounds(plan_id)) - before
 
     def check(self) -> list[str]:
-        """Count all reports again and compare with the tallies; what is wrong, in plain words.
+        """Count all reports again and compare with the tallies; return what is wrong, in plain words.
 
         Where reports are scrubbed, the tallies must be those that are left and what was counted when the
         others went.
@@ -379,8 +359,7 @@ class Store:
             self._database.run("SELECT version FROM deniable")
 
     def tidy(self) -> None:
-        """Clear away the traces of used invitations, also of those that a collector used before it was
-        killed.
+        """Clear the traces of used invitations, also of those that a killed collector used.
 
         What cannot be done now is tried again later.
         """
@@ -396,9 +375,7 @@ class Store:
         self._database.close()
 
     def _sweep(self, reports: bool = False) -> bool:
-        """Clear away the traces of what was deleted, if nobody reads; the more invitations are left, the less
-        often.
-        """
+        """Clear the traces of deletions if nobody reads; less often the more invitations are left."""
         with self._database.outside():
             swept = self._database.sweep(reports=reports)
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations")
@@ -407,7 +384,7 @@ class Store:
         return swept
 
     def _lock(self, known: Known) -> bool:
-        """Keep others from writing to a plan until the transaction ends; whether it takes invitations."""
+        """Lock a plan against writers until the transaction ends; return whether it takes invitations."""
         sql = f"SELECT invited FROM plans WHERE key = ? AND id = ? {self._database.lock}"
         found = self._database.run(sql, known.key, known.plan.id)
         if not found:  # a backup was put in its place, say: keys mean other plans there
@@ -419,9 +396,9 @@ class Store:
 
     def _of(self, plan_id: str) -> Known:
         with self._database.transaction():
-            return self._known(plan_id)
+            return self._load_plan(plan_id)
 
-    def _known(self, plan_id: str) -> Known:
+    def _load_plan(self, plan_id: str) -> Known:
         """A registered plan, within a transaction."""
         if self._connections != self._database.connections:
             self._plans.clear()
@@ -445,5 +422,5 @@ class Store:
             raise no_round(known.plan, number)
         return found
 
-    def _counted(self, known: Known, number: int | None) -> int:
+    def _count_reports(self, known: Known, number: int | None) -> int:
         return sum(int(known.sums.read(raw)[0]) for _, raw in self._sums(known, number))

@@ -1,6 +1,4 @@
-"""The tallies of a plan as one row of integers: they are added in one step and stored in a few bytes per
-value.
-"""
+"""Stores the tallies of a plan as one row of integers, which are added in one step."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ _STORED = np.dtype("<i8")
 
 @final
 class Sums:
-    """Where the numbers stand in the row: n, then for each attribute its n, its counts, and how many were
-    asked.
-    """
+    """The layout of the row: n, then for each attribute its n, its counts, and how many were asked."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan_id, self._mechanisms = plan.id, [part.one_round for part in plan.content.parts]
@@ -46,7 +42,7 @@ class Sums:
         return np.concatenate(pieces)
 
     def tallies(self, row: Integers) -> Tallies:
-        """Back from a row; numbers that no reports can give are refused."""
+        """Tallies from a row; numbers that no reports can give are refused."""
         found, place = {}, 1
         for name, k, asked in self._parts:
             ends = place + 1, place + 1 + k, place + 1 + k * (1 + asked)

@@ -1,7 +1,6 @@
-"""Group commit: whatever waits is made durable together, and acknowledged after that.
+"""Commits in groups: all waiting reports are made durable together, and then acknowledged.
 
-A disk can be made to keep a thousand reports as quickly as one, so while one group is being written the next
-one gathers.
+A disk stores a thousand reports as quickly as one, so the next group gathers while one is written.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _HEADER = 200  # bytes that a report takes in memory besides its body, about
 
 
 class Busy(DeniableError):
-    """More waits to be written than may wait; the same reports can be sent again in a moment."""
+    """Too many reports wait to be written; the same reports can be sent again in a moment."""
 
 
 class Adds(Protocol):
@@ -55,7 +54,7 @@ class Writer:
         clock: Callable[[], float] = time.time,
         committed: Callable[[float], None] | None = None,
     ) -> None:
-        """`committed` is told, in the writing thread, how many seconds each transaction took."""
+        """`committed` is called, in the writing thread, with the seconds that each transaction took."""
         self._store, self._clock, self._committed = store, clock, committed
         self._most_waiting, self._most_bytes = most_waiting, most_bytes
         self._most_at_once, self._most_bytes_at_once = most_at_once, most_bytes_at_once
@@ -70,7 +69,7 @@ class Writer:
         self._thread.start()
 
     async def add(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
-        """Count these; returns when they are durable, raises Busy at once where too much waits.
+        """Count these; returns when they are durable, and raises Busy at once where too many wait.
 
         What was begun is written even if the task is cancelled.
         """
@@ -112,7 +111,7 @@ class Writer:
                 return
 
     def _take(self, most: float, most_bytes: float) -> list[_Entry]:
-        """The next entries: at least one, and else at most so many reports, with so many bytes."""
+        """The next entries: at least one, within the limits of reports and bytes."""
         group: list[_Entry] = []
         count = size = 0
         while self._entries:

@@ -120,7 +120,7 @@ def run_collector(
             _open_first(opened, one, number)
         opened.tidy()
         _print_addresses(serving.address_of(taken), served, token, origin)
-        outside = serving.seen_from_outside(taken)
+        outside = serving.outside_address(taken)
         if outside is not None and proxy is None:
             _warn_of_http(outside)
         serving.run(collector, taken, proxy)

@@ -1,6 +1,4 @@
-"""Public datasets as tables of integers, with the attributes and domains of the papers; `source` says what is
-not theirs.
-"""
+"""Loads public datasets as tables of integers, with the attributes and domains of the papers."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ class Dataset:
     """What the integers of each attribute mean."""
     table: npt.NDArray[np.unsignedinteger[Any]]
     source: str
-    """Where it comes from, and what is invented in it."""
+    """Where it comes from, and what is simulated in it."""
 
     def __post_init__(self) -> None:
         table = np.ascontiguousarray(self.table, dtype=np.min_scalar_type(max(self.ks) - 1))
@@ -75,7 +73,7 @@ def load(name: str) -> Dataset:
     return _LOADERS[name]()
 
 
-def _coded(
+def _encode_columns(
     name: str, attributes: Sequence[str], rows: Sequence[Sequence[str]], source: str, ks: Sequence[int] = ()
 ) -> Dataset:
     """Labels become integers, in the order of numbers where all are numbers, else of text."""
@@ -111,7 +109,7 @@ def _adult(name: str, attributes: Sequence[str], ks: Sequence[int]) -> Dataset:
     kept = [
         [row[_ADULT[attribute]].rstrip(".") for attribute in attributes] for row in rows if "?" not in row
     ]
-    return _coded(
+    return _encode_columns(
         name, attributes, kept, "UCI Adult (census of 1994), rows with an unknown value left out", ks
     )
 
@@ -129,7 +127,7 @@ def _nursery() -> Dataset:
         "class",
     )
     rows = rows_of(FILES["nursery.data"])
-    return _coded(
+    return _encode_columns(
         "nursery",
         attributes,
         rows,
@@ -148,7 +146,7 @@ def _acs_employment() -> Dataset:
         "American Community Survey 2018, Montana (the columns of folktables' ACSEmployment); -99999 is no "
         "answer"
     )
-    return _coded(
+    return _encode_columns(
         "acs-employment", _ACS, rows, source, (92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6)
     )
 
@@ -213,12 +211,11 @@ def _census_income() -> Dataset:
         "value"
     )
     kept = [[row[column].rstrip(".") for column in _CENSUS.values()] for row in rows]
-    return _coded("census-income", tuple(_CENSUS), kept, source)
+    return _encode_columns("census-income", tuple(_CENSUS), kept, source)
 
 
 def _ms_fimu() -> Dataset:
-    """A stand-in: the published counts of every attribute hold exactly; who has which values together is
-    invented.
+    """A stand-in: the published counts of every attribute hold exactly; how values combine is simulated.
 
     Foreign tourists have no known gender, age or life style; all else is shuffled, always in the same way.
     """
@@ -247,23 +244,23 @@ def _ms_fimu() -> Dataset:
                 raise DataUnavailable(
                     f"{path} has fewer people of unknown {name.lower()} than foreign tourists ({foreign:,})"
                 )
-            values = ["NR"] * foreign + _shuffled(
+            values = ["NR"] * foreign + _shuffle(
                 list((Counter(of) - Counter(NR=foreign)).elements()), words.take
             )
         elif name == first:
             values.sort(key=lambda value: value != "Foreign tourist")
         else:
-            values = _shuffled(values, words.take)
+            values = _shuffle(values, words.take)
         rows.append(values)
     source = (
         "a stand-in for the personal table of MS-FIMU: the published counts of each attribute hold exactly, "
         "which values go together is invented, but that foreign tourists have no known gender, age and life "
         "style"
     )
-    return _coded("ms-fimu", tuple(marginals), list(zip(*rows, strict=True)), source)
+    return _encode_columns("ms-fimu", tuple(marginals), list(zip(*rows, strict=True)), source)
 
 
-def _shuffled(values: list[str], take: Callable[[int], npt.NDArray[np.uint64]]) -> list[str]:
+def _shuffle(values: list[str], take: Callable[[int], npt.NDArray[np.uint64]]) -> list[str]:
     return [values[place] for place in np.argsort(take(len(values)), kind="stable")]
 
 
@@ -275,9 +272,7 @@ _SYNTHETIC = {
     5: (50_000, tuple(range(10, 101, 10))),
     6: (500_000, tuple(range(10, 101, 10))),
 }
-"""Numbers of people and of values of the six synthetic sets. They are our choice, of the kind that the RS+FD
-paper uses.
-"""
+"""Numbers of people and of values of the six synthetic sets: our choice, similar to the RS+FD paper."""
 
 
 def _synthetic(number: int) -> Dataset:
@@ -306,5 +301,4 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
 }
 
 NAMES = tuple(_LOADERS)
-"""What can be loaded: `adult` as RS+FD uses it, `adult-10` with age as the attack study does, and the others.
-"""
+"""The names of all datasets: `adult` as RS+FD uses it, `adult-10` with age as the attack study does, …"""

@@ -1,8 +1,8 @@
-"""Files that others publish: found in a folder or in the user's cache, or fetched and checked; read by rows.
+"""Finds files that others publish in a folder or the user's cache, or fetches and checks them.
 
-Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache; what its publisher offers for
-download is then fetched, checked and kept there. A file that is not what it should be is refused with what
-was found in it.
+Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache. A file that its publisher
+offers for download is then fetched, checked and kept in the cache. A wrong file is refused with what was
+found in it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ FOLDER = "DENIABLE_DATA"
 @final
 @dataclass(frozen=True)
 class File:
-    """A file that a dataset is read from: how many rows and columns it has and, for an original, who
-    publishes it.
-    """
+    """A file of a dataset: how many rows and columns it has and, for an original, who publishes it."""
 
     name: str
     rows: int
@@ -70,15 +68,11 @@ FILES = {
         File("ms-fimu-marginals.json", 88_935, 6),
     )
 }
-"""Every file, by name. The hashes are of the originals; a copy in `$DENIABLE_DATA` is judged by what is in
-it.
-"""
+"""Every file, by name, with the hashes of the originals; a copy in `$DENIABLE_DATA` is judged by content."""
 
 
 def find(file: File) -> Path:
-    """The path of a file: in the folder, in the cache, or fetched into the cache; else what to do, in plain
-    words.
-    """
+    """The path of a file: in the folder, in the cache, or fetched into the cache; else says what to do."""
     here = present(file)
     if here is not None:
         return here
@@ -150,7 +144,7 @@ class _Bar:
         self._shown: Progress | None = None
 
     def update(self, size: int) -> None:
-        """So many bytes more."""
+        """Add to the bytes received."""
         if self._shown is None:
             from rich.console import Console
             from rich.progress import Progress

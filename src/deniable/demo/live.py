@@ -1,5 +1,4 @@
-"""The whole system at once, on loopback: a collector in a process of its own, and invented people who answer
-over HTTP.
+"""Runs the whole system on loopback: a collector in its own process, and simulated people who use HTTP.
 
 Most of them use the Python client; some the TypeScript client in Node, where that is installed. Every device
 draws its own randomness from the operating system, so that no two runs are alike.
@@ -36,7 +35,7 @@ SHARES: Mapping[str, Mapping[str, float]] = {
     "How many minutes does it take?": {"5": 0.21, "20": 0.33, "35": 0.24, "50": 0.14, "65": 0.08},
     "Were you late last week?": {"yes": 0.27, "no": 0.73},
 }
-"""Invented: how many of the people would give each answer. No survey found these numbers."""
+"""Simulated: how many of the people would give each answer. No survey found these numbers."""
 
 _NODE_EVERY = 10  # one person in so many uses the TypeScript client
 _AT_ONCE = 16
@@ -66,7 +65,7 @@ def make_plan(people: int) -> Plan:
 
 
 def make_people(count: int, seed: int) -> list[Answers]:
-    """Invented people, the same for the same seed."""
+    """Simulated people, the same for the same seed."""
     draw = np.random.default_rng(seed)
     columns = {
         name: draw.choice(list(shares), count, p=list(shares.values())) for name, shares in SHARES.items()
@@ -135,9 +134,7 @@ def _addresses(process: subprocess.Popen[str]) -> dict[str, str]:
 def answer(
     plan: Plan, people: Sequence[Answers], url: str, folder: Path, show: Callable[[int, int], None]
 ) -> tuple[int, int]:
-    """Every person answers once, over HTTP; how many with the Python client, and how many with the TypeScript
-    one in Node.
-    """
+    """Every person answers once, over HTTP; how many with the Python client, and how many in Node."""
     node = shutil.which("node")
     by_node = [one for i, one in enumerate(people) if node and i % _NODE_EVERY == 0]
     by_python = [one for i, one in enumerate(people) if not (node and i % _NODE_EVERY == 0)]
@@ -191,7 +188,7 @@ def _answer_in_node(
 
 
 def compare(plan: Plan, people: Sequence[Answers], result: Result, level: float = 0.95) -> list[Row]:
-    """What is true of these people beside what their reports say."""
+    """Compare the truth about these people with what their reports say."""
     codes = plan.encode(people)
     rows = []
     for name, column in zip(plan.names, codes, strict=True):

@@ -1,6 +1,6 @@
-"""One complete story on invented people: a question, a plan, reports, estimates, the exact loss, an attacker.
+"""Tells one complete story on simulated people: question, plan, reports, estimates, loss, attacker.
 
-The story is told once, as sections of text, tables and drawings, and shown twice: in the terminal and as a
+The story is composed once, as sections of text, tables and drawings. It is shown in the terminal or as a
 page.
 """
 
@@ -47,7 +47,7 @@ PEOPLE = {
     "21-27 days": 700,
     "28+ days": 550,
 }
-"""Invented: how many of 50,000 people would give each answer. No survey found these numbers."""
+"""Simulated: how many of 50,000 people would give each answer. No survey found these numbers."""
 
 EPSILON = 1.0
 _COMPARED = ("grr", "oue", "ss")
@@ -79,17 +79,15 @@ class Drawing:
 @final
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and the blocks below it."""
 
     title: str
     blocks: Sequence[str | Grid | Drawing]
 
 
 def tell(seed: int | None = None) -> list[Section]:
-    """Ask everybody and tell what came of it, with the system's randomness, or with a seed the same every
-    time.
-    """
-    population = Population("invented", _truth(), np.array(list(PEOPLE.values())), tuple(PEOPLE))
+    """Ask everybody and compose the story, with the system's randomness, or reproducibly with a seed."""
+    population = Population("simulated", _truth(), np.array(list(PEOPLE.values())), tuple(PEOPLE))
     mechanism = ss(len(PEOPLE), EPSILON)
     answers = np.repeat(np.arange(population.k), list(PEOPLE.values()))
     reports = mechanism.privatize(answers, system() if seed is None else seeded(seed))
@@ -124,7 +122,7 @@ def _question(n: int) -> Section:
         f"them are hard to give."
     )
     return Section(
-        "The question", [asked, "The people and their answers are invented for this demonstration."]
+        "The question", [asked, "The people and their answers are simulated for this demonstration."]
     )
 
 

@@ -1,6 +1,6 @@
 """Describes what can be answered, and reads what people answer."""
 
-from deniable.domain.answer import checked_text, is_missing, listed, number_of, people_of
+from deniable.domain.answer import checked_text, is_missing, number_of, people_of, to_list
 from deniable.domain.domain import NO_ANSWER, Categories, Domain, Range, refuse_missing
 
 __all__ = [
@@ -10,8 +10,8 @@ __all__ = [
     "Range",
     "checked_text",
     "is_missing",
-    "listed",
     "number_of",
     "people_of",
     "refuse_missing",
+    "to_list",
 ]

@@ -1,4 +1,4 @@
-"""An answer as it comes, of Python, numpy or a dataframe: text, a number, a boolean, or nothing."""
+"""Reads an answer as Python, numpy or a dataframe gives it: text, a number, a boolean, or nothing."""
 
 from __future__ import annotations
 
@@ -20,22 +20,18 @@ _JOINERS = "\u200c\u200d"
 _AS_EMOJI = "\ufe0f"
 _VIRAMA = 9  # its combining class, in all scripts
 SELF = "this attribute"
-"""What is said of an attribute that was given no name."""
+"""How messages name an attribute without a name."""
 BLANKS = (
     "\t\n\v\f\r \u00a0\u1680"
     + "".join(map(chr, range(0x2000, 0x200B)))
     + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""What may be around a number that is a text: just what `trim` takes off in JavaScript, so that clients
-agree.
-"""
+"""What may surround a number in text: what `trim` removes in JavaScript, so that clients agree."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def checked_text(text: object, what: str) -> str:
-    """Text that can be shown and sent: not empty, without control characters and without those that nobody
-    sees.
-    """
+    """Text that can be shown and sent: not empty, without control characters or invisible ones."""
     if not isinstance(text, str) or not text:
         raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
@@ -44,18 +40,16 @@ def checked_text(text: object, what: str) -> str:
         raise InvalidParameter(
             f"{what} has no white space at its ends, got {text!r}; strip it, and where it is used alike"
         )
-    hidden = _hidden(text)
+    hidden = _find_hidden(text)
     if hidden is not None:
         raise InvalidParameter(
-            f"{what} has no characters that nobody sees, got {text!r}; remove U+{ord(hidden):04X}"
+            f"{what} has no invisible characters, got {text!r}; remove U+{ord(hidden):04X}"
         )
     return text
 
 
 def checked_label(text: object) -> str:
-    """The name of a value, composed (NFC), without white space at its ends and without characters that nobody
-    sees.
-    """
+    """The name of a value, composed (NFC), without white space at its ends or invisible characters."""
     return composed(checked_text(text, "a label"))
 
 
@@ -64,17 +58,17 @@ def composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _hidden(text: str) -> str | None:
-    """The first character without a look; a joiner between two that look otherwise for it is none."""
+def _find_hidden(text: str) -> str | None:
+    """The first invisible character; a joiner that changes how its neighbors look is allowed."""
     for i, character in enumerate(text):
         if unicodedata.category(character) == "Cf" and not (
-            character in _JOINERS and 0 < i < len(text) - 1 and _joined(text[i - 1], text[i + 1])
+            character in _JOINERS and 0 < i < len(text) - 1 and _shows_joiner(text[i - 1], text[i + 1])
         ):
             return character
     return None
 
 
-def _joined(before: str, after: str) -> bool:
+def _shows_joiner(before: str, after: str) -> bool:
     """Whether a joiner shows: between Arabic letters, after a virama, and between emoji."""
     arabic = unicodedata.bidirectional(before) in ("AL", "NSM") and unicodedata.bidirectional(after) == "AL"
     symbol = unicodedata.category(before) in ("So", "Sk") or before == _AS_EMOJI
@@ -82,17 +76,17 @@ def _joined(before: str, after: str) -> bool:
     return arabic or unicodedata.combining(before) == _VIRAMA or emoji
 
 
-def called(name: str) -> str:
-    """An attribute by its name; one without is not quoted, as if that were one."""
+def quote(name: str) -> str:
+    """Quote the name of an attribute; the phrase for one without a name is not quote."""
     return name if name == SELF else repr(name)
 
 
-def listed(values: object, name: str) -> Sequence[Any]:
-    """Any one-dimensional array-like as a list: of Python's, numpy's, or a dataframe library's."""
+def to_list(values: object, name: str) -> Sequence[Any]:
+    """A list from any one-dimensional array-like: Python's, numpy's, or a dataframe library's."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidValue(f"the values of {called(name)} must be a list, got {values!r}")
+        raise InvalidValue(f"the values of {quote(name)} must be a list, got {values!r}")
     if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise InvalidValue(f"the values of {called(name)} must have one dimension, got {values.ndim}")
+        raise InvalidValue(f"the values of {quote(name)} must have one dimension, got {values.ndim}")
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, method):
             return list(getattr(values, method)())
@@ -100,7 +94,7 @@ def listed(values: object, name: str) -> Sequence[Any]:
 
 
 def is_missing(item: Any) -> bool:
-    """Whether this is how a library says that there is no answer."""
+    """Whether this is how a library marks a missing answer."""
     if item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, str) and not item):
         return True
     if isinstance(item, Decimal):
@@ -109,9 +103,7 @@ def is_missing(item: Any) -> bool:
 
 
 def label_of(item: Any) -> str:
-    """The text by which a value is known; whole numbers have no decimal point, since missing answers turn
-    them into floats.
-    """
+    """The text of a value; whole numbers lose their decimal point, which missing answers give them."""
     if isinstance(item, str):
         return item
     if isinstance(item, bool | np.bool_):
@@ -132,10 +124,8 @@ def label_of(item: Any) -> str:
 def people_of(
     people: object, n: int, place: Callable[[int], str] = "row {}, counting from 0".format
 ) -> list[str]:
-    """The names of the people who answer, one for each of n rows, all different; `place` says
-    where a row is.
-    """
-    items = listed(people, "people")
+    """The names of the people, one for each of n rows, all different; `place` says where a row is."""
+    items = to_list(people, "people")
     if len(items) != n:
         raise InvalidValue(
             f"people has a name for each row of answers: there are {n} rows, and {len(items)} names"
@@ -155,13 +145,13 @@ def people_of(
 
 
 def numbers_of(values: object, name: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Values as floats, and where there is none."""
+    """Values as floats, and where one is missing."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
         numbers = values.astype(np.float64)
         if np.isinf(numbers).any():
             raise _not_a_number(float(numbers[np.isinf(numbers)][0]), name)
         return numbers, np.isnan(numbers)
-    items = listed(values, name)
+    items = to_list(values, name)
     known = {text: _number(text, name) for text in {item for item in items if type(item) is str}}
     found = (known[item] if type(item) is str else _number(item, name) for item in items)
     numbers = np.fromiter(found, np.float64, len(items))
@@ -179,9 +169,7 @@ def _number(item: Any, name: str) -> float:
 
 
 def number_of(item: Any) -> float:
-    """A number, or the text of one as people write it in all clients: 47, -4.7, .47, 4.7e1. NaN for
-    everything else.
-    """
+    """A number, or its text as people write it in all clients: 47, -4.7, .47, 4.7e1; else NaN."""
     if isinstance(item, str):
         text = item.strip(BLANKS)
         return float(text) if _NUMBER.fullmatch(text) else math.nan
@@ -198,5 +186,5 @@ def number_of(item: Any) -> float:
 
 def _not_a_number(item: Any, name: str) -> InvalidValue:
     if type(item) is not bool and isinstance(item, Integral):
-        return InvalidValue(f"a number of more than 300 digits is too large for {called(name)}")
-    return InvalidValue(f"{item!r} is not a number, as {called(name)} asks for")
+        return InvalidValue(f"a number of more than 300 digits is too large for {quote(name)}")
+    return InvalidValue(f"{item!r} is not a number, as {quote(name)} asks for")

@@ -1,7 +1,7 @@
-"""What an attribute's values are: labels for people, integers from 0 to k - 1 for mechanisms.
+"""Defines the values of an attribute: labels for people, integers from 0 to k - 1 for mechanisms.
 
-A value outside the domain is refused, never rounded or passed on. A missing answer is -1 here, and what
-becomes of it is the study's to say.
+A value outside the domain is refused, never rounded or passed on. A missing answer is -1 here; the study
+decides what becomes of it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.domain.answer import (
     SELF,
-    called,
     checked_label,
     composed,
     is_missing,
     label_of,
-    listed,
     numbers_of,
+    quote,
+    to_list,
 )
 from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
 from deniable.exact import positive_epsilon, whole_number
@@ -40,16 +40,14 @@ NO_ANSWER = -1
 _UNKNOWN = -2
 _MOST_BINS = 1 << 16
 LARGEST = 10**15
-"""Integers up to here, and their quotients by powers of ten, are told apart by every float."""
+"""Every float distinguishes integers up to here, and their quotients by powers of ten."""
 MOST_DIGITS = 15
 """Decimals of a number."""
 _SHOWN = 8
 
 
 Privacy = Literal["equal", "metric"]
-"""Whether all values are hidden from each other alike, by the study's epsilon, or near ones better than far
-ones.
-"""
+"""Whether all values are equally indistinguishable, or near ones more than distant ones (metric privacy)."""
 
 
 class Domain(ABC):
@@ -59,7 +57,7 @@ class Domain(ABC):
     """The values' names, in the order of their codes."""
     privacy: Privacy = "equal"
     epsilon: float | None = None
-    """Of metric privacy: what a study lets a report lose, per unit of distance."""
+    """For metric privacy: what a study lets a report lose, per unit of distance."""
 
     @abstractmethod
     def codes(self, values: object, name: str = SELF) -> Integers:
@@ -72,14 +70,12 @@ class Domain(ABC):
 
     @property
     def has_no_answer(self) -> bool:
-        """Whether no answer can be a value of its own, beside the others: values with distances have no place
-        for it.
-        """
+        """Whether "no answer" can be one of the values; metric values have no position for it."""
         return self.privacy != "metric"
 
     @property
     def plain(self) -> Domain:
-        """The values alone, as a plan has them: how they are hidden is its mechanisms' matter."""
+        """The values alone, as a plan has them; the plan's mechanisms say how they are hidden."""
         return self
 
     @final
@@ -132,17 +128,17 @@ class Categories(Domain):
     def codes(self, values: object, name: str = SELF) -> Integers:
         if isinstance(values, np.ndarray) and values.dtype.kind in "iufUb" and values.ndim == 1:
             distinct, where = np.unique(values, return_inverse=True)
-            return self._coded(distinct.tolist(), name)[where]
-        return self._coded(listed(values, name), name)
+            return self._encode_coded(distinct.tolist(), name)[where]
+        return self._encode_coded(to_list(values, name), name)
 
-    def _coded(self, items: Sequence[Any], name: str) -> Integers:
+    def _encode_coded(self, items: Sequence[Any], name: str) -> Integers:
         lookup = self._lookup
         try:
             found = np.fromiter(
                 (lookup.get(item, _UNKNOWN) for item in items), dtype=np.int64, count=len(items)
             )
         except TypeError:
-            raise InvalidValue(f"the values of {called(name)} must be text, numbers or booleans") from None
+            raise InvalidValue(f"the values of {quote(name)} must be text, numbers or booleans") from None
         for i in np.flatnonzero(found == _UNKNOWN).tolist():
             found[i] = self._code(items[i], name)
         return found
@@ -153,7 +149,7 @@ class Categories(Domain):
         code = self._lookup.get(composed(label_of(item)))
         if code is None:
             hint = suggest_name(find_nearest(str(item), self.labels[:10_000]))
-            raise InvalidValue(f"{item!r} is not a value of {called(name)} ({self._listing()}){hint}")
+            raise InvalidValue(f"{item!r} is not a value of {quote(name)} ({self._listing()}){hint}")
         return code
 
     def knows(self, item: object) -> bool:
@@ -171,13 +167,12 @@ class Categories(Domain):
 @final
 @dataclass(frozen=True)
 class Range(Domain):
-    """Numbers in bins of one width, from `low` to under `high`. With an open end, the last bin on that side
-    has no limit.
+    """Numbers in bins of one width, from `low` to under `high`; the bin at an open end has no limit.
 
     A bin is as wide as `step`, which is 1 unless it is given: `Range(0, 10)` has ten bins, for 0 to 9.
 
     In a study a range with `privacy="metric"` has an epsilon of its own, per unit of its numbers: 0.1 per
-    year of age. Bins that are farther apart can be told apart better, so that near ones get less noise.
+    year of age. Distant bins are easier to distinguish, so that estimates get less noise.
 
     >>> age = Range(0, 100, step=10, open_high=True)
     >>> age.encode([0, 9.99, 10, 104]).tolist(), age.labels[1], age.labels[-1]
@@ -287,7 +282,7 @@ class Range(Domain):
 
     @property
     def _extent(self) -> str:
-        """All of its numbers, in words; with two open ends there are no others."""
+        """The range in words; with two open ends it has every number."""
         if self.open_high:
             return f"{self.low} or more"
         return f"under {self.high}" if self.open_low else f"{self.low} to under {self.high}"
@@ -303,7 +298,7 @@ class Range(Domain):
             end = "open_low" if float(wrong) < self.low else "open_high"
             which = "first" if end == "open_low" else "last"
             raise InvalidValue(
-                f"{wrong} is not a value of {called(name)} ({self._extent})",
+                f"{wrong} is not a value of {quote(name)} ({self._extent})",
                 f"widen the range, or set {end} to count it in the {which} bin",
             )
         return np.where(missing, NO_ANSWER, np.clip(codes, 0, self.bins - 1))
@@ -324,7 +319,7 @@ def check_privacy(domain: Domain) -> None:
 
 
 def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> None:
-    """Refuse codes of missing answers; what can be done depends on whether no answer can be a value."""
+    """Refuse codes of missing answers; the remedy depends on whether "no answer" can be a value."""
     missing = int((codes == NO_ANSWER).sum())
     if missing:
         where = (
@@ -333,7 +328,7 @@ def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> No
             else ""
         )
         raise InvalidValue(
-            f"{missing} of {len(codes)} answers to {called(name)} are missing{where}",
+            f"{missing} of {len(codes)} answers to {quote(name)} are missing{where}",
             "decide what that means: missing='value' makes it a value of its own, missing='random' answers "
             "at random"
             if has_no_answer

@@ -1,6 +1,4 @@
-"""Places as cells of a grid: latitudes and longitudes in, codes from 0 to k - 1 for mechanisms, and back to
-cell centers.
-"""
+"""Divides a box of latitudes and longitudes into cells: locations in, codes out, and back to cell centers."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
-from deniable.domain.answer import SELF, called, is_missing, number_of
+from deniable.domain.answer import SELF, is_missing, number_of, quote
 from deniable.domain.domain import NO_ANSWER, Domain, Privacy, check_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
@@ -31,8 +29,7 @@ _COLUMNS = (DEGREES, ("lat", "lon"), ("lat", "lng"), ("lat", "long"))  # what pe
 @final
 @dataclass(frozen=True)
 class Grid(Domain):
-    """Cells of a box of latitudes and longitudes, row by row from the southwest. What lies outside is
-    refused.
+    """Cells of a box of latitudes and longitudes, row by row from the southwest; the outside is refused.
 
     A box that crosses the 180th meridian has a west that is larger than its east. The size of a cell, in
     meters, is that at the edge nearest to a pole, where it is smallest: distances between cells are never
@@ -130,7 +127,7 @@ class Grid(Domain):
         """The distance from one row to the next, and from one column to the next, in meters."""
         down = float(great_circle((self.south, 0.0), (self.north, 0.0))) / self.rows
         edge = max(abs(self.south), abs(self.north))
-        # along a great circle over the whole box, which is no longer than so many small ones
+        # along a great circle over the whole box, which is at most the sum of the small ones
         return down, float(great_circle((edge, 0.0), (edge, self._wide))) / self.columns
 
     @cached_property
@@ -146,9 +143,7 @@ class Grid(Domain):
         return self.labels_between(range(self.rows + 1), range(self.columns + 1))
 
     def labels_between(self, row_ends: Sequence[int], column_ends: Sequence[int]) -> tuple[str, ...]:
-        """The names of blocks of cells, row by row: where they begin and end, by the numbers of rows and
-        columns.
-        """
+        """The names of blocks of cells, row by row, by the rows and columns where they begin and end."""
         down = np.linspace(self.south, self.north, self.rows + 1)[list(row_ends)]
         right = (self.west + np.arange(self.columns + 1) * self._wide / self.columns + 180) % 360 - 180
         digits = max(
@@ -172,14 +167,14 @@ class Grid(Domain):
             latitude, longitude = place.tolist()
             swapped = bool(self._cells(place[None, ::-1])[1].all())
             raise InvalidValue(
-                f"({latitude}, {longitude}) is not in the box of {called(name)} (latitude {self.south} to "
+                f"({latitude}, {longitude}) is not in the box of {quote(name)} (latitude {self.south} to "
                 f"{self.north}, longitude {self.west} to {self.east})",
                 "are latitude and longitude swapped?" if swapped else "move it to the edge, or widen the box",
             )
         return np.where(missing, NO_ANSWER, np.where(missing, 0, cells).astype(np.int64))
 
     def _cells(self, pairs: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The cell of each place, and whether it is one."""
+        """The cell of each location, and whether it is in the box."""
         row = np.floor((pairs[:, 0] - self.south) / (self.north - self.south) * self.rows)
         across = (pairs[:, 1] - self.west) % 360
         column = np.floor(across / self._wide * self.columns)
@@ -197,7 +192,7 @@ def _pairs(values: object, name: str) -> Floats:
         pairs = values.astype(np.float64)
     elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidValue(
-            f"the values of {called(name)} must be a list of locations, pairs of latitude and longitude, got "
+            f"the values of {quote(name)} must be a list of locations, pairs of latitude and longitude, got "
             f"{values!r}"
         )
     else:
@@ -206,10 +201,10 @@ def _pairs(values: object, name: str) -> Floats:
         return np.zeros((0, 2))
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InvalidValue(
-            f"the values of {called(name)} must be pairs of latitude and longitude, got shape {pairs.shape}"
+            f"the values of {quote(name)} must be pairs of latitude and longitude, got shape {pairs.shape}"
         )
     if np.isinf(pairs).any():
-        raise InvalidValue(f"the values of {called(name)} must be pairs of degrees, got one that is infinite")
+        raise InvalidValue(f"the values of {quote(name)} must be pairs of degrees, got one that is infinite")
     return pairs
 
 
@@ -228,7 +223,7 @@ def _pairs_of_table(table: object, name: str) -> list[tuple[Any, Any]]:
 
 
 def place_of(item: Any, name: str) -> tuple[float, float]:
-    """Latitude and longitude, of a pair or of a text with both; NaN where the place is missing."""
+    """Latitude and longitude, from a pair or from a text with both; NaN where the location is missing."""
     parts: Any = item.split(",") if isinstance(item, str) else item
     is_pair = isinstance(parts, Sequence | np.ndarray) and not isinstance(parts, bytes) and len(parts) == 2
     if is_missing(item) or (is_pair and parts is item and (is_missing(item[0]) or is_missing(item[1]))):
@@ -236,7 +231,7 @@ def place_of(item: Any, name: str) -> tuple[float, float]:
     latitude, longitude = (number_of(parts[0]), number_of(parts[1])) if is_pair else (math.nan, math.nan)
     if math.isnan(latitude) or math.isnan(longitude):
         raise InvalidValue(
-            f"the values of {called(name)} must be pairs of latitude and longitude in degrees, or texts such "
+            f"the values of {quote(name)} must be pairs of latitude and longitude in degrees, or texts such "
             f"as '47.64, 6.86', got {item!r}"
         )
     return latitude, longitude

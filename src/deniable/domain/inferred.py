@@ -1,4 +1,4 @@
-"""What a column of a table seems to ask: its values, or a range of them."""
+"""Infers what a column of a table seems to ask: its values, or a range of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.domain.answer import composed, is_missing, label_of, listed
+from deniable.domain.answer import composed, is_missing, label_of, to_list
 from deniable.domain.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid, place_of
 from deniable.domain.number import Number
@@ -53,19 +53,17 @@ def inferred_domain(name: str, column: object) -> Domain:
 
 
 def inferred_number(name: str, column: object) -> Number:
-    """A number from the lowest to the highest that is there, rounded outwards, whose mean is wanted."""
+    """A number, from the lowest to the highest of the column, rounded outwards, whose mean is wanted."""
     low, high = _ends(name, column)
     binned = _binned(low, high)
     return Number(binned.low, binned.high)
 
 
 def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
-    """Numbers as a range of whole ones, or of about a hundred bins; places as a grid around them; each with
-    this epsilon.
-    """
+    """Numbers as a range, of whole ones or about a hundred bins; locations as a grid; with this epsilon."""
     if has_places(column):
         pairs = np.array(
-            [place_of(item, name) for item in listed(column, name) if not is_missing(item)], dtype=np.float64
+            [place_of(item, name) for item in to_list(column, name) if not is_missing(item)], dtype=np.float64
         )
         south, west = (math.floor(100 * low) / 100 for low in pairs.min(axis=0).tolist())
         north, east = (math.ceil(100 * high + 1e-9) / 100 for high in pairs.max(axis=0).tolist())
@@ -82,7 +80,7 @@ def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
 def has_places(column: object) -> bool:
     """Whether a column holds pairs of numbers."""
     items = [
-        item for item in listed(column, "this column") if not (isinstance(item, str) or is_missing(item))
+        item for item in to_list(column, "this column") if not (isinstance(item, str) or is_missing(item))
     ]
     return bool(items) and all(
         isinstance(item, list | tuple | np.ndarray) and _is_pair(item) for item in items
@@ -94,7 +92,7 @@ def _is_pair(item: Sequence[Any] | np.ndarray[Any, Any]) -> bool:
 
 
 def hint_for(name: str, domain: Domain, column: object) -> str:
-    """What else a column could be asked as: of many whole numbers that were taken for categories."""
+    """Suggest how else to ask a column of many whole numbers that were taken for categories."""
     if not isinstance(domain, Categories) or domain.k <= _BINS or None in _distinct(name, column).values():
         return ""
     return (
@@ -116,7 +114,7 @@ def _ends(name: str, column: object) -> tuple[float, float]:
 def _distinct(name: str, column: object) -> dict[str, float | None]:
     """The values of a column by their labels, with the number where it is one."""
     known: dict[str, float | None] = {}
-    for item in listed(column, name):
+    for item in to_list(column, name):
         if is_missing(item):
             continue
         try:

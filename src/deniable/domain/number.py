@@ -1,4 +1,4 @@
-"""Numbers of which a study wants the mean: any number from a lowest to a highest one."""
+"""Defines a number whose mean a study wants: any number from a lowest to a highest one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.domain.answer import SELF, called, numbers_of
+from deniable.domain.answer import SELF, numbers_of, quote
 from deniable.domain.domain import (
     LARGEST,
     MOST_DIGITS,
@@ -28,10 +28,9 @@ from deniable.metric.means import PLACES
 @final
 @dataclass(frozen=True)
 class Number(Domain):
-    """A number from `low` to `high` whose mean is wanted. With an open end, what lies beyond counts as the
-    end.
+    """A number from `low` to `high` whose mean is wanted; beyond an open end, a number counts as the end.
 
-    Its code is one of 2^32 + 1 places from the lowest to the highest number, the nearest one.
+    Its code is the nearest of 2^32 + 1 positions from the lowest to the highest number.
 
     >>> income = Number(0, 10_000, open_high=True)
     >>> income.encode([0, 2500, 40_000]).tolist() == [0, 2**30, 2**32]
@@ -98,7 +97,7 @@ class Number(Domain):
             wrong = plain_number(float(numbers[np.argmax(outside)]), "a number")
             end = "open_low" if wrong < self.low else "open_high"
             raise InvalidValue(
-                f"{wrong} is not a value of {called(name)} ({self.low} to {self.high})",
+                f"{wrong} is not a value of {quote(name)} ({self.low} to {self.high})",
                 f"widen it, or set {end} to count what lies beyond as the end",
             )
         inside = np.clip(np.where(missing, self.low, numbers), self.low, self.high)

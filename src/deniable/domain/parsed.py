@@ -1,6 +1,4 @@
-"""What is asked under a name, however it is given: a domain, a list of values, or a section of a
-TOML file.
-"""
+"""Makes a domain of what is asked under a name: a domain, a list of values, or a section of a TOML file."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def as_domain(values: object, name: str = "this attribute") -> Domain:
     if isinstance(values, Domain):
         return values
     if isinstance(values, Mapping):
-        return _written(values, f"attributes.{name}")
+        return _read_section(values, f"attributes.{name}")
     if isinstance(values, set | frozenset):
         raise InvalidParameter(f"{name!r}: a set has no order, and a plan's values have one; give a list")
     if isinstance(values, tuple) and len(values) == 2 and all(_is_number(value) for value in values):
@@ -59,8 +57,8 @@ def as_domain(values: object, name: str = "this attribute") -> Domain:
         raise InvalidParameter(f"{name!r}: {problem}") from None
 
 
-def _written(table: Mapping[Any, Any], where: str) -> Domain:
-    """The values of an attribute, its range, numbers or grid, by the names that a TOML file has for them."""
+def _read_section(table: Mapping[Any, Any], where: str) -> Domain:
+    """The values, range, numbers or grid that a section of a TOML file describes."""
     kind = _kind(table)
     known = _KINDS[kind]
     for key in table:
@@ -82,7 +80,7 @@ def _written(table: Mapping[Any, Any], where: str) -> Domain:
         if key not in table:
             raise InvalidParameter(f"{where} has no {key!r}; {_needs(kind)}")
     try:
-        return _made(kind, dict(table))
+        return _build_domain(kind, dict(table))
     except InvalidParameter as problem:
         raise InvalidParameter(f"{where}: {problem}") from None
 
@@ -119,7 +117,7 @@ def _needs(kind: str) -> str:
     return f"{_ALLOWED}; a number whose mean is wanted has low, high and mean = true"
 
 
-def _made(kind: str, table: dict[str, Any]) -> Domain:
+def _build_domain(kind: str, table: dict[str, Any]) -> Domain:
     if kind == "range":
         return Range(**table)
     if kind == "mean":

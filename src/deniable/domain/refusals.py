@@ -1,11 +1,11 @@
-"""Which answers of a column are refused, where, and why."""
+"""Finds the answers of a column that are refused, where they are, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from deniable.domain.answer import is_missing, listed
+from deniable.domain.answer import is_missing, to_list
 from deniable.domain.domain import NO_ANSWER, Categories, Domain
 from deniable.errors import InvalidValue
 
@@ -13,15 +13,15 @@ _TOGETHER = 64  # answers that are tried at once, since most are not refused
 
 
 def refused_rows(domain: Domain, answers: Sequence[Any], missing: bool) -> Iterator[int]:
-    """The rows whose answer a domain refuses; with `missing`, those of missing answers, too."""
+    """The rows whose answer a domain refuses; with `missing`, also those of missing answers."""
     for start in range(0, len(answers), _TOGETHER):
         some = answers[start : start + _TOGETHER]
-        if _refused(domain, some, missing):
-            yield from (start + i for i, answer in enumerate(some) if _refused(domain, [answer], missing))
+        if _refuses_any(domain, some, missing):
+            yield from (start + i for i, answer in enumerate(some) if _refuses_any(domain, [answer], missing))
 
 
-def _refused(domain: Domain, answers: Sequence[Any], missing: bool) -> bool:
-    """Whether any is. Names are looked up, since a hint for each that is not there takes long."""
+def _refuses_any(domain: Domain, answers: Sequence[Any], missing: bool) -> bool:
+    """Whether a domain refuses any of these. Names are looked up, since computing hints takes long."""
     if isinstance(domain, Categories):
         return not all(map(domain.knows, answers)) or (missing and any(map(is_missing, answers)))
     try:
@@ -40,9 +40,9 @@ def problem_of(domain: Domain, answer: Any, name: str) -> InvalidValue | None:
     return None
 
 
-def located(problem: InvalidValue, domain: Domain, column: object, name: str) -> InvalidValue:
-    """The same problem with its row, where there are several."""
-    answers = listed(column, name)
+def locate_refusal(problem: InvalidValue, domain: Domain, column: object, name: str) -> InvalidValue:
+    """Add the row to a problem, where there are several answers."""
+    answers = to_list(column, name)
     row = next(refused_rows(domain, answers, missing=False), None) if len(answers) > 1 else None
     return (
         problem

@@ -22,7 +22,7 @@ from deniable.domain import NO_ANSWER, people_of, refuse_missing
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
-from deniable.domain.refusals import located
+from deniable.domain.refusals import locate_refusal
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
@@ -180,7 +180,7 @@ class Plan:
     @staticmethod
     def read(path: str | Path) -> Plan:
         """Read and verify a file."""
-        file = files.existing(Path(path), "plan.write, or `deniable plan`, writes one")
+        file = files.require_file(Path(path), "plan.write, or `deniable plan`, writes one")
         try:
             return Plan.from_json(file.read_bytes())
         except InvalidPlan:
@@ -217,7 +217,7 @@ class Plan:
             try:
                 found = attribute.domain.codes(column, attribute.name)
             except InvalidValue as problem:
-                raise located(problem, attribute.domain, column, attribute.name) from None
+                raise locate_refusal(problem, attribute.domain, column, attribute.name) from None
             if self.content.missing == "refuse":
                 refuse_missing(found, attribute.name, self.content.has_no_answer)
             elif self.content.missing == "value":

@@ -16,7 +16,7 @@ from deniable.arrays import Array
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism
 from deniable.records import RecordMechanism, Records
-from deniable.tables import PLAN_KEY, ROWS, Show, existing, replacing, require_pyarrow
+from deniable.tables import PLAN_KEY, ROWS, Show, replacing, require_file, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def read_reports(
     import pyarrow as pa
     from pyarrow import parquet
 
-    with existing(path, "plan.write_reports, or `deniable privatize`, writes one").open("rb"):
+    with require_file(path, "plan.write_reports, or `deniable privatize`, writes one").open("rb"):
         pass
     try:
         file = parquet.ParquetFile(path)

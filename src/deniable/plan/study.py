@@ -26,7 +26,7 @@ from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_peopl
 from deniable.plan.plan import Plan
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
-from deniable.tables import DEGREES, column_names, columns_of, existing, file_kind
+from deniable.tables import DEGREES, column_names, columns_of, file_kind, require_file
 
 _MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
@@ -229,7 +229,7 @@ class Study:
     @staticmethod
     def read(path: str | Path) -> Study:
         """A study from a TOML file (`deniable init` writes an example)."""
-        file = existing(Path(path), "`deniable init` writes an example")
+        file = require_file(Path(path), "`deniable init` writes an example")
         try:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as problem:

@@ -1,4 +1,4 @@
-"""Studies on invented people: sweeps that measure what the laws predict."""
+"""Measures what the laws predict, in sweeps over simulated people."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def measure_share(
     generator: np.random.Generator,
     step: str = "norm-mul",
 ) -> ShareErrors:
-    """How far a share's estimates are from the frequencies among the people who answered, over many runs.
+    """How far a record mechanism's estimates are from the frequencies among the people, over many runs.
 
     The standard errors take the attributes of one run to err independently, which they nearly do.
     """
@@ -74,9 +74,7 @@ def measure_share(
 @final
 @dataclass(frozen=True)
 class Row:
-    """One cell of a sweep: what was asked, what the law predicts, and what was measured; or why it was
-    refused.
-    """
+    """One cell of a sweep: parameters, what the law predicts, and what was measured; or why it failed."""
 
     protocol: str
     epsilon: float
@@ -91,15 +89,13 @@ class Row:
     loss: float | None = None
     """The exact loss of any two values; None for a mechanism that has none."""
     unit_loss: float | None = None
-    """Where the loss depends on the distance: that of two values one step apart, which epsilon bounds."""
+    """For a metric mechanism: the loss of two values one step apart, which epsilon bounds."""
     expected_mse: float | None = None
     """The mean squared error of the unbiased estimates, by the law."""
     success: float | None = None
     report_bytes: int | None = None
     metrics: Mapping[str, Mean] = field(default_factory=dict)
-    """The METRICS, and `coverage`: the share of values whose 95 % interval holds the share among the people
-    who answered.
-    """
+    """The METRICS, and `coverage`: how often 95 % intervals hold the share among the people who answered."""
 
 
 _Made = SetMechanism | MetricMechanism | Summed
@@ -118,15 +114,14 @@ def sweep(
     project: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Row]:
-    """One row per cell, as they are done. In every repeat new people are drawn and asked (n = None: the known
-    people).
+    """One row per cell, as they finish; each repeat draws and asks new people (n = None: the known people).
 
     Errors are those of the unbiased estimates, or after the consistency step `project`. A cell depends on the
     seed and on its own parameters, not on the rest of the sweep; protocols and budgets are compared on the
-    same people. A cell that a protocol refuses is a row that says why. `progress` hears how many repeats of
-    how many are done.
+    same people. A cell that a protocol refuses is a row that says why. `progress` is called with how many
+    repeats are done, and how many there are.
     """
-    rows = [_named(each) if isinstance(each, str) else each for each in protocols]
+    rows = [_find_protocol(each) if isinstance(each, str) else each for each in protocols]
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     sizes = [n if n is None else checked_people(n) for n in ns]
     populations = [_of_size(population, k) for k in ks]
@@ -143,17 +138,15 @@ def sweep(
         )
         for people, n, epsilon, protocol in product(populations, sizes, budgets, rows)
     ]
-    return _measured_cells(cells, progress or (lambda _done, _total: None))
+    return _measure_cells(cells, progress or (lambda _done, _total: None))
 
 
 def highest_success(k: int, epsilon: npt.ArrayLike) -> Floats:
-    """No mechanism of this loss lets a guess among k equally likely values be right more often: e / (e + k -
-    1).
-    """
+    """The most often that a guess among k equally likely values can be right, e / (e + k - 1)."""
     return np.asarray(1 / (1 + (k - 1) * np.exp(-np.asarray(epsilon, dtype=np.float64))))
 
 
-def _measured_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]) -> Iterator[Row]:
+def _measure_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]) -> Iterator[Row]:
     made = cache(lambda protocol, k, epsilon: protocol.make(k, epsilon))
     total = sum(asked.repeats for *_, asked in cells)
     done = 0
@@ -163,14 +156,14 @@ def _measured_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]
             progress(before + repeat, total)
 
         try:
-            yield _measured(made(protocol, asked.k, asked.epsilon), people, n, asked, tell)
+            yield _measure_cell(made(protocol, asked.k, asked.epsilon), people, n, asked, tell)
         except InvalidParameter as problem:
             yield replace(asked, refused=str(problem))
         done += asked.repeats
         progress(done, total)
 
 
-def _measured(
+def _measure_cell(
     mechanism: _Made, people: Population, n: int | None, asked: Row, tell: Callable[[int], None]
 ) -> Row:
     who = numbers_from(asked.seed, "people", people.name, people.k, asked.n)
@@ -184,7 +177,7 @@ def _measured(
         shares = estimate.frequencies if asked.project is None else estimate.project(asked.project)
         for name, metric in METRICS.items():
             seen[name].append(metric(shares, truth))
-        seen["coverage"].append(_covered(estimate, truth))
+        seen["coverage"].append(_cover(estimate, truth))
     return replace(
         asked,
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
@@ -197,8 +190,8 @@ def _measured(
     )
 
 
-def _named(name: str) -> Protocol | Distanced:
-    """A protocol, or a mechanism that knows distances, for ordered values."""
+def _find_protocol(name: str) -> Protocol | Distanced:
+    """Find a protocol, or a metric mechanism, for ordered values."""
     if name in DISTANCED:
         row = DISTANCED[name]
         if row.ordered is None:
@@ -207,7 +200,7 @@ def _named(name: str) -> Protocol | Distanced:
     return named_protocol(name, DISTANCED)
 
 
-def _covered(estimate: Estimate, truth: Floats) -> float:
+def _cover(estimate: Estimate, truth: Floats) -> float:
     low, high = estimate.interval(0.95)
     return float(((low <= truth) & (truth <= high)).mean())
 

@@ -1,6 +1,4 @@
-"""Draws results, never computes them: error against epsilon, estimates against the truth, attack against
-epsilon.
-"""
+"""Draws results, never computes them: error and attack against epsilon, estimates against the truth."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ _EPSILON = "privacy loss epsilon (nats)"
 
 
 def error_plot(rows: Iterable[Row]) -> Figure:
-    """Mean squared error against epsilon: measured points with two standard errors, and the law's line
-    through them.
-    """
+    """Mean squared error against epsilon: measured points with two standard errors, and the law's line."""
     done = _measured(rows)
     look_of = looks(row.protocol for row in done)
 
@@ -80,9 +76,7 @@ def error_plot(rows: Iterable[Row]) -> Figure:
 
 
 def attack_plot(rows: Iterable[Row]) -> Figure:
-    """How often the best guess from one report is right, between blind guessing and what the budget allows at
-    most.
-    """
+    """How often the best guess from one report is right, between blind guessing and the budget's limit."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     done = _measured(rows)

@@ -1,4 +1,4 @@
-"""Who is asked, in studies on invented people or behind a column of data: how frequent each value is."""
+"""Describes who is asked, simulated people or those of a column of data, by how frequent each value is."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Population:
 
     @property
     def n(self) -> int:
-        """The number of the people that are known."""
-        return int(self._known.sum())
+        """The number of known people."""
+        return int(self._require_counts.sum())
 
     @property
-    def _known(self) -> Integers:
+    def _require_counts(self) -> Integers:
         if self.counts is None:
             raise InvalidParameter(
                 f"the population {self.name!r} has no people of its own; say how many to draw"
@@ -52,10 +52,10 @@ class Population:
         return self.counts
 
     def draw_counts(self, n: int | None, generator: np.random.Generator) -> Integers:
-        """How many of n people drawn at random have each value; without n, the very people that are known."""
+        """How many of n people drawn at random have each value; without n, the counts of the known people."""
         if n is not None:
             return np.asarray(generator.multinomial(checked_people(n), self.shares), dtype=np.int64)
-        return self._known
+        return self._require_counts
 
 
 def uniform(k: int) -> Population:
@@ -64,7 +64,7 @@ def uniform(k: int) -> Population:
 
 
 def zipf(k: int, exponent: float = 1.0) -> Population:
-    """The value of rank r has a share that goes as 1 / r^exponent: words, places, products."""
+    """The value of rank r has a share that goes as 1 / r^exponent: words, cities, products."""
     ranks = np.arange(1, checked_size(k) + 1, dtype=np.float64)
     return _weighted(f"zipf:{exponent:g}", ranks ** -_checked_number("exponent", exponent, math.inf))
 
@@ -114,9 +114,7 @@ def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = 
 
 
 def read_column(path: Path, column: str) -> Population:
-    """The people behind one column of a CSV file with a header; an empty cell is refused, since nobody knows
-    what it means.
-    """
+    """The people behind one column of a CSV file with a header; empty cells are refused."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -146,7 +144,7 @@ POPULATIONS: dict[str, Callable[..., Population]] = {
     "normal": normal,
     "dirichlet": dirichlet,
 }
-"""Every invented population, for the command line; each but the uniform one takes a number besides k."""
+"""Every simulated population, for the command line; all but the uniform one take a number besides k."""
 
 
 def named_population(text: str, seed: int = 0) -> Callable[[int], Population]:

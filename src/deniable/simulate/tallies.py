@@ -1,7 +1,8 @@
-"""Tallies of invented people, drawn from the law of a mechanism or of a share.
+"""Draws tallies of simulated people from the law of a mechanism or of a record mechanism.
 
-A tally is drawn directly where that has the very law of counting reports one by one (up to the rounding of a
-probability to a float, and the words' bias of 2^-64), so that a billion people cost no more than a thousand.
+A tally is drawn directly where that has the same law as counting reports one by one. (That is up to the
+rounding of a probability to a float, and the words' bias of 2^-64.) So a billion people cost no more than a
+thousand.
 """
 
 from __future__ import annotations
@@ -36,15 +37,14 @@ from deniable.simulate.population import MOST_PEOPLE
 from deniable.words.simulated import seeded
 
 MOST_REPORTS = 10**8
-"""More reports than this are not made one by one; it would take hours."""
+"""More reports than this are not made one by one: it would take hours."""
 
 _BLOCK_BYTES = 1 << 25
 
 
 @singledispatch
 def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """The tally of the reports of true_counts[v] people with each value v, drawn directly where that is
-    exact.
+    """The tally of reports of true_counts[v] people with each value v, drawn directly where that is exact.
 
     Subsets and hashes tie the values' counts together in a way that has no shortcut: their reports are really
     made and counted, block by block, from words that the generator seeds.
@@ -67,21 +67,21 @@ def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.r
 
 @draw_tally.register
 def _(mechanism: Unary, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """Every bit is a coin of its own, so every count is two binomials of its own."""
+    """Every bit has its own coin, so every count is the sum of two binomials."""
     counts, n = _checked_counts(mechanism, true_counts)
     return Tally(n, _draw_bits(mechanism.law, counts, generator))
 
 
 @draw_tally.register
 def _(mechanism: Direct, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """Some tell the truth for sure, with p - q; the others report any of the k values, all alike."""
+    """With p - q a person reports the truth; all others report any of the k values, equally likely."""
     counts, n = _checked_counts(mechanism, true_counts)
     return Tally(n, _draw_values(mechanism.law, counts, generator))
 
 
 @draw_tally.register
 def _(mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """One collection: two rounds of bits, or of values, are one round with the chain's own p and q."""
+    """One collection: two rounds, of bits or of values, are one round with the chain's own p and q."""
     counts, n = _checked_counts(mechanism, true_counts)
     draw = _draw_bits if mechanism.bitwise else _draw_values
     return Tally(n, draw(mechanism.law, counts, generator))
@@ -89,7 +89,7 @@ def _(mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Gene
 
 @draw_tally.register
 def _(mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """Who agrees with their row is a binomial; how many report each column, a tree of fair coins."""
+    """How many agree with their row is a binomial; how many report each column, a tree of fair coins."""
     counts, n = _checked_counts(mechanism, true_counts)
     people = np.zeros(1 << mechanism.bits, dtype=np.int64)
     people[1 : mechanism.k + 1] = counts
@@ -99,9 +99,7 @@ def _(mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Gene
 
 @draw_tally.register
 def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """A Laplace number is the difference of two exponential ones, so a sum of n is that of two
-    gamma numbers.
-    """
+    """A Laplace number is the difference of two exponentials, so a sum of n is that of two gammas."""
     counts, n = _checked_counts(mechanism, true_counts)
     noise = generator.standard_gamma(n, size=mechanism.k) - generator.standard_gamma(n, size=mechanism.k)
     return Tally(n, counts + mechanism.scale * noise)
@@ -109,7 +107,7 @@ def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Genera
 
 @draw_tally.register
 def _(mechanism: MetricMechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
-    """The people with one value report outputs by its row of the channel: a multinomial each."""
+    """People with one value report outputs by its row of the channel: a multinomial each."""
     counts, n = _checked_counts(mechanism, true_counts)
     found = np.zeros(mechanism.outputs, dtype=np.int64)
     for value in np.flatnonzero(counts).tolist():
@@ -139,8 +137,7 @@ def _draw_values(law: Law, counts: Integers, generator: np.random.Generator) -> 
 
 
 def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.random.Generator) -> Integers:
-    """How many people report each column of a Hadamard matrix: uniform in the half that agrees with their
-    row, or not.
+    """How many people report each column of a Hadamard matrix: one that agrees with their row, or not.
 
     The first bit of the column is a fair coin (but for the row of this bit alone, which decides it). Where
     row and column both have it, agreeing on the rest means the opposite. So each half of the columns is the
@@ -161,7 +158,7 @@ def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.rando
 @final
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Tallies of one attribute of a share, a row for each run."""
+    """Tallies of one attribute of a record mechanism, a row for each run."""
 
     n: Integers
     counts: Integers
@@ -182,13 +179,12 @@ class Draws:
 def draw_share(
     share: RecordMechanism, true_counts: Sequence[npt.ArrayLike], runs: int, generator: np.random.Generator
 ) -> tuple[Draws, ...]:
-    """The tallies of many runs of a share, of which only how many people have each value of each attribute is
-    known.
+    """The tallies of many runs of a record mechanism, given how many people have each value.
 
-    The tallies of one attribute have the very law of counting real records. Those of different attributes are
-    drawn apart: for `Split` that is their law too, for the others it is not, since a person who reports one
-    attribute leaves out (or fakes) the rest. So errors of an attribute and their averages are right; do not
-    look for correlations.
+    The tallies of one attribute have the same law as counting real records. Those of different attributes are
+    drawn independently. That is their law for `Split`; for the others it is not, since a person who reports
+    one attribute leaves out (or fakes) the rest. So errors of an attribute and their averages are right; do
+    not look for correlations.
     """
     whole_number("runs", runs, 1)
     if len(true_counts) != share.d:
@@ -211,16 +207,14 @@ def draw_share(
 def draw_share_tallies(
     share: RecordMechanism, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator
 ) -> tuple[Tally, ...]:
-    """The tallies of one run of a share, one per attribute; see `draw_share` for how exact they are."""
+    """The tallies of one run, one per attribute; see `draw_share` for how exact they are."""
     return tuple(draws.tally(0) for draws in draw_share(share, true_counts, 1, generator))
 
 
 def _draw_attribute(
     share: RecordMechanism, attribute: int, people: Integers, generator: np.random.Generator
 ) -> Draws:
-    """Whoever reports an attribute is drawn by a coin of their own, so the reporters with each value are a
-    binomial.
-    """
+    """Each person reports an attribute by a coin, so the number of reporters with each value is binomial."""
     part, chance, fake = share.mechanisms[attribute], share.chance_real(attribute), share.fake(attribute)
     reporters = people if chance == 1 else generator.binomial(people, float(chance))
     real = _draw_reports(part, reporters, generator)
@@ -231,7 +225,7 @@ def _draw_attribute(
 
 
 def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
-    """One tally of a mechanism for each row of people: all at once where a law does it, else one by one."""
+    """One tally for each row of people: all at once where the law allows it, else one by one."""
     if isinstance(part, SetMechanism) and (part.bitwise or part.names_value):
         draw = _draw_bits if part.bitwise else _draw_values
         return Draws(people.sum(axis=1), draw(part.law, people, generator))
@@ -242,7 +236,7 @@ def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.G
 
 
 def _draw_fakes(fake: Fake, fakes: Integers, generator: np.random.Generator) -> Integers:
-    """How many of so many fakes support each value, a row for each number of fakes."""
+    """How many fakes support each value, a row for each number of fakes."""
     if isinstance(fake, Blank):
         law = fake.part.law
         return np.asarray(generator.binomial(fakes[:, None], law.q, (fakes.size, law.k)), dtype=np.int64)
@@ -257,7 +251,7 @@ def _draw_fakes(fake: Fake, fakes: Integers, generator: np.random.Generator) -> 
 def _checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
     if mechanism.numeric:
         raise InvalidParameter(
-            "the mean of a number has no shares, so that there are no counts of its values to draw from"
+            "the mean of a number has no shares, so there are no counts of its values to draw from"
         )
     counts = np.asarray(true_counts)
     if counts.shape != (mechanism.k,) or counts.dtype.kind not in "iu" or counts.min() < 0:

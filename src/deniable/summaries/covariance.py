@@ -1,7 +1,6 @@
-"""How counts of support vary together: two values are in one report's support with chances that the sizes of
-it give.
+"""Computes how counts of support vary together, and so the errors of sums and cumulative shares.
 
-So the errors of sums and of cumulative shares follow from the law.
+The sizes of a support give the chance that two values are both in it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from deniable.law import Law, Marginal, Moments
 
 
 def pairs(law: Law) -> tuple[float, float]:
-    """How likely two values are supported together: one of them being the truth, and neither."""
+    """How likely a report supports two values: if one of them is the truth, and if neither is."""
     s, k = law.sizes.astype(np.float64), law.k
     together = float((law.inside * (s - 1)).sum()) / (k - 1)
     if k == 2:
@@ -36,9 +35,7 @@ def sums_squared(law: Law, shares: Floats) -> Floats:
 
 
 def known_squares(law: Law | Marginal | Moments, size: int) -> tuple[float, Floats]:
-    """The mean squares of what a report adds to the share of so many values, from who has one of them and
-    from who has not.
-    """
+    """The mean squares of what people with one of these values, and all others, add to their share."""
     if isinstance(law, Moments):
         return 1 + size * law.noise, np.asarray(size * law.noise)
     assert isinstance(law, Law)
@@ -52,8 +49,7 @@ def known_squares(law: Law | Marginal | Moments, size: int) -> tuple[float, Floa
 
 
 def cumulative_errors(result: Estimate, wanted: float) -> Floats:
-    """The standard errors of all cumulative shares but the last, if each of them is the wanted one: by
-    running sums.
+    """The standard errors of all cumulative shares but the last, by running sums.
 
     The people alone scatter as that share says, and the noise comes on top, as it was seen.
     """
@@ -99,7 +95,7 @@ def error_of(result: Estimate, points: Floats) -> float:
     blind = law.q * squares + apart * (total**2 - squares)
     added = law.gain * points**2 + (together - apart) * 2 * (
         points * total - points**2
-    )  # by who has the value
+    )  # by people who have the value
     least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
     variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
     return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain

@@ -1,10 +1,8 @@
-"""How far apart two distributions are, where values have places: on a line, on a circle, on a grid, or with
-any cost.
+"""Measures how far apart two distributions are: on a line, on a circle, on a grid, or with any cost.
 
 Shares are lists of numbers, or results (`Estimate`, `Likelihood`). Total variation and the divergence need no
-places. Those that carry shares from place to place take such that add up to the same, so that unbiased
-estimates, which may add up to something else, are to be projected first. Lists whose sum is far from 1 are no
-shares, and refused.
+positions. The other distances need shares with the same sum; so project unbiased estimates first. Lists whose
+sum is far from 1 are refused.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from deniable.likelihood import Likelihood
 Shares = npt.ArrayLike | Estimate | Likelihood
 """Numbers, or a result that has them."""
 MOST_PAIRS = 1 << 18
-"""Pairs of cells between which a transport is planned; beyond them, use `sliced_wasserstein`."""
+"""Pairs of cells for an exact transport; beyond them, use `sliced_wasserstein`."""
 _SAME = 1e-9
 _OFF = 0.1  # from a sum of one: unbiased estimates may be off so far, and counts are not
 
@@ -35,7 +33,7 @@ _OFF = 0.1  # from a sum of one: unbiased estimates may be off so far, and count
 def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = None) -> float:
     """Measures how far shares must move on a line: the area between the cumulative shares.
 
-    Places are 0, 1, 2, ... unless given, in ascending order.
+    Positions are 0, 1, 2, ... unless `places` gives others, in ascending order.
 
     >>> line_wasserstein([1, 0, 0], [0, 0, 1]), line_wasserstein([1, 0, 0], [0, 0, 1], places=[0, 10, 15])
     (2.0, 15.0)
@@ -105,8 +103,7 @@ def grid_wasserstein(
 
 
 def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
-    """Measures how far shares must move if cost[x][y] is the distance of any two values, which must be a
-    metric.
+    """Measures how far shares must move if cost[x][y] is the distance of two values, a metric.
 
     >>> cost_wasserstein([1, 0], [0, 1], cost=[[0, 3], [3, 0]])
     3.0
@@ -122,9 +119,7 @@ def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
 def sliced_wasserstein(
     one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1
 ) -> float:
-    """Averages the distance on lines through the plane over directions: fast, and never above the true
-    distance.
-    """
+    """Averages the distance on lines through the plane over directions: fast, never above the true one."""
     excess = _excess(one, other)
     points = finite(places, f"places are {excess.size} points of two coordinates")
     if points.shape != (excess.size, 2):
@@ -144,8 +139,7 @@ def sliced_wasserstein(
 
 
 def smoothed_kl(estimates: Shares, truth: Shares, n: int) -> float:
-    """Measures how surprising the truth is given the estimates from n reports and one more, spread over all
-    values.
+    """Measures how surprising the truth is, given estimates from n reports and one more, spread evenly.
 
     Without that report, a most likely distribution with a zero would be infinitely surprised.
 
@@ -176,7 +170,7 @@ def total_variation(one: Shares, other: Shares) -> float:
 
 
 def _shares(given: Shares) -> Floats:
-    """Shares as they are, or those of an estimate or of what is most likely."""
+    """Shares as they are, or those of a result."""
     try:
         shares = np.asarray(getattr(given, "frequencies", given), dtype=np.float64)
     except (ValueError, TypeError):
@@ -234,9 +228,7 @@ def _places(places: npt.ArrayLike, k: int) -> Floats:
 
 
 def _transport(excess: Floats, distance: Any) -> float:
-    """Carry what is too much to where it is missing; what is in its place stays there, since costs are a
-    metric.
-    """
+    """Move excess to where shares are missing; what can stay does, since costs are a metric."""
     small = 1e-14 * np.abs(excess).max()
     sources, sinks = np.flatnonzero(excess > small), np.flatnonzero(excess < -small)
     if sources.size == 0 or sinks.size == 0:
@@ -258,7 +250,7 @@ def _transport(excess: Floats, distance: Any) -> float:
 
 
 def _grid_flow(excess: Floats, shape: tuple[int, int], steps: tuple[float, float]) -> float:
-    """On a grid with the sum of both differences as its distance, flows between neighbors are enough."""
+    """On a grid with Manhattan distance, flows between neighboring cells are enough."""
     from scipy.sparse import coo_array
 
     cells = np.arange(excess.size).reshape(shape)

@@ -1,6 +1,4 @@
-"""Neighboring values together: of many bins or cells each one scatters widely, and groups of them are known
-far better.
-"""
+"""Groups neighboring values: single bins or cells scatter widely, and their groups are known far better."""
 
 from __future__ import annotations
 
@@ -33,11 +31,10 @@ class Group(NamedTuple):
 
 
 def groups_of(estimate: Estimate, domain: Domain | None, level: float = 0.95) -> list[Group]:
-    """About ten groups of the bins of a long range, or sixteen blocks of a large grid; none where there is no
-    need.
+    """About ten groups of the bins of a long range, or sixteen blocks of a large grid; else no groups.
 
-    No answer, where it is a value, stays on its own. Where it is not known how counts vary together there are
-    no groups.
+    "No answer", where it is a value, stays on its own. Where it is not known how counts vary together, there
+    are no groups.
 
     >>> from deniable.metric import geometric
     >>> ages, m = Range(18, 98, step=1), geometric(79, 0.5)
@@ -59,7 +56,7 @@ def groups_of(estimate: Estimate, domain: Domain | None, level: float = 0.95) ->
 def group_rows(
     name: str, estimate: Estimate, groups: Sequence[Group], more: Mapping[str, Floats]
 ) -> list[dict[str, Any]]:
-    """A row per group, as there is one per value; where the values have `more` shares, with their sums."""
+    """A row per group, like the rows of values; where the values have `more` shares, with their sums."""
     rows = []
     for label, values, share in groups:
         row = {"attribute": name, "value": label, "frequency": share.value, "stderr": share.stderr}
@@ -72,7 +69,7 @@ def _members(domain: Domain | None) -> list[tuple[str, Integers]]:
     if isinstance(domain, Range) and domain.k > _MANY_BINS:
         ends = _bin_ends(domain)
         return [
-            (_joined(domain.labels, first, last), np.arange(first, last)) for first, last in pairwise(ends)
+            (_join_labels(domain.labels, start, end), np.arange(start, end)) for start, end in pairwise(ends)
         ]
     if isinstance(domain, Grid) and domain.k > _MANY_CELLS:
         rows, columns = (_even_ends(side, _SIDE) for side in (domain.rows, domain.columns))
@@ -87,9 +84,7 @@ def _members(domain: Domain | None) -> list[tuple[str, Integers]]:
 
 
 def _bin_ends(domain: Range) -> list[int]:
-    """Where groups of bins begin: at round numbers (decades of ages), where the bins have such ends; else
-    evenly.
-    """
+    """Where groups of bins begin: at round numbers (decades of ages) if bins end there, else evenly."""
     low, step, bins = domain.scaled_low, domain.scaled_step, domain.bins
     widths = (first * 10**power for power in range(len(str(bins * step)) + 1) for first in _ROUND)
     width = next(width for width in widths if width * _GROUPS >= bins * step)
@@ -101,16 +96,14 @@ def _bin_ends(domain: Range) -> list[int]:
 
 
 def _even_ends(size: int, groups: int) -> list[int]:
-    """Ends of at most so many groups, whose sizes differ by one at most."""
+    """Ends of at most this many groups, whose sizes differ by one at most."""
     step = -(-size // groups)
     needed = -(-size // step)
     return [size * group // needed for group in range(needed + 1)]
 
 
-def _joined(labels: Sequence[str], first: int, last: int) -> str:
-    """From the beginning of the first bin to the end of the last; "under 5" has no beginning, "95 or more" no
-    end.
-    """
+def _join_labels(labels: Sequence[str], first: int, last: int) -> str:
+    """Join the labels of the first and last bin; "under 5" has no beginning, "95 or more" no end."""
     one, other = labels[first], labels[last - 1]
     if first + 1 == last:
         return one

@@ -1,4 +1,4 @@
-"""How far estimated shares are from the true ones, measured in several ways."""
+"""Measures how far estimated shares are from the true ones, in several ways."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wasserstein(estimates: Floats, truth: Floats) -> float:
 
 
 def kullback_leibler(estimates: Floats, truth: Floats) -> float:
-    """How surprising the truth is to who believes the estimates, in nats.
+    """How surprising the truth is to somebody who believes the estimates, in nats.
 
     Negative estimates count as zero; then 1e-6 is added to every share on both sides, so that it is finite.
     """

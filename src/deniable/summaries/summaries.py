@@ -1,8 +1,7 @@
-"""Means, cumulative shares and quantiles of values that are numbers or places, with intervals.
+"""Estimates means, cumulative shares and quantiles of values that are numbers or positions, with intervals.
 
-From an unbiased estimate they are unbiased, with standard errors from the law: two values are in one report's
-support together with chances that the sizes of the support give. From a most likely distribution they come
-with a bootstrap.
+From an unbiased estimate they are unbiased, with standard errors from the law. From a most likely
+distribution they come with a bootstrap.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ Result = Estimate | Likelihood
 class Summary:
     """A number, how far it may be off, and where the true one is with the confidence that was asked for.
 
-    Of a smoothed result only the number is known: its bias is seen by no repetition, and error and ends are
-    nan.
+    For a smoothed result only the number is known: no repetition shows its bias, so error and ends are nan.
     """
 
     value: float
@@ -50,9 +48,7 @@ class Summary:
     low: float
     high: float
     within: float = 0.0
-    """How far the value and both ends may be off in addition, since answers are known by their bins: half a
-    bin for a mean.
-    """
+    """How much farther value and ends may be off, since bins hide answers: half a bin for a mean."""
 
     def __str__(self) -> str:
         if math.isnan(self.low):
@@ -73,14 +69,15 @@ def mean_of(
     repeats: int = 200,
     seed: int = 1,
 ) -> Summary:
-    """Estimates the mean of the values' places, with an interval.
+    """Estimates the mean of the values' positions, with an interval.
 
     The interval of an estimate is normal (Student's). That of most likely shares is a bootstrap: its
-    percentiles or its standard error, whichever reach farther, and all places where the likelihood is `flat`.
+    percentiles or its standard error, whichever reach farther, and all positions where the likelihood is
+    `flat`.
 
-    Places are numbers, one for each value. They need not be given for bins of a range, whose middles they are
-    (an answer may be half a bin from it, which is `within`), nor for values without names, which are at 0, 1,
-    2, ... On a grid, ask once for each coordinate.
+    `places` has a number for each value. It may be left out for bins of a range, whose middles are used (an
+    answer may be half a bin from it, which is `within`). It may also be left out for values without names,
+    which are at 0, 1, 2, ... On a grid, ask once for each coordinate.
 
     >>> from deniable.mechanisms import grr
     >>> from deniable.mechanisms import Tally
@@ -98,7 +95,7 @@ def mean_of(
         )
     if isinstance(result, Likelihood):
         ends = float(points.min()), float(points.max())
-        found = _bootstrapped(result, lambda rows: rows @ points, ends, level, repeats, seed)
+        found = _bootstrap(result, lambda rows: rows @ points, ends, level, repeats, seed)
     else:
         center = (
             float(points.min() + points.max()) / 2
@@ -111,14 +108,13 @@ def mean_of(
 def sum_of(
     result: Result, values: npt.ArrayLike, level: float = 0.95, repeats: int = 200, seed: int = 1
 ) -> Summary:
-    """Estimates the share of some values together, with its own standard error: errors of opposite signs
-    cancel.
+    """Estimates the share of some values together; its standard error lets opposite errors cancel.
 
     The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and
-    the normal one. With distances the noise of the people without these values is as it was seen, and two
-    more reports of people with them count: values whose neighborhood nobody happened to report are not known
-    to be rare. Of one value it is `interval`. That of a most likely distribution is by bootstrap, and holds
-    what the intervals of single values allow.
+    the normal one. For metric values the noise of people without these values is the observed one, and two
+    more reports of people with them count: a value whose neighborhood nobody reported need not be rare. For
+    one value it is `interval`. For a most likely distribution it is a bootstrap, and holds what the intervals
+    of single values allow.
 
     >>> from deniable.mechanisms import grr
     >>> from deniable.mechanisms import Tally
@@ -153,14 +149,12 @@ def sum_of(
 
 
 def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
-    """By bootstrap; all together have at least what one of them may have, and at most what no
-    other one may.
-    """
+    """By bootstrap, within what the intervals of the single values allow."""
     possible = (
         float(chosen.all()),
         float(chosen.any()),
     )  # all of them are everybody, and none nobody, whatever is known
-    found = _bootstrapped(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
+    found = _bootstrap(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
     if not result.has_errors or chosen.all() or not chosen.any():
         return found
     single, ends = chosen.sum() == 1, result.interval(level, repeats, seed)
@@ -175,13 +169,12 @@ def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, 
 def circular_mean_of(
     result: Result, level: float = 0.95, length: float = 2 * math.pi, repeats: int = 200, seed: int = 1
 ) -> Summary:
-    """Estimates the mean position around a circle of this length: the direction of the sum of all directions.
+    """Estimates the mean position around a circle of this length: the direction of the sum of directions.
 
     It is from 0 to the length, in radians unless a length is given, such as 24.0 for hours. Values are evenly
-    spread from 0 on; of bins of a range, which begin there, the middles count. Without a clear direction (all
-    hours alike) there is none, and its standard error says so. The interval may reach past the end of the
-    circle; of a most likely distribution it is at most the whole circle, and just that where the likelihood
-    is `flat`.
+    spread from 0 on; bins of a range begin there, and count by their middles. Without a clear direction (all
+    hours alike) the standard error is large. The interval may reach past the end of the circle. For a most
+    likely distribution it is at most the whole circle, and exactly that where the likelihood is `flat`.
     """
     _refuse_other(result)
     turns = 2 * math.pi * (np.arange(result.k) + (0.5 if result.bins is not None else 0.0)) / result.k
@@ -198,7 +191,7 @@ def circular_mean_of(
             )
 
         half = scale * math.pi
-        found = _bootstrapped(
+        found = _bootstrap(
             result, direction, (scale * angle - half, scale * angle + half), level, repeats, seed
         )
     else:
@@ -217,12 +210,11 @@ def quantile_of(
     repeats: int = 200,
     seed: int = 1,
 ) -> Summary:
-    """Estimates where the cumulative share of values on a line reaches `share`: the first such position (see
-    `mean_of`), or inside a bin.
+    """Estimates where the cumulative share of values on a line reaches `share`: a position, or inside a bin.
 
     In bins of a range people are taken to be spread evenly, and the interval reaches to the outer edges of
     the bins that it ends in: nobody knows where in a bin its people are. A bin without an end is infinitely
-    far out. From an estimate, the interval holds all places whose cumulative share may be just that one; the
+    far out. From an estimate, the interval holds all positions whose cumulative share may be `share`; the
     standard error is a quarter of its length at 95 %, as for a normal number.
     """
     _refuse_other(result)
@@ -278,7 +270,7 @@ def _refuse_other(result: object) -> None:
 
 
 def _bins(result: Result, places: npt.ArrayLike | None) -> Bins | None:
-    """The bins by which places are known, unless others are given."""
+    """The bins that give positions, unless others are given."""
     return result.bins if places is None else None
 
 
@@ -306,7 +298,7 @@ def _normal(value: float, error: float, level: float, n: int) -> Summary:
     return Summary(value, error, value - reach, value + reach)
 
 
-def _bootstrapped(
+def _bootstrap(
     result: Likelihood,
     function: Callable[[Floats], Floats],
     ends: tuple[float, float],
@@ -314,9 +306,9 @@ def _bootstrapped(
     repeats: int,
     seed: int,
 ) -> Summary:
-    """As intervals of single shares: the percentiles of repeats, or their standard error around the value,
-    whichever reach farther. Of a flat likelihood repeats say nothing, and everything between the ends is
-    possible.
+    """Take percentiles of repeats, or their standard error around the value, whichever reach farther.
+
+    Repeats of a flat likelihood say nothing: then everything between the ends is possible.
     """
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
     value = float(np.asarray(function(result.frequencies[None, :]))[0])

@@ -7,16 +7,16 @@ from deniable.tables.answers import (
     Show,
     column_names,
     columns_of,
+    find_lacking,
     header_of,
     is_table,
-    lacking,
-    places_of,
+    locate_rows,
     read_answers,
     separator_of,
-    split_places,
+    split_locations,
 )
 from deniable.tables.categories import codes_for
-from deniable.tables.files import existing, file_kind, replacing, require_pyarrow
+from deniable.tables.files import file_kind, replacing, require_file, require_pyarrow
 from deniable.tables.frames import Backend, frame_of, frame_of_rows
 
 __all__ = [
@@ -28,17 +28,17 @@ __all__ = [
     "codes_for",
     "column_names",
     "columns_of",
-    "existing",
     "file_kind",
+    "find_lacking",
     "frame_of",
     "frame_of_rows",
     "header_of",
     "is_table",
-    "lacking",
-    "places_of",
+    "locate_rows",
     "read_answers",
     "replacing",
+    "require_file",
     "require_pyarrow",
     "separator_of",
-    "split_places",
+    "split_locations",
 ]

@@ -1,7 +1,7 @@
-"""Tables of answers: dataframes of any library, CSV and Parquet files, block by block.
+"""Reads tables of answers: dataframes of any library, CSV and Parquet files, block by block.
 
-None, NaN and empty text are missing answers. So are empty cells of a CSV file, and cells that say
-`nan`, as programs write it, unless that is the name of a value; every other cell is the text that it is.
+None, NaN and empty text are missing answers. So are empty cells of a CSV file, and cells that say `nan`, as
+programs write it, unless that is the name of a value. Every other cell is read as its text.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter, InvalidValue, find_nearest, not_among
-from deniable.tables.files import SEPARATORS, existing, require_pyarrow
+from deniable.tables.files import SEPARATORS, require_file, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS = 1 << 16
-"""Rows that are worked on at a time."""
+"""Rows that are processed at a time."""
 
 PLAN_KEY = b"deniable.plan"
-"""Under which a file of reports names its plan."""
+"""The key under which a file of reports names its plan."""
 
 Show = Callable[[int, int], None]
-"""Called with how much is done, and of how much."""
+"""Called with how much is done, and how much there is in all."""
 
 DEGREES = ("latitude", "longitude")
-"""What the two columns of a place are called, after its name and a dot."""
+"""What the two columns of a location are called, after its name and a dot."""
 
 
 _ANSWERS = "name the CSV or Parquet file that has the answers"
@@ -37,23 +37,21 @@ _ANSWERS = "name the CSV or Parquet file that has the answers"
 def columns_of(table: object, names: Sequence[str], places: Container[str] = ()) -> list[Any]:
     """The named columns, of one length, from a dataframe, a dictionary of columns, or a list of dictionaries.
 
-    A place may have two columns instead of one of pairs: `home.latitude` and `home.longitude`.
+    A location may have two columns instead of one column of pairs: `home.latitude` and `home.longitude`.
     """
-    asked = split_places(names, column_names(table), places)
+    asked = split_locations(names, column_names(table), places)
     _refuse_no_place(asked, column_names(table), places)
     found = dict(zip(asked, _columns_of(table, asked), strict=True))
-    return [found[name] if name in found else joined(name, found) for name in names]
+    return [found[name] if name in found else join_degrees(name, found) for name in names]
 
 
-def split_places(
+def split_locations(
     names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table"
 ) -> list[str]:
-    """The columns to read: of a place that has no column of its own, two. It has one or both, and not half of
-    them.
-    """
+    """The columns to read; a location without a column of its own needs both of its columns."""
     asked: list[str] = []
     for name in names:
-        both = _both(name) if name in places else []
+        both = _degree_columns(name) if name in places else []
         if name not in columns:
             _refuse_spaces([name, *both], columns, where)
         halves = [one for one in both if one in columns and one not in names]
@@ -67,19 +65,19 @@ def split_places(
             absent = next(one for one in both if one not in halves)
             raise InvalidValue(
                 f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; "
-                f"a location needs both{_meant(both, columns)}"
+                f"a location needs both{_suggest_columns(both, columns)}"
             )
         asked += both if halves else [name]
     return asked
 
 
-def _both(name: str) -> list[str]:
-    """The two columns that a place may have."""
+def _degree_columns(name: str) -> list[str]:
+    """The two columns that a location may have."""
     return [f"{name}.{degrees}" for degrees in DEGREES]
 
 
-def _meant(wanted: Sequence[str], columns: Sequence[str]) -> str:
-    """Columns that seem to be wanted ones under another name."""
+def _suggest_columns(wanted: Sequence[str], columns: Sequence[str]) -> str:
+    """Suggest columns that seem to be wanted ones under another name."""
     near = {column: find_nearest(str(column), wanted) for column in columns if column not in wanted}
     found = [
         f"{name!r} by {column!r}" for column, name in near.items() if name is not None and name not in columns
@@ -88,7 +86,7 @@ def _meant(wanted: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) -> None:
-    """Refuse names that are there but for spaces around them, as after the commas of a header."""
+    """Refuse names that match but for spaces around them, as after the commas of a header."""
     texts = [column for column in columns if isinstance(column, str)]  # a record may have other keys
     spaced = [column for column in texts if column not in wanted and column.strip() in wanted]
     spaced = [column for column in spaced if column.strip() not in columns]
@@ -99,7 +97,7 @@ def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) ->
         )
 
 
-def joined(name: str, columns: Mapping[str, Any]) -> list[Any]:
+def join_degrees(name: str, columns: Mapping[str, Any]) -> list[Any]:
     """Pairs of latitude and longitude from two columns."""
     return list(zip(*(list(columns[f"{name}.{degrees}"]) for degrees in DEGREES), strict=True))
 
@@ -183,16 +181,16 @@ def _frame(table: object) -> Any:
 def _refuse_no_place(
     names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table"
 ) -> None:
-    """A place that has no column: it may have one of pairs, or two."""
+    """Refuse a location without columns: it may have one of pairs, or two."""
     if _other_separator(columns):
         _refuse_absent(names, columns, where)
     for name in names:
         if name in places and name not in columns and columns:
-            both = " and ".join(map(repr, _both(name)))
+            both = " and ".join(map(repr, _degree_columns(name)))
             raise InvalidValue(
                 f"{name!r} is not a column of {where} ({', '.join(columns)}); a location has a column of "
                 "pairs, or of texts such as '47.64, 6.86', or two columns, "
-                f"{both}{_meant(_both(name), columns)}"
+                f"{both}{_suggest_columns(_degree_columns(name), columns)}"
             )
 
 
@@ -213,12 +211,12 @@ def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "t
 
 
 def _other_separator(columns: Sequence[str]) -> str | None:
-    """What seems to be between the cells of a file that was read as one column."""
+    """Guess what separates the cells of a file that was read as one column."""
     return next((mark for mark in ";\t|," if mark in columns[0]), None) if len(columns) == 1 else None
 
 
 def separator_of(path: Path, named: str | None = None) -> str | None:
-    """What is between the cells of a file of answers; None for Parquet, which has none."""
+    """What separates the cells of a file of answers; None for Parquet."""
     ending = path.suffix.lower()
     if ending not in (*SEPARATORS, ".parquet"):
         raise InvalidParameter(
@@ -238,24 +236,23 @@ def read_answers(
     separator: str | None = None,
     places: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
-    """The columns of a CSV or Parquet file that have these names, in blocks. The values' labels tell which
-    are not missing.
+    """The named columns of a CSV or Parquet file, in blocks; the labels decide which cells are missing.
 
-    A place may have two columns: `home.latitude` and `home.longitude`.
+    A location may have two columns: `home.latitude` and `home.longitude`.
     """
     require_pyarrow()
     import pyarrow as pa
 
     between = separator_of(path, separator)
-    existing(path, _ANSWERS)
+    require_file(path, _ANSWERS)
     if between is not None and not path.stat().st_size:
         named = (
-            f"{' and '.join(_both(name))} (or {name}, with pairs)" if name in places else name
+            f"{' and '.join(_degree_columns(name))} (or {name}, with pairs)" if name in places else name
             for name in labels
         )
         raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(named)}")
     header = header_of(path, between) if places != () else []
-    names = split_places(list(labels), header, places, path.name)
+    names = split_locations(list(labels), header, places, path.name)
     _refuse_no_place(names, header, places, path.name)
     known = {name: labels.get(name, ()) for name in names}
     rows = 0
@@ -265,9 +262,11 @@ def read_answers(
         ):
             columns = columns_of(pa.Table.from_batches([batch]), names)
             if between is not None:
-                columns = [_blanked(column, known[name]) for name, column in zip(names, columns, strict=True)]
+                columns = [
+                    _blank_nan(column, known[name]) for name, column in zip(names, columns, strict=True)
+                ]
             found = dict(zip(names, columns, strict=True))
-            yield {name: found[name] if name in found else joined(name, found) for name in labels}
+            yield {name: found[name] if name in found else join_degrees(name, found) for name in labels}
             rows += batch.num_rows
             if show is not None:
                 show(done, total)
@@ -278,22 +277,22 @@ def read_answers(
         raise InvalidValue(f"{path.name} has no answers: it names columns, and has no row below them")
 
 
-def lacking(
+def find_lacking(
     path: Path, names: Sequence[str], separator: str | None = None, places: Container[str] = ()
 ) -> list[str]:
-    """Those of some names that a CSV or Parquet file has no column for."""
+    """The names for which a CSV or Parquet file has no column."""
     require_pyarrow()
-    existing(path, _ANSWERS)
+    require_file(path, _ANSWERS)
     header = header_of(path, separator_of(path, separator))
     return [
         name
         for name in names
-        if not all(one in header for one in split_places([name], header, places, path.name))
+        if not all(one in header for one in split_locations([name], header, places, path.name))
     ]
 
 
 def header_of(path: Path, separator: str | None) -> list[str]:
-    """The names of a file's columns; what is wrong with the file is said when it is read."""
+    """The names of a file's columns; problems of the file are reported when it is read."""
     if separator is not None:
         return next((cells for _, cells in _lines(path, separator)), [])
     import pyarrow as pa
@@ -305,8 +304,8 @@ def header_of(path: Path, separator: str | None) -> list[str]:
         return []
 
 
-def places_of(path: Path, rows: Sequence[int], separator: str | None = None) -> list[str]:
-    """Where rows of a file of answers, counted from 0, are for who looks into the file."""
+def locate_rows(path: Path, rows: Sequence[int], separator: str | None = None) -> list[str]:
+    """Where rows of a file, counted from 0, are for a reader of the file: by line, or by row."""
     between = separator_of(path, separator)
     if between is None:
         return [f"row {row + 1}" for row in rows]
@@ -320,9 +319,7 @@ def places_of(path: Path, rows: Sequence[int], separator: str | None = None) -> 
 
 
 def _lines(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row of a CSV file, the header being the first, with the line it begins on; for messages, since
-    this is slow.
-    """
+    """Each row of a CSV file, and the header, with the line it begins on; slow, so only for messages."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         lines, start, alone = csv.reader(file, delimiter=separator), 1, False
         for i, cells in enumerate(lines):
@@ -332,7 +329,7 @@ def _lines(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
             alone = len(cells) == 1 if i == 0 else alone
 
 
-def _blanked(column: list[str | None], labels: Container[str]) -> list[str | None]:
+def _blank_nan(column: list[str | None], labels: Container[str]) -> list[str | None]:
     """Cells that say `nan` are missing answers, unless a value is called that."""
     blank = {
         cell

@@ -27,7 +27,9 @@ def read_categories(column: Any) -> Coded | None:
     """
     kind = type(column).__module__.split(".", 1)[0]
     if kind == "pandas" and str(getattr(column, "dtype", "")) == "category":
-        inside = getattr(column, "cat", column)  # of a series; an index and an array have codes themselves
+        inside = getattr(
+            column, "cat", column
+        )  # a series has codes in `.cat`; an index and an array have them directly
         return Coded(list(inside.categories), np.asarray(inside.codes).astype(np.int64))
     if kind == "polars" and str(getattr(column, "dtype", "")).startswith("Enum"):
         return _code_labels(list(column.dtype.categories), column.to_list())

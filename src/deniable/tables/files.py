@@ -1,4 +1,4 @@
-"""Files: what is there to be read, what kind it is, and how one is written, whole or not at all."""
+"""Finds files to read, recognizes their kind, and writes files whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from deniable.errors import DeniableError, FileMissing, InvalidParameter, find_nearest, suggest_install
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-"""What is between the cells of a file of text, by its ending, unless another one is named."""
+"""What separates the cells of a text file, by its ending, unless another separator is named."""
 
 
 def require_pyarrow() -> None:
@@ -49,10 +49,8 @@ def file_kind(path: Path) -> str:
     return "" if data is None else "another JSON file"
 
 
-def existing(path: Path, remedy: str) -> Path:
-    """The path of a file that is there to be read; else a refusal with the nearest name, or with
-    what to do.
-    """
+def require_file(path: Path, remedy: str) -> Path:
+    """The path of an require_file file; else a refusal with the nearest name, or with what to do."""
     if path.is_dir():
         raise FileMissing(f"{path} is a folder; name a file in it")
     if not path.exists():
@@ -88,11 +86,10 @@ def _sync(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[Path]:
-    """A temporary name beside the path, which takes its place once all went well; nothing half-written is
-    ever left.
+    """A temporary name in the same folder, which replaces the path on success; nothing half-written stays.
 
-    Its folder is made if it is not there. A private file is readable by its owner only, at any moment, and is
-    there to stay.
+    The folder is made if it does not exist. Only its owner can ever read a private file, which is also synced
+    to disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     place = path.resolve()  # a link stays one, and what it points to is written

@@ -17,18 +17,16 @@ def frame_of(columns: Mapping[str, Any], backend: str | None) -> Any:
     """Columns by name as a dataframe."""
     import narwhals as nw
 
-    return nw.from_dict(columns, backend=_checked(backend)).to_native()
+    return nw.from_dict(columns, backend=_find_library(backend)).to_native()
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any:
-    """The same of rows, of which there is one at least, and which all have the same names."""
+    """Rows, at least one and all with the same names, as a dataframe."""
     return frame_of({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
 
-def _checked(named: str | None) -> Backend:
-    """The library that is named, if it is installed; else the one in use, else the first that is
-    installed.
-    """
+def _find_library(named: str | None) -> Backend:
+    """The named library if it is installed; else the one in use, else the first that is installed."""
     if named is not None and named not in _BACKENDS:
         raise InvalidParameter(not_among(str(named), "a dataframe library", _BACKENDS))
     for name in _BACKENDS:

@@ -1,4 +1,4 @@
-"""Rows as CSV that a spreadsheet opens without running anything in it."""
+"""Writes rows as CSV that a spreadsheet opens without running anything in it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """A table with a header, in UTF-8; all rows have the columns of the first."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(harmless, rows[0]))
-    writer.writerows([harmless(cell) for cell in row.values()] for row in rows)
+    writer.writerow(map(escape_formula, rows[0]))
+    writer.writerows([escape_formula(cell) for cell in row.values()] for row in rows)
     return text.getvalue().encode()
 
 
-def harmless(cell: object) -> object:
-    """A cell that is no formula: text that would be one, which somebody else may have chosen, begins with an
-    apostrophe.
+def escape_formula(cell: object) -> object:
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
 
-    >>> harmless("=HYPERLINK(...)"), harmless("red"), harmless(-0.5), harmless("-10 to under 0")
-    ("'=HYPERLINK(...)", 'red', -0.5, '-10 to under 0')
+    >>> [escape_formula(cell) for cell in ("=HYPERLINK(...)", "red", -0.5, "-10 to under 0")]
+    ["'=HYPERLINK(...)", 'red', -0.5, '-10 to under 0']
     """
     if isinstance(cell, str) and cell.startswith(_FORMULA) and not _HARMLESS.fullmatch(cell):
         return f"'{cell}"

@@ -1,7 +1,7 @@
 """Writes reports as bytes and as JSON, in one canonical form each, and reads them back."""
 
 from deniable.wire.binary import PREFIX, VERSION, Report, Wire, alike, from_batch, to_batch
-from deniable.wire.json import Refused, parsed
+from deniable.wire.json import Refused, parse_json
 
 __all__ = [
     "PREFIX",
@@ -11,6 +11,6 @@ __all__ = [
     "Wire",
     "alike",
     "from_batch",
-    "parsed",
+    "parse_json",
     "to_batch",
 ]

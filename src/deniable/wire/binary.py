@@ -1,6 +1,4 @@
-"""A report as it travels: one byte string and one JSON text; whatever is not in that form is refused
-(spec/wire.md).
-"""
+"""Writes and reads a report as bytes and as JSON; any other form is refused (spec/wire.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.plan import Plan, Reports, canonical
-from deniable.wire.json import Refused, hexadecimal, parsed, part_to_json, reader
+from deniable.wire.json import Refused, hexadecimal, parse_json, part_to_json, reader
 
 VERSION = 1
 PREFIX = 8
@@ -26,7 +24,7 @@ _FIELDS = ("id", "plan", "report", "round", "version")
 
 @final
 class Report(NamedTuple):
-    """A report as it travels. Its id is random: who sends a report twice is counted once."""
+    """A report as it travels. Its id is random: a report that is sent twice is counted once."""
 
     plan: bytes
     """The first bytes of the plan's id."""
@@ -40,7 +38,7 @@ class Report(NamedTuple):
 
     @staticmethod
     def from_bytes(raw: bytes) -> Report:
-        """Read a header; what follows it is for the plan to read."""
+        """Read a header; the plan reads what follows it."""
         if len(raw) < _HEADER.size:
             raise Refused("malformed", f"a report has at least {_HEADER.size} bytes, got {len(raw)}")
         version, plan, number, name = _HEADER.unpack_from(raw)
@@ -73,9 +71,7 @@ def from_batch(raw: bytes) -> Iterator[bytes]:
 
 
 def alike(raw: bytes, most: int) -> tuple[Report, list[bytes], list[bytes]] | None:
-    """The ids and bodies of at most so many reports that all have the length, plan and round of the first,
-    which is read.
-    """
+    """The ids and bodies of reports with the length, plan and round of the first; at most a given number."""
     length = _LENGTH.unpack_from(raw)[0] if len(raw) >= _LENGTH.size else 0
     step = _LENGTH.size + length
     if length < _HEADER.size or len(raw) % step or len(raw) // step > most:
@@ -104,9 +100,7 @@ class Wire:
         self.lengths = plan.mechanism.lengths
 
     def check(self, report: Report) -> Report:
-        """Refuse a report for another plan, for a round that the plan does not have, or of a length that it
-        cannot have.
-        """
+        """Refuse a report for another plan, or of a round or length that the plan does not have."""
         if report.plan != self.prefix:
             raise Refused(
                 "plan",
@@ -142,7 +136,7 @@ class Wire:
         return found
 
     def sound(self, bodies: Sequence[bytes]) -> tuple[Reports, npt.NDArray[np.bool_]]:
-        """The reports of those bodies that are in canonical form, and which they are."""
+        """The reports of the bodies in canonical form, and which bodies these are."""
         records, sound = self.plan.mechanism.from_bodies(bodies)
         return Reports(self.plan.id, records), sound
 
@@ -158,8 +152,8 @@ class Wire:
         return canonical(header | {"report": said})
 
     def from_json(self, raw: bytes) -> Report:
-        """Back from `to_json`; a text that says the same otherwise is refused."""
-        return self.from_dict(parsed(raw), raw)
+        """Back from `to_json`; any other text of the same content is refused."""
+        return self.from_dict(parse_json(raw), raw)
 
     def from_dict(self, data: object, raw: bytes | None = None) -> Report:
         """A report from the object that its JSON text holds; with that text, it must be the canonical one."""

@@ -1,6 +1,4 @@
-"""The JSON form of reports: what each kind of mechanism says, and strict ways back to its bytes
-(spec/wire.md, section 2).
-"""
+"""Writes what a report of each kind of mechanism says as JSON, and reads it back strictly (spec/wire.md)."""
 
 from __future__ import annotations
 
@@ -20,20 +18,18 @@ from deniable.metric import Averaged, Geometric, PlanarGeometric
 from deniable.rounds import BitFlip
 
 Reason = Literal["malformed", "version", "plan", "round", "size", "form"]
-"""Why a report is refused: it cannot be read; made by another version, for another plan or another round; too
-long or too short for its plan; not in the one form it has.
-"""
+"""Why a report is refused: unreadable; another version, plan or round; a wrong length; not canonical."""
 
 
 class Refused(InvalidReport):
-    """A report that cannot be counted, and why: a word for machines beside the sentence for people."""
+    """A report that cannot be counted, and why: a word for machines and a sentence for people."""
 
     def __init__(self, reason: Reason, text: str) -> None:
         super().__init__(text)
         self.reason = reason
 
 
-def parsed(raw: bytes) -> object:
+def parse_json(raw: bytes) -> object:
     """JSON without floats and without repeated keys, or a refusal."""
     try:
         return _DECODER.decode(raw.decode())
@@ -109,14 +105,14 @@ def _hadamard_reader(part: Hadamard) -> Reader:
 
 def _unary_reader(part: Unary) -> Reader:
     k = part.k
-    return lambda said, name: _packed(_ascending(said, k, name), k)
+    return lambda said, name: _pack_bits(_read_values(said, k, name), k)
 
 
 def _subset_reader(part: Subset) -> Reader:
     k, size, width = part.k, part.size, part.report_bytes // part.size
 
     def read(said: object, name: str) -> bytes:
-        return b"".join([member.to_bytes(width, "little") for member in _ascending(said, k, name, size)])
+        return b"".join([member.to_bytes(width, "little") for member in _read_values(said, k, name, size)])
 
     return read
 
@@ -140,11 +136,14 @@ def _bit_flip_reader(part: BitFlip) -> Reader:
 
     def read(said: object, name: str) -> bytes:
         fields = _fields(said, ("about", "set"), name)
-        about, held = _ascending(fields["about"], k, name, bits), _ascending(fields["set"], k, name)
+        about, held = (
+            _read_values(fields["about"], k, name, bits),
+            _read_values(fields["set"], k, name),
+        )
         if not set(held) <= set(about):
             raise Refused("size", f"{name!r} can set only values that it is about")
         asked = b"".join([value.to_bytes(width, "little") for value in about])
-        return asked + _packed([about.index(value) for value in held], bits)
+        return asked + _pack_bits([about.index(value) for value in held], bits)
 
     return read
 
@@ -163,20 +162,18 @@ _READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
 
 
 def reader(part: ExactMechanism) -> Reader:
-    """How a part is read: in plain Python, since for one report that is fastest, and with all sizes looked up
-    before.
-    """
+    """A reader of one part, in plain Python (fastest for one report), with all sizes looked up before."""
     return _READERS[type(part)](part)
 
 
-def _packed(places: Sequence[int], size: int) -> bytes:
+def _pack_bits(places: Sequence[int], size: int) -> bytes:
     bits = bytearray((size + 7) // 8)
     for place in places:
         bits[place >> 3] |= 1 << (place & 7)
     return bytes(bits)
 
 
-def _ascending(said: object, k: int, name: str, count: int | None = None) -> list[int]:
+def _read_values(said: object, k: int, name: str, count: int | None = None) -> list[int]:
     if not isinstance(said, list) or len(said) > k:
         raise Refused("malformed", f"{name!r} must be a list of at most {k} values")
     values = [_integer(value, k, name) for value in said]
@@ -200,7 +197,7 @@ def _fields(said: object, wanted: Sequence[str], name: str) -> Mapping[str, Any]
 
 
 def hexadecimal(said: object, size: int) -> bytes:
-    """So many bytes, written in the one way there is."""
+    """Bytes of this number from hexadecimal digits, which have one canonical form."""
     try:
         found = bytes.fromhex(said) if isinstance(said, str) else b""
     except ValueError:

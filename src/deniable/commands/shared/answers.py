@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.domain import NO_ANSWER, Categories, is_missing, listed, people_of
+from deniable.domain import NO_ANSWER, Categories, is_missing, people_of, to_list
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue
 from deniable.formatting import format_count
-from deniable.tables import Show, lacking, places_of, read_answers
+from deniable.tables import Show, find_lacking, locate_rows, read_answers
 
 if TYPE_CHECKING:
     from deniable.arrays import Integers
@@ -54,7 +54,7 @@ class Answers:
             self.path, columns | self._choose_columns(), show, self.separator, self.plan.places
         ):
             if self.person is not None:
-                self._people.extend(listed(block[self.person], self.person))
+                self._people.extend(to_list(block[self.person], self.person))
             try:
                 codes = self._encode_partly(block) if self.analyzed else self.plan.encode(block)
             except InvalidValue:
@@ -74,9 +74,9 @@ class Answers:
         for.
         """
         labels = dict(self.plan.labels)
-        absent = (
-            lacking(self.path, self.plan.names, self.separator, self.plan.places) if self.analyzed else []
-        )
+        absent: list[str] = []
+        if self.analyzed:
+            absent = find_lacking(self.path, self.plan.names, self.separator, self.plan.places)
         return (
             labels
             if len(absent) == len(labels)
@@ -98,13 +98,13 @@ class Answers:
         """Who the rows that were read are, if the file says it."""
 
         def place(row: int) -> str:
-            return f"{self.path.name}, {places_of(self.path, [row], self.separator)[0]}"
+            return f"{self.path.name}, {locate_rows(self.path, [row], self.separator)[0]}"
 
         return None if self.person is None else people_of(self._people, len(self._people), place)
 
     def _describe_kinds(self, kinds: _Kinds) -> str:
         found = sorted(kinds.found.values(), key=lambda kind: kind.row)
-        places = places_of(self.path, [kind.row for kind in found], self.separator)
+        places = locate_rows(self.path, [kind.row for kind in found], self.separator)
         lines = [
             f"{place}, column {kind.name!r}: {kind.reason}{kind.describe_others(kind.name in kinds.more)}"
             for kind, place in zip(found, places, strict=True)
@@ -161,7 +161,7 @@ class _Kinds:
     def add(self, block: Mapping[str, Any]) -> None:
         """Those of a block of answers."""
         for attribute in (one for one in self.plan.content.attributes if one.name in block):
-            answers = listed(block[attribute.name], attribute.name)
+            answers = to_list(block[attribute.name], attribute.name)
             texts = list(map(repr, answers))
             counts, first = (
                 Counter(texts),

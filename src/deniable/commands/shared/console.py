@@ -48,7 +48,7 @@ def refuse_existing(files: Iterable[Path], overwrite: bool) -> None:
             raise InvalidParameter(f"{file} is a folder; name a file")
         if file.exists() and not overwrite:
             raise InvalidParameter(
-                f"{file} is there already; choose another name, or overwrite it with --force"
+                f"{file} exists already; choose another name, or overwrite it with --force"
             )
 
 
