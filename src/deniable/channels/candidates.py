@@ -84,9 +84,8 @@ class Weakening(Candidate):
         places, sent = np.arange(self.outputs.size), self.outputs > 0
         heights = np.full((places.size, places.size), -np.inf)
         heights[:, sent] = np.log(self.outputs[sent]) - self.rate * np.abs(places[:, None] - places[sent])
-        channel = np.exp(
-            heights - heights.max(axis=1, keepdims=True)
-        )  # a row far from all outputs is still one
+        # a row far from all outputs is still one
+        channel = np.exp(heights - heights.max(axis=1, keepdims=True))
         return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
     def risk(self, prior: Floats, loss: str) -> float:

@@ -47,9 +47,8 @@ _SURVEY: Headers = [(name, value.replace(b"geolocation=()", b"geolocation=(self)
 """The survey may ask the browser for its location, for people who wish that; it stays on the page."""
 
 _KIND = (b"content-type", b"application/json")
-_NO_PAGE: Headers = [
-    (b"x-content-type-options", b"nosniff")
-]  # each header takes time, and a receipt is no page
+# each header takes time, and a receipt is no page
+_NO_PAGE: Headers = [(b"x-content-type-options", b"nosniff")]
 _RECEIPTS = {
     "counted": (201, b'{"outcome":"counted"}'),
     "counted before": (200, b'{"outcome":"counted before"}'),

@@ -123,9 +123,8 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, OverflowError) as problem:
-        reason = str(getattr(problem, "strerror", None) or problem).partition(" (while ")[
-            0
-        ]  # the address is said already
+        # the address is said already
+        reason = str(getattr(problem, "strerror", None) or problem).partition(" (while ")[0]
         raise DeniableError(
             f"cannot listen on {host} port {port}: {reason}; choose another with --host and --port"
         ) from None
@@ -153,9 +152,8 @@ def _own_address(family: int) -> str | None:
     """This machine's address in its network; nothing is sent to find it."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(
-                ("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9)
-            )  # no machine has it, by RFC 5737
+            # no machine has it, by RFC 5737
+            probe.connect(("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9))
             return str(probe.getsockname()[0])
         except OSError:  # no network
             return None
@@ -178,13 +176,11 @@ def run(collector: Collector, taken: socket.socket, proxy: str | None = None) ->
         timeout_graceful_shutdown=20,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(
-            number, _end
-        )  # the server raises its signal again when it is done; that is the end, not a failure
+        # the server raises its signal again when it is done; that is the end, not a failure
+        signal.signal(number, _end)
     server = uvicorn.Server(config)
-    collector.crowded = lambda: (
-        len(server.server_state.connections) > CONNECTIONS
-    )  # the server's own refusal says nothing
+    # the server's own refusal says nothing
+    collector.crowded = lambda: len(server.server_state.connections) > CONNECTIONS
     server.run(sockets=[taken])
 
 

@@ -31,7 +31,7 @@ _PRAGMAS = (
     "cache_size = -32768",  # kilobytes: random ids touch pages all over the file
     # pages: so that most are changed many times before they are written to their places
     "wal_autocheckpoint = 8192",
-    "journal_size_limit = 67108864",  # bytes: what the log grew to beside a long reader is given back
+    "journal_size_limit = 67108864",  # bytes: a log that grew during a long read shrinks again
 )
 _EACH = "WITH RECURSIVE each (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
 """The positions of values of one length that are stored one after the other."""
@@ -112,9 +112,8 @@ class Sqlite(Database):
         if self._connection is None:
             self._connect()
         self.run("PRAGMA busy_timeout = 0")  # do not wait for readers
-        [(busy, *_)] = self.run(
-            "PRAGMA wal_checkpoint(TRUNCATE)"
-        )  # only the log still has what was overwritten
+        # only the log still has what was overwritten
+        [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
         self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
         return not busy
 
@@ -129,9 +128,8 @@ class Sqlite(Database):
     def _begin(self, write: bool) -> None:
         if self._connection is None:
             self._connect()
-        if (
-            self._identity() != self._file
-        ):  # what is written to a deleted file would be acknowledged, and lost
+        # what is written to a deleted file would be acknowledged, and lost
+        if self._identity() != self._file:
             self._drop()
             raise StoreUnavailable(f"{self.name} cannot be used now: the file was moved, deleted or replaced")
         self._open.execute("BEGIN IMMEDIATE" if write else "BEGIN")

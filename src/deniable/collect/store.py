@@ -42,7 +42,8 @@ __all__ = [
 
 SWEEP = 1000
 """Used invitations whose traces may remain for a while."""
-_TRIES, _PAUSE = 20, 0.1  # to clear away what was scrubbed, beside those who read; seconds in between
+# attempts to clear what was scrubbed while others read, and seconds between them
+_TRIES, _PAUSE = 20, 0.1
 
 
 @final
@@ -169,9 +170,8 @@ class Store:
             known = self._load_plan(plan_id)
             if not 1 <= number <= known.wire.rounds:
                 raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
-            self._lock(
-                known
-            )  # what is being counted is counted first, and after this nothing that came too late
+            # what is being counted is counted first, and after this nothing that came too late
+            self._lock(known)
             nothing = known.sums.write(known.sums.zero())
             when = [None if limit is None else float(limit) for limit in (opens, closes)]
             self._database.run(
@@ -227,10 +227,11 @@ class Store:
             return outcomes
         with database.transaction(write=True):
             plans = {batch.known.key: batch.known for batch in batches}
+            # sorted: no two wait for each other
             invited, used = (
                 {key: self._lock(plans[key]) for key in sorted(plans)},
                 0,
-            )  # sorted: no two wait for each other
+            )
             when = now() if callable(now) else now
             for batch in batches:
                 used += counting.count(database, batch, invited[batch.known.key], when, outcomes)
@@ -260,9 +261,8 @@ class Store:
             self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
         self._used += int(left)
         if left:
-            with suppress(
-                StoreUnavailable
-            ):  # they are withdrawn; this is tried again when the store is closed
+            # they are withdrawn; this is tried again when the store is closed
+            with suppress(StoreUnavailable):
                 self._sweep()
         return int(left)
 

@@ -37,7 +37,8 @@ SHARES: Mapping[str, Mapping[str, float]] = {
 }
 """Simulated: how many of the people would give each answer. No survey found these numbers."""
 
-_NODE_EVERY = 10  # one person in so many uses the TypeScript client
+# one person in ten uses the TypeScript client
+_NODE_EVERY = 10
 _AT_ONCE = 16
 _NODE_CLIENT = FOLDER / "client.mjs"
 
@@ -147,9 +148,8 @@ def answer(
             show(arrived, len(people))
 
     def in_python(one: Answers) -> None:
-        client = Client(
-            plan
-        )  # a device of its own: it verifies the plan, and has a secret that nobody else has
+        # a device of its own: it verifies the plan, and has a secret that nobody else has
+        client = Client(plan)
         client.send(url, client.report(one))
         one_more()
 

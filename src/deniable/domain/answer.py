@@ -180,7 +180,8 @@ def number_of(item: Any) -> float:
     except (
         OverflowError,
         ValueError,
-    ):  # an integer beyond every float; a number that signals that it is none
+    ):
+        # an integer beyond every float; a number that signals that it is none
         return math.inf
 
 

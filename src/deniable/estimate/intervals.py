@@ -144,9 +144,8 @@ def scattered(
     """
     steps, rare = student(tail, n), math.log(1 / tail)
     seen = math.hypot(steps * math.sqrt(scatter / n), 2 * rare / n)
-    z = min(
-        steps, math.sqrt(2 * rare)
-    )  # for few reports with a known variance: Student's, and never more than Chernoff's
+    # for few reports with a known variance: Student's, and never more than Chernoff's
+    z = min(steps, math.sqrt(2 * rare))
 
     squares = float(np.max(variance(np.array([-1.0, 1.0])))) + 1  # a report's mean square at an end
 

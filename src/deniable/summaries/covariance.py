@@ -64,9 +64,8 @@ def cumulative_errors(result: Estimate, wanted: float) -> Floats:
     else:
         assert isinstance(law, Law)
         up, down = sums_squared(law, shares), sums_squared(law, shares[::-1])[::-1]
-        half = (
-            2 * np.arange(1, law.k) <= law.k
-        )  # the values up to there, or the others: whichever are fewer err less
+        # the values up to there, or the others: whichever are fewer err less
+        half = 2 * np.arange(1, law.k) <= law.k
         variances = np.where(half, up, down)
         reached = np.where(half, reached, 1 - np.cumsum(shares[::-1])[-2::-1])
     noise = np.maximum(variances - reached * (1 - reached), 0.0)
@@ -93,9 +92,8 @@ def error_of(result: Estimate, points: Floats) -> float:
     # E of (sum over the support)^2: v alone, then pairs; a pair is supported by `together` if one of it is
     # the truth
     blind = law.q * squares + apart * (total**2 - squares)
-    added = law.gain * points**2 + (together - apart) * 2 * (
-        points * total - points**2
-    )  # by people who have the value
+    # by people who have the value
+    added = law.gain * points**2 + (together - apart) * 2 * (points * total - points**2)
     least = float((blind + added - (law.q * total + law.gain * points) ** 2).min())
     variance = blind + float(shares @ added) - (law.q * total + law.gain * mean) ** 2
     return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain

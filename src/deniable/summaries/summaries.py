@@ -97,9 +97,8 @@ def mean_of(
         ends = float(points.min()), float(points.max())
         found = _bootstrap(result, lambda rows: rows @ points, ends, level, repeats, seed)
     else:
-        center = (
-            float(points.min() + points.max()) / 2
-        )  # shares add up to 1: only distances from here are estimated
+        # shares add up to 1: only distances from here are estimated
+        center = float(points.min() + points.max()) / 2
         value = center + float(result.frequencies @ (points - center))
         found = _normal(value, error_of(result, points - center), level, result.n)
     return found if bins is None else replace(found, within=bins.half)
@@ -150,10 +149,11 @@ def sum_of(
 
 def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
     """By bootstrap, within what the intervals of the single values allow."""
+    # all values together have everybody, and no values nobody
     possible = (
         float(chosen.all()),
         float(chosen.any()),
-    )  # all of them are everybody, and none nobody, whatever is known
+    )
     found = _bootstrap(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
     if not result.has_errors or chosen.all() or not chosen.any():
         return found
@@ -231,10 +231,11 @@ def quantile_of(
         if not result.has_errors:
             at = int(first(cumulative))
             return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, wanted))
+        # both ends: repeats of a flat likelihood say nothing
         low, high = (
             first(cumulative * 0 + 1),
             first(cumulative * 0),
-        )  # both ends: repeats of a flat likelihood say nothing
+        )
         if not result.flat:
             drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
             low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)

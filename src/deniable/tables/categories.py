@@ -27,9 +27,8 @@ def read_categories(column: Any) -> Coded | None:
     """
     kind = type(column).__module__.split(".", 1)[0]
     if kind == "pandas" and str(getattr(column, "dtype", "")) == "category":
-        inside = getattr(
-            column, "cat", column
-        )  # a series has codes in `.cat`; an index and an array have them directly
+        # a series has codes in `.cat`; an index and an array have them directly
+        inside = getattr(column, "cat", column)
         return Coded(list(inside.categories), np.asarray(inside.codes).astype(np.int64))
     if kind == "polars" and str(getattr(column, "dtype", "")).startswith("Enum"):
         return _code_labels(list(column.dtype.categories), column.to_list())

@@ -24,11 +24,10 @@ SPAN = 256  # small tables that stay in the nearest cache
 
 def compiled(function: F) -> F:
     """Compile without the interpreter lock, so that threads run in parallel; cached on disk if possible."""
+    # neither the package's folder nor the user's can be written: compile in every process
     try:
         return cast(F, njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function))
-    except (
-        RuntimeError
-    ):  # neither the package's folder nor the user's can be written: compile in every process
+    except RuntimeError:
         return cast(F, njit(nogil=True, error_model="numpy", boundscheck=False)(function))
 
 
@@ -130,9 +129,8 @@ def group(picked: Array, columns: Array, ends: Array, who: Array, values: Array)
     for i in range(picked.size):
         ends[picked[i]] += 1
     position = 0
-    for j in range(
-        ends.size
-    ):  # where the next record of each attribute goes: in the end, where its records end
+    # where the next record of each attribute goes: in the end, where its records end
+    for j in range(ends.size):
         ends[j], position = position, position + ends[j]
     for i in range(picked.size):
         attribute = picked[i]

@@ -195,9 +195,8 @@ class System(Words):
     def take(self, count: int) -> WordArray:
         if count <= _DIRECT_READ:
             return self.read(count)
-        if (
-            self._stream is None or self._made_in != _generation
-        ):  # a forked child must not repeat its parent's words
+        # a forked child must not repeat its parent's words
+        if self._stream is None or self._made_in != _generation:
             self._stream = _Stream(os.urandom(32))
             self._made_in = _generation
         return self._stream.take(count)
