@@ -8,7 +8,8 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.words import WordArray
-from deniable.words.kernels import SPAN, ZERO, Address, below, compiled, draw
+from deniable.words.compilation import compiled
+from deniable.words.kernels import SPAN, ZERO, Address, below, draw
 
 _TOP = np.uint64(63)
 _LEAST = 1e-300

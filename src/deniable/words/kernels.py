@@ -1,4 +1,4 @@
-"""Compiles loops for large batches, and draws their words.
+"""Draws the words of large batches in compiled loops.
 
 Each room keeps its loops in `loops.py`. They are compiled on first use and cached on disk. Every loop
 computes exactly what the numpy code of its caller computes, from the same words; the one exception says so
@@ -7,33 +7,16 @@ computes exactly what the numpy code of its caller computes, from the same words
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from deniable.arrays import Array
-
-F = TypeVar("F", bound=Callable[..., Any])
+from deniable.words.compilation import compiled, inlined
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 HALF, LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 SPAN = 256  # small tables that stay in the nearest cache
-
-
-def compiled(function: F) -> F:
-    """Compile without the interpreter lock, so that threads run in parallel; cached on disk if possible."""
-    # neither the package's folder nor the user's can be written: compile in every process
-    try:
-        return cast(F, njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function))
-    except RuntimeError:
-        return cast(F, njit(nogil=True, error_model="numpy", boundscheck=False)(function))
-
-
-def inlined(function: F) -> F:
-    """Compile into its callers."""
-    return cast(F, njit(inline="always", error_model="numpy")(function))
 
 
 @inlined

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.kernels import ONE, SPAN, ZERO, Address, compiled, mix, row_start
+from deniable.words.compilation import compiled
+from deniable.words.kernels import ONE, SPAN, ZERO, Address, mix, row_start
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LANES = np.uint64(0x0101010101010101)
@@ -19,15 +20,15 @@ def _toss(
     truth: Array,
     undecided: Array,
     result: Array,
-    size: int,
-    first: int,
-    last: int,
+    size: int | np.int64,
+    first: np.int64,
+    last: np.int64,
     ones: Array,
     zeros: Array,
     gamma: np.uint64,
     words: Array,
-    used: int,
-) -> int:
+    used: np.int64,
+) -> np.int64:
     """Compare digits first to last - 1 of 64 coins in each of `size` groups; returns how much of a stream is
     used.
     """
@@ -55,7 +56,7 @@ def _toss(
 @compiled
 def unary_bits(
     values: Array, k: int, ones: Array, zeros: Array, where: Address, start: int, out: Array
-) -> tuple[int, int]:
+) -> tuple[int, np.int64]:
     """64 coins at once: words are compared with the thresholds' binary digits, the first digit first.
 
     values has one column, the true value; or, after an unused one, the true bits of every 64 values. ones[l]
@@ -74,7 +75,9 @@ def unary_bits(
     late = np.empty(SPAN + 1, np.int64)
     last_lanes = _ALL >> np.uint64(64 * groups - k)
     total = values.shape[0] * groups
-    used = 0
+    used = np.int64(0)
+    # numbers of one type: a number that is written in a call would be compiled for by itself
+    none, one, second, third, last = np.int64(0), np.int64(1), np.int64(8), np.int64(16), np.int64(64)
     for first in range(start, total, SPAN):
         size = min(SPAN, total - first)
         if gamma == ZERO and words.size - used < 64 * size:
@@ -100,8 +103,8 @@ def unary_bits(
             if group + here == groups:
                 undecided[j + here - 1] = last_lanes
             j, report, group = j + here, report + 1, 0
-        used = _toss(states, truth, undecided, result, size, 0, 8, ones, zeros, gamma, words, used)
-        open_groups = 0
+        used = _toss(states, truth, undecided, result, size, none, second, ones, zeros, gamma, words, used)
+        open_groups = np.int64(0)
         for j in range(size):
             late[open_groups] = j
             open_groups += int(undecided[j] != ZERO)
@@ -115,8 +118,8 @@ def unary_bits(
             late_undecided,
             late_result,
             open_groups,
-            8,
-            16,
+            second,
+            third,
             ones,
             zeros,
             gamma,
@@ -126,7 +129,7 @@ def unary_bits(
         for i in range(open_groups):
             if late_undecided[i] != ZERO:
                 late_some = late_states[i:], late_truth[i:], late_undecided[i:], late_result[i:]
-                used = _toss(*late_some, 1, 16, 64, ones, zeros, gamma, words, used)
+                used = _toss(*late_some, one, third, last, ones, zeros, gamma, words, used)
             result[late[i]] = late_result[i]
         j, report, group = 0, first // groups, first % groups
         while j < size:

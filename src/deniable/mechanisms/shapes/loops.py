@@ -8,7 +8,8 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.exact import PRIME
-from deniable.words.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, below, compiled, draw, mix, row_start
+from deniable.words.compilation import compiled
+from deniable.words.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, below, draw, mix, row_start
 
 
 @compiled
