@@ -9,7 +9,7 @@ blind guess, which is unbiased and never below it.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,9 @@ def _chances_after(
     once = _once(part, prior, blind, seed)
     if reports == 1 or (memoized and not isinstance(part, Memoized | HashedMemoized)):
         return (Chance(blind), *[once] * reports)
-    if prior is None and _summed(part, memoized):
-        return (Chance(blind), once, *(Chance(_sum(part, m, memoized)) for m in range(2, reports + 1)))
+    sums = [_sum_reports(part, m, memoized) for m in range(2, reports + 1)] if prior is None else [None]
+    if None not in sums:
+        return (Chance(blind), once, *(Chance(chance) for chance in sums if chance is not None))
     return (Chance(blind), once, *_simulated(part, reports, memoized, prior, seed)[1:])
 
 
@@ -101,46 +102,47 @@ def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
     """One report. Hashes and noisy sums are summed only where all values are equally likely, a few bits of
     all not at all.
     """
-    if (prior is not None and isinstance(part, Hashed | HashedMemoized | Summed)) or _some_bits(part):
+    if (prior is not None and isinstance(part, _WITHOUT_PRIOR)) or _reports_some_bits(part):
         return _simulated(part, 1, True, prior, seed)[0]
     if prior is not None and isinstance(part, Averaged):
         return Chance(float((part.law.table(2) * np.array(prior)[:, None]).max(axis=0).sum()))
     return Chance(max(blind, part.success(prior)))
 
 
-def _some_bits(part: Part) -> bool:
+_WITHOUT_PRIOR = (Hashed, HashedMemoized, Summed)
+"""Mechanisms whose exact chance is known only where all values are equally likely."""
+
+
+def _reports_some_bits(part: Part) -> bool:
     return isinstance(part, BitFlip) and part.bits < part.k
 
 
-def _summed(part: Part, memoized: bool) -> bool:
-    """Whether several reports have a sum, all values being equally likely.
-
-    Those of a kept bucket rank all buckets, and the best guess is the first of them that holds a value: with
-    two buckets that is known where the first one holds none, with more of them it goes by how many are empty,
-    of which only the mean is known.
-    """
-    shape = part.first if isinstance(part, Memoized) else part
-    several = isinstance(shape, Direct | Unary | BitFlip) and not _some_bits(part)
-    return several or (memoized and isinstance(part, HashedMemoized) and part.g == 2)
+@singledispatch
+def _sum_reports(part: Part, reports: int, memoized: bool) -> float | None:  # noqa: ARG001
+    """The exact chance after several reports, all values being equally likely; None where it has no sum."""
+    return None
 
 
-def _sum(part: Part, reports: int, memoized: bool) -> float:
-    if memoized and isinstance(part, Memoized | HashedMemoized):
-        return _kept(part, reports)
-    assert isinstance(part, SetMechanism)
+@_sum_reports.register(Direct)
+@_sum_reports.register(Unary)
+@_sum_reports.register(BitFlip)
+def _sum_fresh_reports(part: SetMechanism, reports: int, memoized: bool) -> float | None:  # noqa: ARG001
+    """Independent reports of one value; a few bits of all have no sum."""
+    if _reports_some_bits(part):
+        return None
     law = part.law
     if part.names_value:
         return plurality(part.k, law.p, law.q, reports)
     return most_supported(binomial_law(reports, law.p), binomial_law(reports, law.q), part.k)
 
 
-def _kept(part: Memoized | HashedMemoized, reports: int) -> float:
-    """Fresh rounds on an answer that is kept tell that answer, and no more."""
-    if isinstance(part, HashedMemoized):
-        told, full = _told(part.buckets, reports), occupied_buckets(part.k, part.g)
-        return (full * told + (2 - full) * (1 - told)) / part.k
-    if isinstance(part.first, Direct):
-        return _told(part, reports)
+@_sum_reports.register
+def _sum_kept_reports(part: Memoized, reports: int, memoized: bool) -> float | None:
+    """Fresh rounds on a kept answer reveal that answer, and no more."""
+    if not memoized:
+        return _sum_fresh_reports(part, reports, memoized)
+    if part.names_value:
+        return _find_kept_value(part, reports)
     first, second = part.first.law, part.second.law
     ones, zeros = binomial_law(reports, second.p), binomial_law(reports, second.q)
     return most_supported(
@@ -148,11 +150,21 @@ def _kept(part: Memoized | HashedMemoized, reports: int) -> float:
     )
 
 
-def _told(part: Memoized, reports: int) -> float:
-    """How often the value that most reports name is the true one, where a value is kept and named again and
-    again.
+@_sum_reports.register
+def _sum_hashed_reports(part: HashedMemoized, reports: int, memoized: bool) -> float | None:
+    """Reports of a kept bucket rank all buckets, and the best guess is the first of them that holds a value.
+
+    With two buckets that is known where the first one holds none. With more it depends on how many are
+    empty, of which only the mean is known.
     """
-    assert isinstance(part.second, Direct)
+    if not memoized or part.g != 2:
+        return None
+    right, full = _find_kept_value(part.buckets, reports), occupied_buckets(part.k, part.g)
+    return (full * right + (2 - full) * (1 - right)) / part.k
+
+
+def _find_kept_value(part: Memoized, reports: int) -> float:
+    """How often the value that most reports name is the true one, where a value is kept and named again."""
     kept, named = part.first.law.p, plurality(part.k, part.second.law.p, part.second.law.q, reports)
     return kept * named + (1 - kept) * (1 - named) / (part.k - 1)
 
