@@ -247,11 +247,11 @@ class Forgetful(Rows):
     inner: Rows
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return self.inner.n
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return self.inner.width
 
     def array(self) -> WordArray:

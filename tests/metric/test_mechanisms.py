@@ -295,8 +295,8 @@ def test_large_tables_in_integers(n: int, epsilon: float) -> None:
 
 def test_both_losses_are_shown() -> None:
     for name in EVERY:
-        assert "loses" in str(made(name))
-    assert str(geometric(10, 0.5)) == "Geometric(counts 0 to 10: loses 0.5 per unit, 5 in the worst case)"
+        assert "loses" in repr(made(name))
+    assert repr(geometric(10, 0.5)) == "Geometric(counts 0 to 10: loses 0.5 per unit, 5 in the worst case)"
 
 
 # Vectors of the specification.

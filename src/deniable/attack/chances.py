@@ -30,7 +30,6 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms import Summed
 from deniable.records import Faked
-from deniable.rounds import Repeated
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
 
@@ -102,7 +101,7 @@ def _find_draws(source: Source) -> list[_Draw]:
         if reported == member.d:
             always += attributes
             continue
-        kept = isinstance(member.mechanisms[0], Repeated)
+        kept = member.mechanisms[0].repeated
         some.append(_Draw(attributes, reported, kept, member.chance_real(0) < member.chance(0)))
     return [*([_Draw(tuple(always), len(always), False, False)] if always else []), *some]
 

@@ -22,7 +22,6 @@ from deniable.mechanisms import ExactMechanism, Mechanism
 from deniable.metric import MetricMechanism
 from deniable.plan import Plan
 from deniable.records import RecordMechanism
-from deniable.rounds import Repeated
 from deniable.words import Words, checked_source
 
 Pairs = Named | Iterable[object]
@@ -126,7 +125,7 @@ def _value(answers: Answers) -> Any:
 
 def _plan_of(client: RecordMechanism | ExactMechanism, rounds: int | None) -> Plan:
     parts = client.mechanisms if isinstance(client, RecordMechanism) else (client,)
-    asked = ROUNDS if rounds is None and isinstance(parts[0], Repeated) else rounds
+    asked = ROUNDS if rounds is None and parts[0].repeated else rounds
     names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, RecordMechanism) else [VALUE]
     sizes = [getattr(part, "k", 0) for part in parts]
     try:

@@ -26,7 +26,6 @@ from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.mechanisms import Per, checked_per
 from deniable.plan import NANO, Plan, Stated
-from deniable.rounds import Repeated
 
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""
@@ -206,7 +205,7 @@ def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> flo
         return (plan.stated.record if per == "record" else plan.stated.attribute) / NANO
     changes = any(dict(records) != dict(side[0]) for pair in pairs for side in pair for records in side)
     if per == "attribute":
-        each = [part.losses(rounds, rounds) for part in plan.content.parts if isinstance(part, Repeated)]
+        each = [part.losses(rounds, rounds) for part in plan.content.parts if part.repeated]
         found = max(losses.changing_values if changes else losses.same_value for losses in each)
         if math.isfinite(found):
             return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -42,8 +42,12 @@ def step_loss(channel: Floats) -> float:
 class Candidate(ABC):
     """A channel that is compared: what its neighbors lose, how far off its shares will be, and its matrix."""
 
-    loss: float
-    """What neighbors lose at most, per step."""
+    if TYPE_CHECKING:  # read-only here, so that a candidate may store it or compute it
+
+        @property
+        def loss(self) -> float:
+            """What neighbors lose at most, per step."""
+
     why_less: str | None
     """Why that can be less than epsilon, if it can."""
 
@@ -74,7 +78,7 @@ class Weakening(Candidate):
     why_less: str | None = None
 
     @property
-    def loss(self) -> float:  # type: ignore[override]
+    def loss(self) -> float:
         """The rate, and how much neighbors' scales differ; 0 where all outputs are on one side."""
         sent = np.flatnonzero(self.outputs)
         between = self.scales[sent[0] : sent[-1] + 1]
@@ -150,7 +154,7 @@ class Tabled(Candidate):
     why_less: str | None = None
 
     @property
-    def loss(self) -> float:  # type: ignore[override]
+    def loss(self) -> float:
         """From the rows."""
         return step_loss(self.table)
 

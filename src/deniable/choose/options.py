@@ -102,11 +102,9 @@ def mechanism(
             return CAPPED[name](k, budget, cap=cap, f=f)
         if cap is not None or f is not None:
             return mechanism(name, k, budget, None, None, None)
-        made = averaged(name, budget) if name in MEANS else PROTOCOLS[name].make(k, budget)
+        return averaged(name, budget) if name in MEANS else PROTOCOLS[name].make_exact(k, budget)
     except InvalidParameter as problem:
         return str(problem)
-    assert isinstance(made, ExactMechanism)
-    return made
 
 
 @lru_cache(maxsize=1 << 13)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,15 @@ from deniable.likelihood.steps import level
 class Problem(ABC):
     """How many reports there are, and what they make likely."""
 
-    n: int
-    k: int
+    if TYPE_CHECKING:  # read-only here, so that a subclass may store them or compute them
+
+        @property
+        def n(self) -> int:
+            """The number of reports."""
+
+        @property
+        def k(self) -> int:
+            """The number of values."""
 
     @abstractmethod
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
@@ -35,12 +42,19 @@ class Problem(ABC):
 class Listed(Problem):
     """Outputs as rows of a matrix, with the share of the reports that each has."""
 
-    rows: Rows
-    outputs: Floats
-    shape: tuple[int, ...]
-    """Which values are neighbors: (k,) on a line, (rows, columns) on a grid, and () where none are, as among
-    categories.
-    """
+    if TYPE_CHECKING:  # read-only here, so that a problem may store them or compute them
+
+        @property
+        def rows(self) -> Rows:
+            """A row for each output that was observed."""
+
+        @property
+        def outputs(self) -> Floats:
+            """The share of the reports that each of them has."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """Which values are neighbors: (k,) on a line, (rows, columns) on a grid, () where none are."""
 
     @final
     def likelihood(self, shares: Floats) -> float:
@@ -95,15 +109,15 @@ class Counted(Listed):
     shape: tuple[int, ...] = ()
 
     @cached_property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return int(self.counts.sum())
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return self.channel.k
 
     @cached_property
-    def rows(self) -> Rows:  # type: ignore[override]
+    def rows(self) -> Rows:
         if isinstance(self.channel, Table):
             return Dense(np.ascontiguousarray(self.channel.matrix.T[self.observed]))
         if isinstance(self.channel, Kept | Window):
@@ -119,7 +133,7 @@ class Counted(Listed):
         return self.counts > 0 if isinstance(self.channel, Table) else np.ones(self.counts.size, dtype=bool)
 
     @cached_property
-    def outputs(self) -> Floats:  # type: ignore[override]
+    def outputs(self) -> Floats:
         return np.asarray(
             (self.counts[self.observed] if isinstance(self.channel, Table) else self.counts) / self.n
         )
@@ -153,7 +167,7 @@ class Reported(Listed):
     shape: tuple[int, ...] = ()
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return self.rows.k
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
@@ -178,7 +192,7 @@ class Celled(Problem):
     draw: Callable[[Floats, np.random.Generator], Problem] | None = field(default=None, repr=False)
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return int(self.supported.size)
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
@@ -199,24 +213,24 @@ class Grouped(Listed):
     parts: tuple[Counted | Reported, ...]
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return sum(part.n for part in self.parts)
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         return self.parts[0].k
 
     @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[int, ...]:
         first, *others = (part.shape for part in self.parts)
         return first if all(other == first for other in others) else ()
 
     @cached_property
-    def rows(self) -> Rows:  # type: ignore[override]
+    def rows(self) -> Rows:
         return Stacked([part.rows for part in self.parts])
 
     @cached_property
-    def outputs(self) -> Floats:  # type: ignore[override]
+    def outputs(self) -> Floats:
         return np.concatenate([part.outputs * (part.n / self.n) for part in self.parts])
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Grouped:

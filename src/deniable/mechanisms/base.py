@@ -156,6 +156,11 @@ class Mechanism(ABC):
         return plot_bars(list(every), [bars], self.describe(), "how often")
 
     @property
+    def unit_loss(self) -> float | None:
+        """What values one unit of distance apart lose at most; None where the loss knows no distance."""
+        return None
+
+    @property
     def tallied(self) -> int:
         """How many counts a tally has: one per value, unless a report is about something else."""
         return self.k

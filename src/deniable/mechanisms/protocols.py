@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import final
 
-from deniable.errors import InvalidParameter, not_among
+from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.exact import PRIME, number, positive_epsilon
 from deniable.mechanisms import calibrate
 from deniable.mechanisms.base import ExactMechanism, Mechanism
@@ -212,7 +212,7 @@ def hr(k: int, epsilon: float) -> Hadamard:
 
 def adaptive(
     k: int, epsilon: float, among: Iterable[str] | None = None, f: float | None = None
-) -> SetMechanism | Summed:
+) -> SetMechanism:
     """Chooses the protocol with the least error (ADP), among all classical exact ones or among those named.
 
     The error is the variance averaged over the domain, the same for every true distribution; with f given,
@@ -232,7 +232,7 @@ def adaptive(
         if among is None
         else list(among)
     )
-    candidates: list[SetMechanism | Summed] = []
+    candidates: list[SetMechanism] = []
     refused = "name at least one protocol to choose among"
     for name in names:
         row = PROTOCOLS.get(name)
@@ -240,7 +240,7 @@ def adaptive(
             allowed = [row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive"]
             raise InvalidParameter(not_among(name, "a protocol to choose among", allowed))
         try:
-            candidates.append(row.make(k, epsilon))
+            candidates.append(row.make_exact(k, epsilon))
         except InvalidParameter as problem:  # k or epsilon is beyond this shape; another may do
             refused = str(problem)
     if not candidates:
@@ -263,6 +263,13 @@ class Protocol:
     """Its loss can be computed; a plan refuses the others."""
     classical: bool = True
     """It is a fixed choice of numbers, so that `adaptive` compares it with the others."""
+
+    def make_exact(self, k: int, epsilon: float) -> SetMechanism:
+        """Makes it for a plan or a record, which hold only what has an exact loss."""
+        made = self.make(k, epsilon)
+        if not isinstance(made, SetMechanism):
+            raise NotExact(f"{self.name} has no exact loss; choose another protocol")
+        return made
 
     @property
     def title(self) -> str:

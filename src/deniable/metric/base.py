@@ -105,6 +105,10 @@ class MetricMechanism(ChannelMechanism):
         middle = (rows - 1) // 2 * columns + (columns - 1) // 2
         return sorted({(cell, cell + step) for cell in (0, middle) for step in (1, columns)})
 
+    @property
+    def unit_loss(self) -> float:
+        return self.loss_at(1)
+
     def forward(self, shares: npt.ArrayLike) -> Floats:
         """How likely every output is, from people with these shares (which need not be a distribution)."""
         weights = finite(shares, f"shares are {self.k} numbers")
@@ -236,6 +240,17 @@ class MetricMechanism(ChannelMechanism):
                 "different shares give the same reports here, so that nothing is unbiased for them; use mle"
             )
         return np.asarray(decoder)
+
+    @property
+    @abstractmethod
+    def _key(self) -> tuple[object, ...]:
+        """What makes it equal to another of its class."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and getattr(other, "_key", None) == self._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
     @cached_property
     def _decoder_squared(self) -> Floats:

@@ -251,11 +251,9 @@ class Geometric(MetricMechanism):
     def __repr__(self) -> str:
         return shown(self, f"counts 0 to {self.n}", "unit")
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Geometric) and self.tails.tobytes() == other.tails.tobytes()
-
-    def __hash__(self) -> int:
-        return hash(self.tails.tobytes())
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return (self.tails.tobytes(),)
 
 
 def moved(values: Integers, words: WordArray, ascending: WordArray) -> Integers:

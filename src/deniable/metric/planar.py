@@ -148,12 +148,9 @@ class ProductGeometric(MetricMechanism):
     def __repr__(self) -> str:
         return shown(self, f"{self.down.k} x {self.across.k} cells", "unit of manhattan distance")
 
-    def __eq__(self, other: object) -> bool:
-        same = isinstance(other, ProductGeometric) and (self.down, self.across) == (other.down, other.across)
-        return same and isinstance(other, ProductGeometric) and self.steps == other.steps
-
-    def __hash__(self) -> int:
-        return hash((self.down, self.across, self.steps))
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.down, self.across, self.steps
 
 
 @final
@@ -288,12 +285,9 @@ class PlanarGeometric(MetricMechanism):
             self, f"{self.rows} x {self.columns} cells", "unit of distance", bounded=self.k > ALL_PAIRS
         )
 
-    def __eq__(self, other: object) -> bool:
-        same = isinstance(other, PlanarGeometric) and np.array_equal(self.noise, other.noise)
-        return same and isinstance(other, PlanarGeometric) and self.steps == other.steps
-
-    def __hash__(self) -> int:
-        return hash((self.noise.tobytes(), self.steps))
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.noise.shape, self.noise.tobytes(), self.steps
 
 
 def _unfolded(noise: WordArray) -> WordArray:

@@ -123,12 +123,9 @@ class Tabled(MetricMechanism):
     def __repr__(self) -> str:
         return shown(self, f"{self.k} values, {self.outputs} outputs", "unit of distance")
 
-    def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Tabled) and np.array_equal(self.weights, other.weights)
-        return same and isinstance(other, Tabled) and np.array_equal(self.distances, other.distances)
-
-    def __hash__(self) -> int:
-        return hash(self.weights.tobytes())
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.weights.shape, self.weights.tobytes(), self.distances.tobytes()
 
 
 def _found(sums: WordArray, values: Integers, words: WordArray) -> Integers:

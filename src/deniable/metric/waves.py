@@ -27,7 +27,7 @@ MOST_BINS = 1 << 20
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SquareWave(MetricMechanism):
     """The report is one of k + window - 1 bins: one of the window that belongs to the value, or one of the k
     - 1 others.
@@ -49,6 +49,10 @@ class SquareWave(MetricMechanism):
             raise InvalidParameter(f"keep must make the window likelier than the rest, got {self.keep}")
 
     words = 2
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.k, self.window, self.keep
 
     @property
     def outputs(self) -> int:

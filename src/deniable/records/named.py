@@ -265,8 +265,7 @@ def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[
     exact = [row.name for row in PROTOCOLS.values() if row.exact]
     if protocol not in exact:
         raise InvalidParameter(inexact(protocol) or not_among(protocol, "an exact protocol", exact))
-    made = [PROTOCOLS[protocol].make(k, budget) for k, budget in zip(ks, budgets, strict=True)]
-    return tuple(part for part in made if isinstance(part, ExactMechanism))
+    return tuple(PROTOCOLS[protocol].make_exact(k, budget) for k, budget in zip(ks, budgets, strict=True))
 
 
 def _calibrated(make: Callable[[float], Faked], d: int, epsilon: float, calibration: str) -> Faked:

@@ -170,7 +170,7 @@ class HashedMemoized(Repeated):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k, PRIME - 1, "hashed"))
-        if not isinstance(self.buckets.first, Direct):
+        if not self.buckets.names_value:
             raise InvalidParameter("the rounds on a bucket are direct ones")
 
     @property

@@ -182,7 +182,7 @@ def _measure_cell(
         asked,
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
         loss=_loss_or_none(mechanism),
-        unit_loss=mechanism.loss_at(1) if isinstance(mechanism, MetricMechanism) else None,
+        unit_loss=mechanism.unit_loss,
         expected_mse=mechanism.law.error(asked.n),
         success=mechanism.success(),
         report_bytes=mechanism.report_bytes,

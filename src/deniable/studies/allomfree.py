@@ -15,7 +15,6 @@ from typing import Literal, final
 
 from deniable.data.datasets import Dataset
 from deniable.exact import positive_epsilon
-from deniable.mechanisms import Direct
 from deniable.records import Sample
 from deniable.rounds import Memoized, l_grr, l_osue, l_oue, l_soue, l_sue
 from deniable.studies.sweep import DATASETS, RUNS, Point, Progress, checked_methods, measure_point, run_sweep
@@ -88,7 +87,7 @@ def _measure(asked: AllomfreePoint, people: Dataset) -> AllomfreePoint:
         *(asked, Sample(parts), people),
         *("allomfree", asked.dataset, asked.method, asked.epsilon_forever, asked.epsilon_first),
         loss_forever=max(part.first.loss() for part in parts),
-        direct=sum(isinstance(part.first, Direct) for part in parts),
+        direct=sum(part.names_value for part in parts),
     )
 
 

@@ -212,9 +212,7 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _make_mechanism(protocol: str, k: int, epsilon: float) -> ExactMechanism:
-    made = PROTOCOLS[protocol].make(k, epsilon)
-    assert isinstance(made, ExactMechanism)
-    return made
+    return PROTOCOLS[protocol].make_exact(k, epsilon)
 
 
 def _words(draws: np.random.Generator) -> Words:

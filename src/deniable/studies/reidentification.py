@@ -31,7 +31,7 @@ from deniable.attack.sampling import real_attributes, sampled_attribute
 from deniable.attack.trained import School
 from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
-from deniable.mechanisms import PROTOCOLS, ExactMechanism
+from deniable.mechanisms import PROTOCOLS
 from deniable.plan import Plan
 from deniable.records import Faked, Records, rsfd
 from deniable.simulate.population import numbers_from
@@ -191,7 +191,7 @@ def _report_one_by_one(
     """What each survey learns that is new: a report of every person's attribute, unless it was reported
     before.
     """
-    parts = [PROTOCOLS[protocol].make(k, epsilon) for k in people.ks]
+    parts = [PROTOCOLS[protocol].make_exact(k, epsilon) for k in people.ks]
     everyone, before = np.arange(people.n), np.zeros((people.n, people.d), dtype=bool)
     held: list[list[Clue]] = []
     for attributes in chosen:
@@ -204,7 +204,6 @@ def _report_one_by_one(
         before[everyone, drawn] = True
         held.append([])
         for j, part in enumerate(parts):
-            assert isinstance(part, ExactMechanism)
             who = np.flatnonzero((drawn == j) & ~again)
             if who.size:
                 values = people.table[who, j].astype(np.int64)

@@ -78,8 +78,7 @@ def reproduce(
 
 def _either(ks: Sequence[int], epsilon: float) -> tuple[ExactMechanism, ...]:
     """GRR or OUE for each attribute, whichever has the smaller variance at f = 0 (ADP)."""
-    chosen = [adaptive(k, epsilon, among=("grr", "oue"), f=0.0) for k in ks]
-    return tuple(part for part in chosen if isinstance(part, ExactMechanism))
+    return tuple(adaptive(k, epsilon, among=("grr", "oue"), f=0.0) for k in ks)
 
 
 def _make_faked(protocol: str, calibration: Calibration) -> Callable[[Sequence[int], float], RecordMechanism]:

@@ -89,11 +89,11 @@ class RememberingRows(Rows):
     """Where each row's person begins there."""
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return self.fresh.n
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return self.fresh.width
 
     def array(self) -> WordArray:

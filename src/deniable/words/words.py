@@ -40,8 +40,15 @@ _HALF = np.uint64(32)
 class Rows(ABC):
     """A table of words, a row for each report; rows and columns can be picked before any word is drawn."""
 
-    n: int
-    width: int
+    if TYPE_CHECKING:  # read-only here, so that a subclass may store them or compute them
+
+        @property
+        def n(self) -> int:
+            """The number of rows."""
+
+        @property
+        def width(self) -> int:
+            """The number of columns."""
 
     @abstractmethod
     def array(self) -> WordArray:
@@ -85,11 +92,11 @@ class DrawnRows(Rows):
     words: WordArray
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return len(self.words)
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return int(self.words.shape[1])
 
     def array(self) -> WordArray:
@@ -138,11 +145,11 @@ class DeviceRows(Rows):
     """The number of the first column."""
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return self.fresh.n
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return self.fresh.width
 
     def array(self) -> WordArray:
