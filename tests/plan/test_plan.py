@@ -74,7 +74,7 @@ SHARES: dict[str, RecordMechanism | ExactMechanism] = {
 def made(name: str, **options: Any) -> Plan:
     share = SHARES[name]
     parts = share.mechanisms if isinstance(share, RecordMechanism) else (share,)
-    rounds = 5 if hasattr(parts[0], "losses") else None
+    rounds = 5 if parts[0].repeated else None
     asked = dict(list((ASKED | {"smokes": ["yes", "no"]}).items())[: len(parts)])
     return Plan.of(asked, share, people=1000, rounds=rounds, **options)
 
