@@ -32,8 +32,8 @@ from deniable.likelihood.closed import composite, direct
 from deniable.likelihood.geometric import GridChannel
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Reported
-from deniable.likelihood.problems import Source, observed
-from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, packed
+from deniable.likelihood.problems import Source, build_problem
+from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, pack_bits
 from deniable.likelihood.solving import choice
 from deniable.metric.line import Decaying
 from deniable.records import RecordMechanism
@@ -743,7 +743,7 @@ def test_what_can_be_certified_in_a_minute_is() -> None:
     """
     for measure in ("euclidean", "manhattan"):
         m = metric.planar_geometric((45, 45), 1.0, measure)
-        problem = observed(m, dn.Tally(m.k, np.ones(m.k, dtype=np.int64)))
+        problem = build_problem(m, dn.Tally(m.k, np.ones(m.k, dtype=np.int64)))
         assert isinstance(problem, Counted)
         assert choice(problem) == "interior"
         assert choice(Grouped((problem, problem))) == "interior"
@@ -882,7 +882,7 @@ def test_whole_numbers_may_be_floats() -> None:
 def test_packed_supports_are_the_matrix(k: int, reports: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     holds, more = generator.random((reports, k)) < 0.3, generator.random((reports, k)) < 0.3
-    rows = Supports(k, [(packed(holds), 1.7), (packed(holds | more), 0.4)])
+    rows = Supports(k, [(pack_bits(holds), 1.7), (pack_bits(holds | more), 0.4)])
     matrix = 1 + 1.7 * holds + 0.4 * (holds | more)
     shares, weights = generator.dirichlet(np.ones(k)), generator.random(reports)
     assert np.allclose(rows.table(slice(0, reports)), matrix, rtol=1e-15)

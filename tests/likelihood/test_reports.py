@@ -18,7 +18,8 @@ import deniable as dn
 from deniable.arrays import Array
 from deniable.likelihood import mle
 from deniable.likelihood.problem import Reported
-from deniable.likelihood.problems import MOST_BYTES, observed
+from deniable.likelihood.problems import build_problem
+from deniable.likelihood.supports import MOST_BYTES
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]
@@ -79,7 +80,7 @@ def test_rows_are_likelihoods_of_reports(name: str) -> None:
     """Each distinct report's row is proportional to Pr(report | v), and weights count how often it came."""
     mechanism = MADE[name](K, 1.5)
     reports = mechanism.privatize(people(300), dn.seeded(3))
-    problem = observed(mechanism, reports)
+    problem = build_problem(mechanism, reports)
     assert isinstance(problem, Reported)
     assert math.isclose(problem.outputs.sum(), 1.0, rel_tol=1e-12)
     rows = np.array([problem.rows.forward(value) for value in np.eye(K)]).T
@@ -193,10 +194,10 @@ def test_bootstrap_errors_are_those_of_the_estimate() -> None:
 
 def test_equal_reports_are_counted_together() -> None:
     few, many = dn.oue(4, 1.0), dn.oue(64, 1.0)
-    problem = observed(few, few.privatize(people(20_000, 4), dn.seeded(1)))
+    problem = build_problem(few, few.privatize(people(20_000, 4), dn.seeded(1)))
     assert isinstance(problem, Reported)
     assert problem.rows.size <= 16
-    problem = observed(many, many.privatize(people(10_000, 64), dn.seeded(1)))
+    problem = build_problem(many, many.privatize(people(10_000, 64), dn.seeded(1)))
     assert isinstance(problem, Reported)
     assert problem.rows.size > 9000
 
@@ -219,7 +220,7 @@ def test_memory_is_bounded() -> None:
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    monkeypatch.setattr(importlib.import_module("deniable.likelihood.problems"), "MOST_BYTES", 100)
+    monkeypatch.setattr(importlib.import_module("deniable.likelihood.supports"), "MOST_BYTES", 100)
     mechanism = dn.olh(200, 2.0)
     with pytest.raises(dn.InvalidParameter, match="give the tally instead"):
         mle(mechanism, mechanism.privatize(people(50, 200), dn.seeded(1)))

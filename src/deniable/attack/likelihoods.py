@@ -18,8 +18,8 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.likelihood.problems import layers
 from deniable.likelihood.rows import Supports
+from deniable.likelihood.supports import pack_layers
 from deniable.mechanisms import BLOCK, ExactMechanism, SetMechanism, Summed
 from deniable.plan import Plan
 from deniable.records import (
@@ -189,7 +189,7 @@ def expected(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
     """
     if part.names_value and reports.ndim == 1:
         return np.asarray(1.0 + (part.odds - 1.0) * shares)[reports]
-    return Supports(part.k, layers(part, reports)).forward(shares)
+    return Supports(part.k, pack_layers(part, reports)).forward(shares)
 
 
 @singledispatch

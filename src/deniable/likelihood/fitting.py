@@ -1,14 +1,11 @@
-"""The most likely shares behind privatized reports, with a certificate: closed forms, interior points, EM and
-its relatives.
-
-`mle` is the way in. It never ends early without saying so: `gap` bounds how far the mean log-likelihood can
-be from the best, and `stop` says why the search ended.
-"""
+"""Finds the most likely shares behind privatized reports, of one group of people or of several."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +14,17 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Bins
 from deniable.exact import number, whole_number
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
-from deniable.likelihood.problems import Source, observed
+from deniable.likelihood.problems import Source, build_problem
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.solution import Progress
 from deniable.likelihood.solving import LIMITS, solve
-from deniable.likelihood.sources import MOST_ASKED, of_wave, usual_bins, values_of
+from deniable.likelihood.sources import MOST_ASKED, choose_bins, count_in_bins, count_values
 from deniable.mechanisms import Tally
 from deniable.metric import ContinuousWave
 
 METHODS = tuple(LIMITS)
 """What can be asked for by name."""
+_Groups = Sequence[tuple[Source | ContinuousWave, Tally | Array]]
 
 
 def mle(
@@ -56,8 +54,8 @@ def mle(
     of the number of reports unless given (8 to 256), and twice as many for the reports. Means and quantiles
     of the result are from 0 to 1.
 
+    >>> from deniable.likelihood import GeometricChannel
     >>> from deniable.mechanisms import Tally
-    >>> from deniable.metric.line import GeometricChannel
     >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
     >>> result = mle(channel, Tally(10, [5, 0, 0, 3, 2]))
     >>> result.frequencies.round(4).tolist(), result.stop, result.gap <= 1e-9
@@ -65,12 +63,11 @@ def mle(
 
     Reference: kacem2018.
     """
-    if isinstance(mechanism, ContinuousWave):
-        problem = of_wave(mechanism, data, bins)
-        found = _fitted(problem, method, tolerance, iterations, progress)
-        return replace(found, bins=_bins_of(problem.k))
-    _no_bins(bins)
-    return _fitted(observed(mechanism, data, ordered), method, tolerance, iterations, progress)
+    if not _is_continuous(mechanism):
+        _refuse_bins(bins)
+    problem = _build(mechanism, data, bins, ordered)
+    found = _fit(problem, method, tolerance, iterations, progress)
+    return replace(found, bins=_build_bins(problem.k)) if _is_continuous(mechanism) else found
 
 
 def mle_groups(
@@ -101,7 +98,32 @@ def mle_groups(
     >>> both.n, both.k, both.stop
     (4000, 63, 'certified')
     """
-    parts, sizes, empty = [], [], 0
+    given = _check_groups(groups)
+    k = _choose_group_bins(given, bins)
+    parts: list[Counted | Reported] = []
+    sizes: list[int | None] = []
+    for mechanism, data in given:
+        if _count_reports(data) == 0:
+            sizes.append(k if _is_continuous(mechanism) else count_values(mechanism))
+            continue
+        part = _build(mechanism, data, k, ordered)
+        if not isinstance(part, Counted | Reported):
+            raise InvalidParameter(
+                "a group of sets of values needs its reports: counts of support have no likelihood to add"
+            )
+        parts.append(part)
+        sizes.append(part.k)
+    if len(set(sizes)) > 1:
+        raise InvalidParameter(f"all groups must have the same values, got {sizes}")
+    if not given:
+        raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
+    if not parts:
+        raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
+    found = _fit(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+    return found if k is None else replace(found, bins=_build_bins(k))
+
+
+def _check_groups(groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]]) -> _Groups:
     if not isinstance(groups, Iterable):
         raise InvalidParameter(
             "groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got "
@@ -114,43 +136,45 @@ def mle_groups(
                 f"a group is a pair of a mechanism and its tally or reports, got {type(group).__name__}; as "
                 "in mle_groups([(a, tally_a), (b, tally_b)])"
             )
-    waves = [
-        0 if isinstance(data, Tally) else np.size(data)
-        for source, data in given
-        if isinstance(source, ContinuousWave)
-    ]
-    others = [values_of(source) for source, _ in given if not isinstance(source, ContinuousWave)]
-    usual = others[0] if others else usual_bins(sum(waves))
-    if not waves:
-        _no_bins(bins)
-    k = whole_number("bins", usual if bins is None else bins, 2, MOST_ASKED) if waves else None
-    for mechanism, data in given:
-        if (data.n if isinstance(data, Tally) else np.size(data)) == 0:
-            sizes.append(k if isinstance(mechanism, ContinuousWave) else values_of(mechanism))
-            empty += 1
-            continue
-        problem = (
-            of_wave(mechanism, data, k)
-            if isinstance(mechanism, ContinuousWave)
-            else observed(mechanism, data, ordered)
-        )
-        if not isinstance(problem, Counted | Reported):
-            raise InvalidParameter(
-                "a group of sets of values needs its reports: counts of support have no likelihood to add"
-            )
-        parts.append(problem)
-        sizes.append(problem.k)
-    if len(set(sizes)) > 1:
-        raise InvalidParameter(f"all groups must have the same values, got {sizes}")
-    if empty and not parts:
-        raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
-    if not parts:
-        raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
-    found = _fitted(Grouped(tuple(parts)), method, tolerance, iterations, progress)
-    return found if k is None else replace(found, bins=_bins_of(k))
+    return given
 
 
-def _no_bins(bins: int | None) -> None:
+def _choose_group_bins(groups: _Groups, bins: int | None) -> int | None:
+    """In how many bins the numbers of all groups are counted; None where no group reports numbers."""
+    others = [count_values(source) for source, _ in groups if not _is_continuous(source)]
+    if len(others) == len(groups):
+        _refuse_bins(bins)
+        return None
+    if bins is not None:
+        return whole_number("bins", bins, 2, MOST_ASKED)
+    numbers = sum(
+        0 if isinstance(data, Tally) else np.size(data) for source, data in groups if _is_continuous(source)
+    )
+    return whole_number("bins", others[0] if others else choose_bins(numbers), 2, MOST_ASKED)
+
+
+@singledispatch
+def _build(source: Any, data: Tally | Array, _bins: int | None, ordered: bool | None) -> Problem:
+    return build_problem(source, data, ordered)
+
+
+@_build.register
+def _build_binned(
+    source: ContinuousWave, data: Tally | Array, bins: int | None, _ordered: bool | None
+) -> Counted:
+    return count_in_bins(source, data, bins)
+
+
+def _count_reports(data: Tally | Array) -> int:
+    return data.n if isinstance(data, Tally) else np.size(data)
+
+
+def _is_continuous(source: Source | ContinuousWave) -> bool:
+    """Whether reports are numbers, which are counted in bins first."""
+    return isinstance(source, ContinuousWave)
+
+
+def _refuse_bins(bins: int | None) -> None:
     if bins is not None:
         raise InvalidParameter(
             "bins are for the numbers of a continuous Square Wave; all other mechanisms have their values "
@@ -158,12 +182,12 @@ def _no_bins(bins: int | None) -> None:
         )
 
 
-def _bins_of(k: int) -> Bins:
+def _build_bins(k: int) -> Bins:
     """The values of a continuous Square Wave, from 0 to 1."""
     return Bins(np.linspace(0.0, 1.0, k + 1))
 
 
-def _fitted(
+def _fit(
     problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
 ) -> Likelihood:
     exact = number("tolerance", tolerance, 0.0, 1.0)

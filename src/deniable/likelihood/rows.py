@@ -206,6 +206,6 @@ def _sums_of_bytes(shares: Floats, columns: int) -> Floats:
     return np.ascontiguousarray(whole.reshape(columns, 8) @ _BITS.T)
 
 
-def packed(holds: npt.NDArray[np.bool_]) -> Array:
+def pack_bits(holds: npt.NDArray[np.bool_]) -> Array:
     """A table of reports by values as bits, eight values a row, a column for each report."""
     return np.ascontiguousarray(np.packbits(holds, axis=1, bitorder="little").T)

@@ -1,12 +1,12 @@
-"""What is given beside a mechanism: bare channels, laws by themselves, counts; and what has no finite
-channel, refused.
+"""Checks what is given to a likelihood: bare channels, laws, counts, numbers. It refuses what has no finite
+channel.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, singledispatch
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from deniable.likelihood.problem import Celled, Counted, Problem, Table
 from deniable.likelihood.rows import Kept
 from deniable.mechanisms import Tally, unmasked
 from deniable.metric import ContinuousWave, Mean, PlanarLaplace
+from deniable.records import RecordMechanism
 
 FEWEST_BINS, MOST_BINS = 8, 256
 """The fewest and the most bins that numbers are counted in, unless others are asked for."""
@@ -26,42 +27,48 @@ MOST_ASKED = 1 << 11
 _ROUNDED = 1e-9  # how far a report may be beyond the ends, by rounding
 
 
-def of_law(law: Law | Marginal, data: Tally | Array) -> Problem:
+def build_law_problem(law: Law, data: Tally | Array) -> Problem:
     """From the law of an attribute alone, and its tally.
 
-    Where a report supports one value, that is the whole channel. Else only each value's own chances are
+    Where a report supports one value, that is the whole channel. Else only each value's own probabilities are
     known.
     """
-    tally = _tallied(law.k, data)
-    if isinstance(law, Marginal):
-        return celled(tally, law.q, law.gain, None)
+    tally = _check_tally(law.k, data)
     if law.exact_p <= law.exact_q:
         raise InvalidParameter(
             "by this law a report supports the true value no more often than another, so it says nothing "
             "about the value"
         )
     if law.sizes.tolist() == [1]:
-        return Counted(Kept(law.k, law.p, law.q), all_counted(tally))
-    whole_counts(tally)
-    bits = partial(_bits_again, law, tally.n) if law.bitwise and tally.asked is None else None
-    return celled(tally, np.full(law.k, law.q), law.gain, bits)
+        return Counted(Kept(law.k, law.p, law.q), check_outputs(tally))
+    refuse_fractions(tally)
+    bits = partial(_redraw_bits, law, tally.n) if law.bitwise and tally.asked is None else None
+    return count_supports(tally, np.full(law.k, law.q), law.gain, bits)
 
 
-def _bits_again(law: Law, n: int, shares: Floats, generator: np.random.Generator) -> Problem:
-    """Each value's count is of its own people, and of all others: bits are independent."""
+def build_marginal_problem(law: Marginal, data: Tally | Array) -> Celled:
+    """From the law of an attribute whose values are not all supported alike, and its tally."""
+    return count_supports(_check_tally(law.k, data), law.q, law.gain, None)
+
+
+def _redraw_bits(law: Law, n: int, shares: Floats, generator: np.random.Generator) -> Problem:
+    """The people with a value, and all others, set its bit independently of all other bits."""
     people = generator.multinomial(n, shares / shares.sum())
-    return of_law(law, Tally(n, generator.binomial(people, law.p) + generator.binomial(n - people, law.q)))
+    counts = generator.binomial(people, law.p) + generator.binomial(n - people, law.q)
+    return build_law_problem(law, Tally(n, counts))
 
 
-def of_wave(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Counted:
-    """Numbers from 0 to 1 in bins, and their reports in twice as many: about the root of how many there are,
-    unless given.
+def count_in_bins(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Counted:
+    """Numbers from 0 to 1 in bins, and their reports in twice as many. Unless given, bins are about the root
+    of the number of reports.
     """
     if isinstance(data, Tally):
         raise InvalidReport(
             "give the reports of a continuous Square Wave themselves, as its privatize makes them"
         )
-    low, high, given = -wave.width, 1 + wave.width, unmasked(data)
+    low = -wave.width
+    high = 1 + wave.width
+    given = unmasked(data)
     try:
         reports = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -70,27 +77,27 @@ def of_wave(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Coun
         raise InvalidReport(f"reports of this Square Wave are a list of numbers from {low:.6g} to {high:.6g}")
     if not reports.size:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    k = whole_number("bins", usual_bins(reports.size) if bins is None else bins, 2, MOST_ASKED)
+    k = whole_number("bins", choose_bins(reports.size) if bins is None else bins, 2, MOST_ASKED)
     counts = np.histogram(np.clip(reports, low, high), 2 * k, (low, high))[0]
     return Counted(Table(np.maximum(wave.matrix(k, 2 * k), 0.0)), counts.astype(np.int64), (k,))
 
 
-def usual_bins(n: int) -> int:
-    """In how many bins so many numbers are counted, unless it is said."""
+def choose_bins(n: int) -> int:
+    """How many bins n numbers are counted in, unless others are asked for."""
     return min(max(round(math.sqrt(n)), FEWEST_BINS), MOST_BINS)
 
 
-def celled(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
-    """How many reports support each value, of those about it."""
+def count_supports(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
+    """The share of the reports about each value that support it."""
     asked = np.full(q.size, tally.n) if tally.asked is None else tally.asked
     if asked.min() < 1:
         raise InvalidParameter(
-            "there are values that nobody was asked about yet, so there is nothing to estimate"
+            "nobody was asked about some of the values yet, so there is nothing to estimate"
         )
     return Celled(tally.n, tally.counts / asked, asked / tally.n, q, gain, draw)
 
 
-def table_of(source: object) -> Table:
+def build_table(source: object) -> Table:
     """A bare channel, as a table of numbers."""
     if isinstance(source, Matrix):
         return Table(source.probabilities)
@@ -108,52 +115,64 @@ def table_of(source: object) -> Table:
     return Table(numbers)
 
 
-def values_of(source: object) -> int:
+def count_values(source: object) -> int:
     """How many values there are, also where nobody has reported."""
-    refuse_numbers(source)
+    refuse_source(source)
     known = getattr(source, "k", None)
-    return known if isinstance(known, int) else table_of(source).k
+    return known if isinstance(known, int) else build_table(source).k
 
 
-def refuse_numbers(source: object) -> None:
-    """What reports numbers that are not counted by outputs has no finite channel; a tally is no channel at
-    all.
-    """
-    if isinstance(source, Tally):
-        raise InvalidParameter(
-            "first the mechanism or channel, then its tally or reports: mle(mechanism, tally)"
-        )
-    if hasattr(source, "marginal"):  # a share, which is made of mechanisms and laws and not known here
-        raise InvalidParameter(
-            "a record mechanism has a likelihood for each attribute: give the law and the tally of one, "
-            "mle(m.marginal(j), tallies[j])"
-        )
-    if isinstance(source, Moments):
-        raise InvalidParameter(
-            "a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)"
-        )
-    if isinstance(source, PlanarLaplace):
-        raise InvalidParameter(
-            "reports of PlanarLaplace are locations, not counted outputs: use planar_geometric on a Grid"
-        )
-    if isinstance(source, Mean):
-        raise InvalidParameter(
-            f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution "
-            "of a number use square_wave(epsilon, bins=...)"
-        )
+@singledispatch
+def refuse_source(_: object) -> None:
+    """Refuse what has no finite channel. Anything that may have one passes."""
 
 
-def all_counted(tally: Tally) -> Integers:
-    """The counts of outputs, of which every report has one."""
+@refuse_source.register
+def _refuse_tally(_: Tally) -> None:
+    raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
+
+
+@refuse_source.register
+def _refuse_record_mechanism(_: RecordMechanism) -> None:
+    raise InvalidParameter(
+        "a record mechanism has a likelihood for each attribute: give the law and the tally of one, "
+        "mle(m.marginal(j), tallies[j])"
+    )
+
+
+@refuse_source.register
+def _refuse_moments(_: Moments) -> None:
+    raise InvalidParameter(
+        "a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)"
+    )
+
+
+@refuse_source.register
+def _refuse_locations(_: PlanarLaplace) -> None:
+    raise InvalidParameter(
+        "reports of PlanarLaplace are locations, not counted outputs: use planar_geometric on a Grid"
+    )
+
+
+@refuse_source.register
+def _refuse_mean(source: Mean) -> None:
+    raise InvalidParameter(
+        f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution "
+        "of a number use square_wave(epsilon, bins=...)"
+    )
+
+
+def check_outputs(tally: Tally) -> Integers:
+    """The counts of outputs. Every report has one output."""
     if tally.n < 1:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    whole_counts(tally)
+    refuse_fractions(tally)
     if tally.asked is not None or int(tally.counts.sum()) != tally.n:
         raise InvalidReport(f"every report has one output, so the counts must add up to n = {tally.n}")
     return np.asarray(tally.counts, dtype=np.int64)
 
 
-def whole_counts(tally: Tally) -> None:
+def refuse_fractions(tally: Tally) -> None:
     """Counts may be floats, as files give them, if they are whole numbers from 0 on."""
     if tally.counts.dtype.kind == "i":  # a tally has refused what is negative
         return
@@ -165,7 +184,7 @@ def whole_counts(tally: Tally) -> None:
         )
 
 
-def _tallied(k: int, data: Tally | Array) -> Tally:
+def _check_tally(k: int, data: Tally | Array) -> Tally:
     if not isinstance(data, Tally):
         raise InvalidReport(
             f"an attribute's law is fitted to a tally of its {k} values, got {type(data).__name__}"

@@ -1,0 +1,67 @@
+"""Packs reports of sets of values into bits: which values each report supports, and how much likelier it then
+is.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import numpy as np
+
+from deniable.arrays import Array, Integers
+from deniable.errors import InvalidParameter
+from deniable.likelihood.rows import pack_bits
+from deniable.mechanisms import SetMechanism
+from deniable.rounds import BitFlip
+
+MOST_BYTES = 1 << 30
+"""More packed supports than this are not kept; the tally's composite likelihood needs none."""
+_AT_ONCE = 1 << 21
+_SAMPLED = 4096
+
+
+@singledispatch
+def pack_layers(mechanism: SetMechanism, reports: Array) -> list[tuple[Array, float]]:
+    """The sets that reports support, as bits, with how much likelier a report is where it supports the value,
+    minus 1.
+    """
+    _refuse_many(mechanism, reports, 1)
+    return [(mechanism.packed_support(reports), mechanism.odds - 1)]
+
+
+@pack_layers.register
+def _pack_nested_layers(mechanism: BitFlip, reports: Array) -> list[tuple[Array, float]]:
+    """Two nested sets with a factor each: values whose bit is set, and these with all that have no bit."""
+    _refuse_many(mechanism, reports, 2)
+    k = mechanism.k
+    bits = np.empty((2, (k + 7) // 8, len(reports)), dtype=np.uint8)
+    step = max(1, _AT_ONCE // k)
+    for start in range(0, len(reports), step):
+        some = reports[start : start + step]
+        holds = mechanism.support(some)
+        bits[0, :, start : start + step] = pack_bits(holds)
+        bits[1, :, start : start + step] = pack_bits(holds | ~mechanism.asked(some))
+    law = mechanism.law
+    up = law.exact_p / law.exact_q
+    down = (1 - law.exact_q) / (1 - law.exact_p)
+    return [(bits[0], float((up - 1) * down)), (bits[1], float(down - 1))]
+
+
+def _refuse_many(mechanism: SetMechanism, reports: Array, layers: int) -> None:
+    if len(reports) * ((mechanism.k + 7) // 8) * layers > MOST_BYTES:
+        raise InvalidParameter(
+            f"{len(reports):,} different reports about {mechanism.k:,} values do not fit in memory; give the "
+            "tally instead, which has a composite likelihood"
+        )
+
+
+def merge_equal(reports: Array) -> tuple[Array, Integers]:
+    """Equal reports once, with how often they came, where a look at some of them says that this is worth the
+    sorting.
+    """
+    width = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
+    whole = reports.reshape(len(reports), -1).view(np.dtype((np.void, width))).reshape(-1)
+    if len(reports) > _SAMPLED and np.unique(whole[:: len(reports) // _SAMPLED]).size > 0.9 * _SAMPLED:
+        return reports, np.ones(len(reports), dtype=np.int64)
+    _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    return reports[first], times.astype(np.int64)
