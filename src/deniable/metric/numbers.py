@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, singledispatch
 from itertools import pairwise
 from typing import final
 
@@ -18,7 +18,7 @@ from deniable.estimate import MeanEstimate
 from deniable.formatting import format_percent
 from deniable.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Tally
-from deniable.metric.means import PLACES, Duchi, Hybrid, Piecewise, duchi, hybrid, piecewise
+from deniable.metric.means import PLACES, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
 from deniable.words import Rows, WordArray
 
 MOST_OUTPUTS = 1 << 12
@@ -158,16 +158,30 @@ class Averages:
         """How likely every output is, for numbers spread evenly over each of so many equal parts of the
         range.
         """
-        return _chances(self.of, cells)
+        return _tabulate(self.of, cells)
 
 
-def _chances(mean: Duchi | Piecewise | Hybrid, cells: int) -> Floats:
-    if isinstance(mean, Duchi):
-        yes = 0.5 + np.linspace(-1, 1, 2 * cells + 1)[1::2] / (2 * mean.scale)
-        return np.column_stack([1 - yes, yes])
-    if isinstance(mean, Hybrid):
-        share = mean.share / 2.0**64
-        return np.hstack([share * _chances(mean.piecewise, cells), (1 - share) * _chances(mean.duchi, cells)])
+@singledispatch
+def _tabulate(mean: Mean, cells: int) -> Floats:
+    raise InvalidParameter(f"reports of {type(mean).__name__} have no table of {cells} cells")
+
+
+@_tabulate.register
+def _tabulate_duchi(mean: Duchi, cells: int) -> Floats:
+    yes = 0.5 + np.linspace(-1, 1, 2 * cells + 1)[1::2] / (2 * mean.scale)
+    return np.column_stack([1 - yes, yes])
+
+
+@_tabulate.register
+def _tabulate_hybrid(mean: Hybrid, cells: int) -> Floats:
+    share = mean.share / 2.0**64
+    fine = _tabulate_piecewise(mean.piecewise, cells)
+    coarse = _tabulate_duchi(mean.duchi, cells)
+    return np.hstack([share * fine, (1 - share) * coarse])
+
+
+@_tabulate.register
+def _tabulate_piecewise(mean: Piecewise, cells: int) -> Floats:
     k, window, inside = mean.k, mean.window, mean.keep / 2.0**64
     bins, outputs = np.arange(k)[:, None], np.arange(mean.outputs)
     rows = np.where((outputs >= bins) & (outputs < bins + window), inside / window, (1 - inside) / (k - 1))

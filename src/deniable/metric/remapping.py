@@ -5,7 +5,8 @@ privacy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from functools import singledispatch
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +62,7 @@ def optimal_remap(
     >>> optimal_remap(channel, [1, 1, 1], "mean", points=[0, 1, 2]).round(2).tolist()
     [[0.5], [1.0], [1.5]]
     """
-    chances = _chances(channel)
+    chances = _tabulate(channel)
     shares = checked_prior(prior, len(chances))
     joint = shares[:, None] * chances
     joint[:, joint.sum(axis=0) <= 0] = shares[
@@ -95,16 +96,29 @@ def optimal_remap(
     return np.array([_median(p, where, mean, apart) for p, mean in zip(posterior.T, means, strict=True)])
 
 
-def _chances(channel: MetricMechanism | Channel | Matrix | Floats) -> Floats:
-    if isinstance(channel, MetricMechanism):
-        return channel.law.matrix()
-    if isinstance(channel, Channel):
-        return channel.matrix()
+@singledispatch
+def _tabulate(channel: Any) -> Floats:
+    """The rows of a channel, from a table of numbers that is checked."""
     allowed = "a channel has a row of probabilities for each value"
-    rows = channel.probabilities if isinstance(channel, Matrix) else finite(channel, allowed)
+    rows = finite(channel, allowed)
     if rows.ndim != 2 or (rows < 0).any() or not np.allclose(rows.sum(axis=1), 1.0):
         raise InvalidParameter(f"{allowed}, which adds up to 1")
     return rows
+
+
+@_tabulate.register
+def _tabulate_mechanism(channel: MetricMechanism) -> Floats:
+    return channel.law.matrix()
+
+
+@_tabulate.register
+def _tabulate_law(channel: Channel) -> Floats:
+    return channel.matrix()
+
+
+@_tabulate.register
+def _tabulate_matrix(channel: Matrix) -> Floats:
+    return channel.probabilities
 
 
 def _median(weights: Floats, points: Floats, start: Floats, apart: Floats) -> Floats:

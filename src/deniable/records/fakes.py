@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, singledispatch
 from itertools import pairwise
 from typing import NamedTuple, final
 
@@ -209,24 +209,10 @@ class Imitated(Fake):
 
     @property
     def slack(self) -> Fraction:
-        return Fraction(FULL, FULL - 4 * self.part.k) if isinstance(self.part, Direct) else Fraction(1)
+        return Fraction(FULL, FULL - 4 * self.part.k) if self.part.names_value else Fraction(1)
 
     def evidence(self) -> list[Evidence]:
-        shares = [Fraction(weight, FULL) for weight in self.prior.extremes]
-        law = self.part.law
-        if isinstance(self.part, Direct):
-            return _direct_evidence(
-                self.part, [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
-            )
-        # a set bit speaks for its value by `more`, a clear one by `less`; a fake is an average of both, by
-        # the prior's
-        # share of the values whose bits are set: at least one value's, at most all but one's
-        more, less = law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q)
-        found = []
-        for covered in {*shares, *(1 - share for share in shares)}:
-            average = less + (more - less) * covered
-            found += _both_ways(more / average, less / average)
-        return found
+        return _weigh_imitations(self.part, [Fraction(weight, FULL) for weight in self.prior.extremes])
 
 
 @final
@@ -266,6 +252,28 @@ def _checked_sizes(part: SetShape, prior: Prior) -> None:
     """A fake that no person can send, or the other way round, would disclose the attribute."""
     if part.k != prior.k:
         raise InvalidParameter(f"the prior has {prior.k} values, the mechanism has {part.k}")
+
+
+@singledispatch
+def _weigh_imitations(part: SetShape, shares: list[Fraction]) -> list[Evidence]:
+    """The evidence of imitated bits, from the extreme shares of the prior.
+
+    A set bit speaks for its value by `more`, a clear one by `less`. A fake is an average of both, by the
+    prior's share of the values whose bits are set: at least one value's, at most all but one's.
+    """
+    law = part.law
+    more, less = law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q)
+    found = []
+    for covered in {*shares, *(1 - share for share in shares)}:
+        average = less + (more - less) * covered
+        found += _both_ways(more / average, less / average)
+    return found
+
+
+@_weigh_imitations.register
+def _weigh_imitated_values(part: Direct, shares: list[Fraction]) -> list[Evidence]:
+    law = part.law
+    return _direct_evidence(part, [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares])
 
 
 def _direct_evidence(part: Direct, fakes: list[Fraction]) -> list[Evidence]:

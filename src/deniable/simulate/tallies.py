@@ -66,21 +66,25 @@ def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.r
 
 
 @draw_tally.register
-def _(mechanism: Unary, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _draw_unary_tally(mechanism: Unary, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
     """Every bit has its own coin, so every count is the sum of two binomials."""
     counts, n = _checked_counts(mechanism, true_counts)
     return Tally(n, _draw_bits(mechanism.law, counts, generator))
 
 
 @draw_tally.register
-def _(mechanism: Direct, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _draw_direct_tally(
+    mechanism: Direct, true_counts: npt.ArrayLike, generator: np.random.Generator
+) -> Tally:
     """With p - q a person reports the truth; all others report any of the k values, equally likely."""
     counts, n = _checked_counts(mechanism, true_counts)
     return Tally(n, _draw_values(mechanism.law, counts, generator))
 
 
 @draw_tally.register
-def _(mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _draw_memoized_tally(
+    mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Generator
+) -> Tally:
     """One collection: two rounds, of bits or of values, are one round with the chain's own p and q."""
     counts, n = _checked_counts(mechanism, true_counts)
     draw = _draw_bits if mechanism.bitwise else _draw_values
@@ -88,7 +92,9 @@ def _(mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Gene
 
 
 @draw_tally.register
-def _(mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _draw_hadamard_tally(
+    mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Generator
+) -> Tally:
     """How many agree with their row is a binomial; how many report each column, a tree of fair coins."""
     counts, n = _checked_counts(mechanism, true_counts)
     people = np.zeros(1 << mechanism.bits, dtype=np.int64)
@@ -98,7 +104,9 @@ def _(mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Gene
 
 
 @draw_tally.register
-def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _draw_summed_tally(
+    mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Generator
+) -> Tally:
     """A Laplace number is the difference of two exponentials, so a sum of n is that of two gammas."""
     counts, n = _checked_counts(mechanism, true_counts)
     noise = generator.standard_gamma(n, size=mechanism.k) - generator.standard_gamma(n, size=mechanism.k)
@@ -106,7 +114,9 @@ def _(mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Genera
 
 
 @draw_tally.register
-def _(mechanism: MetricMechanism, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+def _draw_metric_tally(
+    mechanism: MetricMechanism, true_counts: npt.ArrayLike, generator: np.random.Generator
+) -> Tally:
     """People with one value report outputs by its row of the channel: a multinomial each."""
     counts, n = _checked_counts(mechanism, true_counts)
     found = np.zeros(mechanism.outputs, dtype=np.int64)
@@ -224,28 +234,51 @@ def _draw_attribute(
     return Draws(people.sum(axis=1), real.counts + faked)
 
 
+@singledispatch
 def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
-    """One tally for each row of people: all at once where the law allows it, else one by one."""
-    if isinstance(part, SetMechanism) and (part.bitwise or part.names_value):
-        draw = _draw_bits if part.bitwise else _draw_values
-        return Draws(people.sum(axis=1), draw(part.law, people, generator))
+    """One tally of a mechanism for each row of people, one by one."""
+    return _draw_one_by_one(part, people, generator)
+
+
+@_draw_reports.register
+def _draw_set_reports(part: SetMechanism, people: Integers, generator: np.random.Generator) -> Draws:
+    """All at once where a law does it, else one by one."""
+    if not (part.bitwise or part.names_value):
+        return _draw_one_by_one(part, people, generator)
+    draw = _draw_bits if part.bitwise else _draw_values
+    return Draws(people.sum(axis=1), draw(part.law, people, generator))
+
+
+def _draw_one_by_one(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
     tallies = [draw_tally(part, row, generator) for row in people]
     about = [tally.asked for tally in tallies if tally.asked is not None]
     counts = np.array([tally.counts for tally in tallies])
     return Draws(people.sum(axis=1), counts, np.array(about) if about else None)
 
 
-def _draw_fakes(fake: Fake, fakes: Integers, generator: np.random.Generator) -> Integers:
+@singledispatch
+def _draw_fakes(fake: Fake, _fakes: Integers, _generator: np.random.Generator) -> Integers:
     """How many fakes support each value, a row for each number of fakes."""
-    if isinstance(fake, Blank):
-        law = fake.part.law
-        return np.asarray(generator.binomial(fakes[:, None], law.q, (fakes.size, law.k)), dtype=np.int64)
-    if not isinstance(fake, Guessed | Imitated):
-        raise InvalidParameter(
-            f"there is no shortcut for fakes of {type(fake).__name__}; make the records instead"
-        )
+    raise InvalidParameter(
+        f"there is no shortcut for fakes of {type(fake).__name__}; make the records instead"
+    )
+
+
+@_draw_fakes.register
+def _draw_blank_fakes(fake: Blank, fakes: Integers, generator: np.random.Generator) -> Integers:
+    law = fake.part.law
+    return np.asarray(generator.binomial(fakes[:, None], law.q, (fakes.size, law.k)), dtype=np.int64)
+
+
+@_draw_fakes.register
+def _draw_guessed_fakes(fake: Guessed, fakes: Integers, generator: np.random.Generator) -> Integers:
+    return np.asarray(generator.multinomial(fakes, fake.prior.shares), dtype=np.int64)
+
+
+@_draw_fakes.register
+def _draw_imitated_fakes(fake: Imitated, fakes: Integers, generator: np.random.Generator) -> Integers:
     values = np.asarray(generator.multinomial(fakes, fake.prior.shares), dtype=np.int64)
-    return values if isinstance(fake, Guessed) else _draw_reports(fake.part, values, generator).counts
+    return _draw_reports(fake.part, values, generator).counts
 
 
 def _checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
