@@ -259,7 +259,7 @@ def test_what_was_smoothed_has_no_error_bars() -> None:
             "never an interval"
         )
         assert soft.frame(backend="polars").columns == ["value", "frequency", "count"]
-        assert "per report at most" in str(soft)
+        assert "per report is at most" in str(soft)
 
 
 def test_shares_are_inside_their_own_intervals() -> None:
