@@ -1,5 +1,5 @@
-"""The most likely shares under decaying noise on a line, by an interior point that costs O(observed values) a
-step.
+"""Finds the most likely shares under decaying noise on a line, by an interior point that costs O(observed
+values) a step.
 
 Between two observed outputs D is convex, beyond them it falls: so nobody is put where no output was observed,
 and the certificate on the observed places is that of the whole line. On these places the inverse of the

@@ -1,5 +1,5 @@
-"""How far a distribution can be from the most likely one: a bound that holds wherever one stops, whatever
-found it.
+"""Bounds how far a distribution can be from the most likely one, wherever a search stops and whatever found
+it.
 
 Let D_i = sum over the reports' outputs j of q_j G_ij / (pG)_j, with q_j the share of reports with output j.
 The mean log-likelihood of p is below the best by at most ln max D_i (Jensen), and p is the best iff no D_i is

@@ -1,4 +1,6 @@
-"""Most likely shares without a search: direct encoding, and counts of support taken for independent."""
+"""Computes most likely shares without a search: for direct encoding, and for counts of support taken as
+independent.
+"""
 
 from __future__ import annotations
 

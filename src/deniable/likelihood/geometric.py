@@ -1,4 +1,4 @@
-"""Geometric noise down and across a grid: the channel whose rows factor by its sides."""
+"""Builds the channel of geometric noise down and across a grid, whose rows factor by its sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The most likely shares by an interior point, for any channel whose k x k curvature can be had.
+"""Finds the most likely shares by an interior point, for any channel whose k x k curvature can be computed.
 
 Without the constraint that shares add up to one, minimize sum p - sum of q ln(Ap) over p >= 0: at the optimum
 they do so by themselves. Primal and dual steps are apart; a dozen or two of them reach the certificate.

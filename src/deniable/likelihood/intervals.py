@@ -1,5 +1,5 @@
-"""How far each share can move before the reports speak against it: where they tell little, repeats alone
-would not show it.
+"""Measures how far each share can move before the reports speak against it. Where they say little, repeats
+alone would not show it.
 
 A most likely distribution sits in a corner when the likelihood is nearly flat, and so do those of repeats:
 shares that are always 0 have no scatter, though nobody knows them. So intervals also hold what the likelihood
@@ -7,7 +7,7 @@ itself does not refuse.
 
 Some values are looked at at a time, so that memory is bounded. Of very many reports of sets a sample is
 looked at: what they lose is a slope, which is known from all of them, and a curvature, whose terms are
-positive, so that a sample tells it well.
+positive, so a sample estimates it well.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Rows with a form on a line or on a grid, whose products take O(values): decaying noise, both ways on a
-grid, and windows.
+"""Multiplies by rows with a form on a line or a grid in O(values): decaying noise, on lines and grids, and
+windows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The hot loops of likelihoods, compiled on first use: products with decaying kernels and with packed
-supports.
-"""
+"""Compiles the hot loops of likelihoods on first use: products with decaying kernels and packed supports."""
 
 from __future__ import annotations
 

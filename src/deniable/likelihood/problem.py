@@ -1,5 +1,5 @@
-"""What was observed, in the form that a likelihood needs: counts of outputs, reports, counts of support,
-groups of people.
+"""Holds what was observed, as a likelihood needs it: counts of outputs, reports, counts of support, groups of
+people.
 """
 
 from __future__ import annotations

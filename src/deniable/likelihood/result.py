@@ -1,5 +1,5 @@
-"""The most likely shares, with a certificate of how near they are to the maximum and the reason why the
-search ended.
+"""Holds the most likely shares, with a certificate of how near they are to the maximum and why the search
+ended.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Likelihood:
         """Whether all reports together prefer these shares to any others by less than 1.92 nats, as 95 %
         intervals allow.
 
-        Then they tell next to nothing, and what is most likely is so by a hair. Counts of support are not
+        Then they say next to nothing, and what is most likely is so by a hair. Counts of support are not
         looked at, nor are tables of outputs by values of more than 67 million numbers (other than one line of
         geometric noise).
         """
@@ -174,7 +174,7 @@ class Likelihood:
         farther.
 
         They also hold the shares that all reports together hardly find less likely (by 1.92 nats at 95 %), so
-        that they are wide where reports tell little, and 0 to 1 where the result is `flat`. They are about
+        that they are wide where reports say little, and 0 to 1 where the result is `flat`. They are about
         right where a share is well above its standard error. Near zero they are not to be relied on, since
         the maximum sits on the boundary there; the unbiased estimate's intervals are. Of counts of support,
         and of counts of outputs where outputs times values are more than 67 million, they are the bootstrap's

@@ -1,5 +1,4 @@
-"""Reports' outputs as rows of a positive matrix: products with it, back and forth, without making it where it
-has a form.
+"""Multiplies by the matrix of outputs and values, back and forth, without making it where it has a form.
 
 Row j holds how likely output j is for each of the k values, up to a factor of its own, which a likelihood
 does not feel; `logs` keeps the factors' logarithms. All numbers are positive, so that all sums are accurate

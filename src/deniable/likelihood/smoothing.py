@@ -1,5 +1,5 @@
-"""How much to smooth, by held-out likelihood: reports are dealt to folds, and each is predicted from the
-others.
+"""Chooses how much to smooth by held-out likelihood: reports are dealt to folds, and each is predicted from
+the others.
 
 Only counts of outputs are needed: which of equal reports goes to which fold does not matter, so that the
 counts are dealt themselves (binomial thinning).

@@ -1,4 +1,4 @@
-"""What a search was asked, and what it found: never without its certificate and the reason why it ended."""
+"""Holds what a search was asked and what it found, always with its certificate and why it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which search for which problem, by name or by what is known to be best for it."""
+"""Chooses the search for a problem, by name or by what is known to be best for it, and runs it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ LIMITS = {
     "iteration": 100_000,
     "ems": 10_000,
 }
-"""The methods, and how many steps each takes at most unless told otherwise. On 10,000 reports of 101 noisy
+"""The methods, and how many steps each takes at most unless given. On 10,000 reports of 101 noisy
 counts at an epsilon of 0.1 SQUAREM reached 1e-9 within 25,000 steps for 10 of 15 data, within 100,000 (10 s)
-for 11; EM took 180,000 to more than a million steps, 5 to 60 s, so that it is left to who asks for that.
+for 11; EM took 180,000 to more than a million steps, 5 to 60 s, so it runs only where it is asked for.
 """
 # steps of SQUAREM where it was not asked for by name: products of large tables take a tenth of a second
 _UNASKED = 20_000

@@ -1,4 +1,4 @@
-"""Searches that need products only: EM (also called IBU), EM with smoothing, the iteration of the paper, and
+"""Searches by products only: EM (also called IBU), EM with smoothing, the iteration of the paper, and
 SQUAREM.
 
 Each step of EM multiplies the shares by D. It never loses likelihood and is slow near the end: only the

@@ -1,4 +1,4 @@
-"""One thread for small matrices: on a busy machine, threads that wait for each other cost more than all the
+"""Limits small matrices to one thread: on a busy machine, threads that wait for each other cost more than the
 arithmetic.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 ONE_IS_ENOUGH = 6e10
 """Multiplications of a step up to which one thread does them: those of tables of about 3,100 by 3,100. At
-2,500 by 2,500 a step took one thread 0.9 s and two 0.6 s on two quiet cores; with two other programs beside
-it, one 1.0 to 1.7 s and two 4 to 6 s.
+2,500 by 2,500 a step took one thread 0.9 s and two 0.6 s on two quiet cores; with two other programs
+running, one 1.0 to 1.7 s and two 4 to 6 s.
 """
 
 
