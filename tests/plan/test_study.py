@@ -30,7 +30,8 @@ HOSTILE = {
     "protocol = {a = {b = 3}}\n" + ASKED: "the protocol of 'a' must be",
     "protocol = []\n" + ASKED: "protocol must be",
     "title = 0\n" + ASKED: "a title must be text",
-    "share = 3\n" + ASKED: "'3' is not a share",
+    "mechanism = 3\n" + ASKED: "'3' is not a record mechanism",
+    "share = 3\n" + ASKED: "the key share is called mechanism now",
     ASKED
     + '[objective]\nsuccess_cap = "0.5"': "success_cap is a probability above 0 and at most 1, got '0.5'",
     ASKED + "[objective]\nsuccess_cap = true": "success_cap is a probability above 0 and at most 1, got True",

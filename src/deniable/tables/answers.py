@@ -199,11 +199,14 @@ def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "t
     if not absent:
         return
     _refuse_spaces(absent, columns, where)
-    reason = not_among(absent[0], f"a column of {where}", columns)
     mark = _other_separator(columns)
-    if mark is not None:
-        reason += f"; its cells seem to have {mark!r} between them: name that separator (--separator)"
-    elif len(absent) == len(names):
+    if mark is not None:  # one name holds all of them, so that none is near
+        raise InvalidValue(
+            f"{absent[0]!r} is not a column of {where} ({', '.join(columns)}); its cells seem to have "
+            f"{mark!r} between them: name that separator (--separator)"
+        )
+    reason = not_among(absent[0], f"a column of {where}", columns)
+    if len(absent) == len(names):
         reason += f"; the columns that are asked for: {', '.join(names)}"
     elif len(absent) > 1:
         reason += f"; also missing: {', '.join(absent[1:])}"
