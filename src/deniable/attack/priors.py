@@ -16,11 +16,7 @@ from deniable.law import checked_prior
 from deniable.likelihood import Likelihood, mle
 from deniable.mechanisms import Tally
 from deniable.metric import (
-    Geometric,
     MetricMechanism,
-    PlanarGeometric,
-    ProductGeometric,
-    SquareWave,
 )
 from deniable.plan import Plan, Result
 
@@ -127,14 +123,14 @@ def _read_estimate(part: Part, name: str, estimate: Estimate) -> Floats:
     Unbiased shares of metric values scatter far more than what the same reports make likely; and
     shares that are negative are projected, which leaves the largest errors standing as spikes.
     """
-    neighbored = isinstance(part, Geometric | SquareWave | PlanarGeometric | ProductGeometric)
-    counts = _count_again(part, estimate) if neighbored and isinstance(part, MetricMechanism) else None
+    neighbored = part if isinstance(part, MetricMechanism) and part.shape else None
+    counts = None if neighbored is None else _count_again(neighbored, estimate)
     if counts is not None:
         return mle(part, counts).smooth().frequencies
     if float(estimate.stderr.mean()) > 1 / estimate.k:
         instead = (
             f"give what is most likely instead, prior={{{name!r}: plan.mle(tallies, {name!r}).smooth()}}"
-            if neighbored
+            if neighbored is not None
             else "give shares that are known better, or leave them out for uniform ones"
         )
         warn(

@@ -156,6 +156,11 @@ class Mechanism(ABC):
         return plot_bars(list(every), [bars], self.describe(), "how often")
 
     @property
+    def outline(self) -> str:
+        """What a report is, in a few words, where no protocol is known by name."""
+        return type(self).__name__
+
+    @property
     def unit_loss(self) -> float | None:
         """What values one unit of distance apart lose at most; None where the loss knows no distance."""
         return None

@@ -87,11 +87,6 @@ class SetShape(SetMechanism, Blockwise):
         protocol = recognize(self)
         return self.title if protocol is None else protocol.name.upper()
 
-    @property
-    @abstractmethod
-    def outline(self) -> str:
-        """What a report is, in a few words, where no protocol is known by name."""
-
 
 class RoundShape(SetShape):
     """A shape whose report can be kept and reported again, by the same shape with other numbers."""

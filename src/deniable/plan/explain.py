@@ -25,7 +25,6 @@ from deniable.plan.document import Content
 from deniable.plan.losses import Loss
 from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
-from deniable.rounds import BitFlip
 
 # or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
 _DELTA = 1e-6
@@ -53,7 +52,7 @@ def _opening(content: Content, plan_id: str) -> str:
     d = len(content.attributes)
     asked = f"{content.people:,} people, {d} attribute{'s' if d > 1 else ''}"
     how = content.mechanism.explain([attribute.name for attribute in content.attributes])
-    if content.rounds is not None and any(isinstance(part, BitFlip) for part in content.parts):
+    if content.rounds is not None and any(part.repeated and part.permanent is part for part in content.parts):
         how += (
             " They are asked again and again: a random answer is kept and sent every time, so that a "
             "change shows."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import singledispatch
 
-from deniable.mechanisms import PROTOCOLS, Direct, ExactMechanism, SetShape, Unary, recognize, reference_of
+from deniable.mechanisms import PROTOCOLS, Direct, ExactMechanism, Unary, recognize, reference_of
 from deniable.metric import (
     Averaged,
     Geometric,
@@ -39,7 +39,7 @@ def name_protocol(part: ExactMechanism) -> str:
     row = recognize(part)
     if row is not None:
         return row.name
-    return part.outline if isinstance(part, SetShape) else type(part).__name__
+    return part.outline
 
 
 @name_protocol.register

@@ -385,17 +385,19 @@ def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
 
 def check_parts(parts: Sequence[object]) -> tuple[ExactMechanism, ...]:
     """Two mechanisms or more, each with an exact loss."""
+    exact = []
     for part in parts:
         if not isinstance(part, ExactMechanism):
             raise InvalidParameter(
                 f"a part of a record mechanism is a mechanism with an exact loss, got {type(part).__name__}"
             )
+        exact.append(part)
     if len(parts) < 2:
         raise InvalidParameter(
             f"a record mechanism needs at least two attributes, got {len(parts)}; use the mechanism itself "
             "for one"
         )
-    return tuple(part for part in parts if isinstance(part, ExactMechanism))
+    return tuple(exact)
 
 
 def quote_names(names: Sequence[str]) -> str:
