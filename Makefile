@@ -4,18 +4,36 @@ BIN := .venv/bin
 
 .PHONY: demo tour test test-js check format bench load docs services pages clean
 
-.venv/ready: pyproject.toml constraints.txt
+# Installs $(1), an argument of pip, and shows the packages as they come; pip's own errors are shown as they are.
+install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt $(1); echo $$? > .venv/status; } | \
+	awk '/^(Collecting|Processing)/ { sub(/.*\//, "", $$2); sub(/([^A-Za-z0-9._-]|-[0-9]).*/, "", $$2); printf " %s", $$2; fflush() } \
+	/^Installing collected/ { printf "\nunpacking all of this into .venv\n"; fflush() }'; exit "$$(cat .venv/status)"
+
+.venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Deniable needs Python 3.11 or newer; try make PYTHON=python3.12"; exit 1; }
-	@echo "installing what is needed into .venv; this takes a few minutes, only this once"
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "making an environment in .venv, only this once"
+	@$(PYTHON) -m venv .venv
+
+.venv/ready: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "fetching all that the tests need, 1.6 GB, in a few minutes, only this once:"
+	@$(call install,-e '.[dev]')
+	@touch .venv/demo-ready .venv/tour-ready $@
+
+.venv/demo-ready: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "fetching what the demo needs, 0.5 GB, only this once:"
+	@$(call install,--no-compile -e '.[serve]')
 	@touch $@
 
-demo: .venv/ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates beside the truth
+.venv/tour-ready: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "fetching what the tour needs, 0.5 GB, only this once:"
+	@$(call install,--no-compile -e '.[plot]')
+	@touch $@
+
+demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates beside the truth
 	$(BIN)/deniable demo
 	@echo "in this folder that is: $(BIN)/deniable demo --keep"
 
-tour: .venv/ready  ## one complete story: people, reports, estimates, loss, attack; writes out/tour.html
+tour: .venv/tour-ready  ## one complete story: people, reports, estimates, loss, attack; writes out/tour.html
 	$(BIN)/deniable tour
 
 test: .venv/ready check test-js  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
