@@ -610,9 +610,9 @@ def test_an_unknown_neighborhood_is_refused() -> None:
 def test_records_and_tallies_of_another_share_are_refused() -> None:
     share = spl((3, 5), 1.0, "grr")
     others = spl((3, 5, 2), 1.0, "grr").privatize([[0, 1, 1]], dn.seeded(1))
-    with pytest.raises(dn.InvalidReport, match="have 3 attributes, the share has 2"):
+    with pytest.raises(dn.InvalidReport, match="have 3 attributes, the record mechanism has 2"):
         share.tally(others)
-    with pytest.raises(dn.InvalidReport, match="1 tallies, the share has 2"):
+    with pytest.raises(dn.InvalidReport, match="1 tallies, the record mechanism has 2"):
         share.estimate([dn.Tally(1, np.array([1, 0, 0]))])
     records = share.privatize([[0, 1]] * 3, dn.seeded(1))
     with pytest.raises(dn.InvalidReport, match=r"share.estimate\(share.tally\(records\)\), got Records"):
